@@ -34,8 +34,8 @@ import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import { Compactor } from './runs/compaction.ts';
 import { Conversations } from './runs/conversations.ts';
-import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
-import { LocalExecutor } from './runs/executing/local-executor.ts';
+import type { Executor } from './runs/executing/executor.ts';
+import { openExecutor } from './runs/executing/open-executor.ts';
 import { createDriver } from './runs/executing/research-driver.ts';
 import type { RunDriver } from './runs/executing/run-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
@@ -53,6 +53,7 @@ import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { Usage } from './usage/usage.ts';
+import { openVectorStores } from './vector-stores/open.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -109,6 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
   const usage = stack.use(new Usage({ store: storage.usage, registry, clock: systemClock, log }));
   const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
+  const vectorStores = stack.use(openVectorStores({ storage, files, config, clock: systemClock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
   const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
   const driver = createDriver({
@@ -181,6 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     conversations,
     webhooks,
     files,
+    ...vectorStores,
     documents: toolbox,
     proxy,
     streamed,
@@ -198,6 +201,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   stack.use(countRefusals(registry));
   await keys.start();
   await executor.start();
+  vectorStores.documentReader.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
   const listening = stack.use(await openDoors(apps, config));
   stack.use(prepareRuns(config, { toolbox, log }));
@@ -292,29 +296,6 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
     const trace = readTrace(run);
     return complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
   };
-}
-
-/** Over an embedded store, shared by workers or not, each process asks for runs; over Redis a queue deals them out. */
-async function openExecutor(
-  { live, storage, load }: Foundation,
-  common: Omit<ExecutorOptions, 'load' | 'maxConcurrent' | 'mayRun'>,
-  stack: AsyncDisposableStack,
-): Promise<Executor> {
-  const options: ExecutorOptions = {
-    ...common,
-    load,
-    maxConcurrent: live.current().runs.max_concurrent,
-    mayRun: ({ keyId }) => live.current().runs.keys_removed === 'keep' || live.keyById(keyId) !== undefined,
-  };
-  let executor: Executor;
-  if (storage.openQueue) {
-    const connection = stack.use(await storage.openQueue());
-    // Loaded only where it is needed: it takes a tenth of a second.
-    const { QueueExecutor } = await import('./runs/executing/queue-executor.ts');
-    executor = new QueueExecutor({ ...options, connection });
-  } else executor = new LocalExecutor(options);
-  stack.defer(() => executor.stop({ graceMs: 0 }));
-  return executor;
 }
 
 /**

@@ -173,7 +173,11 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
   return {
     ...config,
     store: { ...config.store, url },
-    files: { ...config.files, url: filesUrl(config.files.url, { storeUrl: url, root }) },
+    files: {
+      ...config.files,
+      url: filesUrl(config.files.url, { storeUrl: url, root }),
+      index_folder: vectorFolder(config.files.index_folder, { storeUrl: url, root }),
+    },
     tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
   };
 }
@@ -181,6 +185,18 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
 /** Where the local search keeps its index unless told: beside what the gateway keeps itself. */
 function indexBeside(storeUrl: string): string | undefined {
   return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), 'search') : undefined;
+}
+
+/** Where the indexes of vector stores lie unless told: beside an embedded store, and with it where that is in memory. */
+function vectorFolder(
+  given: string | undefined,
+  { storeUrl, root }: { storeUrl: string; root: string },
+): string | undefined {
+  if (given !== undefined) return resolve(root, given);
+  if (storeUrl === 'memory:') return undefined;
+  return storeUrl.startsWith('file:')
+    ? join(storeUrl.slice('file:'.length), 'vector-stores')
+    : resolve(root, 'data', 'vector-stores');
 }
 
 /** Where files lie unless told: beside an embedded store, and with it where that is in memory. */

@@ -70,6 +70,7 @@ export class Files implements Disposable {
   /** Where nothing outlives the process. */
   readonly #temporary: string | undefined;
   readonly #timer: NodeJS.Timeout;
+  readonly #leaving: ((file: FileRecord) => Promise<void>)[] = [];
   readonly #uploads = new FairSemaphore({
     name: 'uploads',
     permits: UPLOADS,
@@ -170,8 +171,14 @@ export class Files implements Disposable {
     return this.#folder.stream(file.id);
   }
 
+  /** Calls `listener` before a file is removed, so that nothing of it stays elsewhere. */
+  onRemove(listener: (file: FileRecord) => Promise<void>): void {
+    this.#leaving.push(listener);
+  }
+
   /** Removes a file for good. */
   async remove(file: FileRecord): Promise<void> {
+    for (const leave of this.#leaving) await leave(file);
     await this.#parts.store.remove(file.id);
     await this.#folder.remove(file.id);
   }

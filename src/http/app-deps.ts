@@ -21,6 +21,9 @@ import type { Instances } from '../store/instances.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
 import type { Usage } from '../usage/usage.ts';
+import type { DocumentReader } from '../vector-stores/document-reader.ts';
+import type { StoreSearch } from '../vector-stores/store-search.ts';
+import type { VectorStores } from '../vector-stores/vector-stores.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
@@ -56,6 +59,9 @@ export interface HttpParts {
   conversations: Conversations;
   webhooks: Pick<Webhooks, 'of' | 'redeliver'>;
   files: Files;
+  vectorStores: VectorStores;
+  storeSearch: Pick<StoreSearch, 'search'>;
+  documentReader: Pick<DocumentReader, 'text'>;
   /** Reads documents that clients attach. */
   documents: Pick<Toolbox, 'read'>;
   compactor: Compactor;

@@ -43,6 +43,26 @@ import { listResponses } from './routes/list-responses.ts';
 import { listTasks } from './routes/list-tasks.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { entryFor, mayUse } from './routes/streamed.ts';
+import {
+  attachFile,
+  cancelFileBatch,
+  createFileBatch,
+  detachFile,
+  getFileBatch,
+  getStoreFile,
+  getStoreFileContent,
+  listBatchFiles,
+  listStoreFiles,
+  updateStoreFile,
+} from './routes/vector-stores/files.ts';
+import {
+  deleteVectorStore,
+  getVectorStore,
+  listVectorStores,
+  postVectorStore,
+  searchVectorStore,
+  updateVectorStore,
+} from './routes/vector-stores/vector-stores.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { Attachments } from './submission/attachments.ts';
 import { nothingAt } from './unknown-path.ts';
@@ -155,6 +175,26 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/files', { post: files(postFile(deps)), get: files(listFiles(deps)) }, hasFiles);
   route('/v1/files/:id', { get: files(getFile(deps)), delete: files(deleteFile(deps)) }, isFile);
   route('/v1/files/:id/content', { get: files(getFileContent(deps)) }, isFile);
+  const stores = '/v1/vector_stores';
+  route(stores, { post: files(postVectorStore(deps)), get: files(listVectorStores(deps)) }, hasFiles);
+  const one = `${stores}/:id`;
+  route(
+    one,
+    { get: files(getVectorStore(deps)), post: files(updateVectorStore(deps)), delete: files(deleteVectorStore(deps)) },
+    (call) => hasFiles(call) && hasPrefix('vs_')(call),
+  );
+  route(`${one}/search`, { post: files(searchVectorStore(deps)) }, hasFiles);
+  route(`${one}/files`, { post: files(attachFile(deps)), get: files(listStoreFiles(deps)) }, hasFiles);
+  route(
+    `${one}/files/:file`,
+    { get: files(getStoreFile(deps)), post: files(updateStoreFile(deps)), delete: files(detachFile(deps)) },
+    hasFiles,
+  );
+  route(`${one}/files/:file/content`, { get: files(getStoreFileContent(deps)) }, hasFiles);
+  route(`${one}/file_batches`, { post: files(createFileBatch(deps)) }, hasFiles);
+  route(`${one}/file_batches/:batch`, { get: files(getFileBatch(deps)) }, hasFiles);
+  route(`${one}/file_batches/:batch/cancel`, { post: files(cancelFileBatch(deps)) }, hasFiles);
+  route(`${one}/file_batches/:batch/files`, { get: files(listBatchFiles(deps)) }, hasFiles);
   route('/v1/webhook_deliveries', { get: listDeliveries(deps) });
   route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver(deps) });
   route('/v1/models', { get: listModels() });

@@ -36,6 +36,7 @@ import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
 import { Usage } from '../../src/usage/usage.ts';
+import { openVectorStores } from '../../src/vector-stores/open.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
@@ -171,6 +172,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
+  const vectors = openVectorStores({ storage, files, config: live.current(), clock: systemClock, log });
   const usage = new Usage({ store: storage.usage, registry, clock: systemClock, log });
   const replace = async (next: GatewayConfig) => live.replace(next);
   const keys = new StoredKeys({ store: storage.entries, live, replace, clock: systemClock, log });
@@ -181,6 +183,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     usage,
     webhooks,
     files,
+    ...vectors,
     documents: { read: () => Promise.reject(new Error('nothing is read here')) },
     runs: options.wrapRuns?.(runs) ?? runs,
     conversations,
@@ -212,6 +215,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     ...(options.socketTimes && { socketTimes: options.socketTimes }),
   };
   await executor.start();
+  vectors.documentReader.start();
   const apps = createApps(parts);
   const server = createHttpServer(apps.all, { ...options.times, upgrade: apps.upgrade });
   server.listen(0, '127.0.0.1');
@@ -240,7 +244,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       closing.abort();
       stopped.abort();
       server.closeAllConnections();
-      await Promise.all([keys, usage].map((part) => part[Symbol.asyncDispose]()));
+      await Promise.all([keys, usage, vectors].map((part) => part[Symbol.asyncDispose]()));
       await executor.stop({ graceMs: 100 });
       await webhooks[Symbol.asyncDispose]();
       files[Symbol.dispose]();

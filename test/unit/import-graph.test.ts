@@ -21,6 +21,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   files: 3,
   research: 3,
   plain: 4,
+  'vector-stores': 4,
   gateway: 5,
   runs: 5,
   audit: 6,

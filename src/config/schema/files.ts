@@ -10,6 +10,8 @@ export const files = z
       .string()
       .regex(/^file:(?!\/\/[^/]).+$/, 'must be file:<folder>')
       .optional(),
+    /** Where the indexes of vector stores lie, on a disk of this machine; absent: beside the store, else in `./data`. */
+    index_folder: z.string().min(1).optional(),
     /** Of one file. */
     max_bytes: size.prefault('64mb'),
     /** Of all files of a user. */

@@ -6,6 +6,10 @@ import { publishedDate } from '../published.ts';
 export interface Chunk {
   heading: string;
   text: string;
+  /** On which page it begins, where the document has pages. */
+  page?: number;
+  /** The headings that it stands under, the outermost first. */
+  section?: string;
 }
 
 /** A document cut for the index. */
@@ -19,6 +23,9 @@ export interface ChunkedDocument {
 /** Passages are about this long, in characters: long enough for context, short enough to rank and quote well. */
 const TARGET = 1200;
 const SMALL = 200;
+/** As readers mark where a page begins. */
+const PAGE_MARK = /^\[Page (\d{1,6})\]$/;
+const LONGEST_SECTION = 300;
 /** A bound for files that are one endless document. */
 const MAX_CHUNKS = 5000;
 
@@ -68,6 +75,9 @@ function plainInline(text: string): string {
 function cut(text: string): Chunk[] {
   const chunks: Chunk[] = [];
   let heading = '';
+  let page: number | undefined;
+  const path: string[] = [];
+  let section = '';
   let lines: string[] = [];
   let size = 0;
   let inFence = false;
@@ -76,16 +86,32 @@ function cut(text: string): Chunk[] {
     const body = lines.join('\n').trim();
     lines = [];
     size = 0;
-    if (body !== '') chunks.push({ heading, text: body });
+    if (body === '') return;
+    chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(section !== '' && { section }) });
   };
 
   for (const line of text.split(/\r?\n/)) {
     if (chunks.length >= MAX_CHUNKS) break;
     if (isFence(line)) inFence = !inFence;
-    const title = inFence ? undefined : markdownHeading(line)?.text;
-    if (title !== undefined) {
+    const turned = PAGE_MARK.exec(line)?.[1];
+    if (turned !== undefined) {
+      // A page of its own: what is cited names the page.
+      flush();
+      page = Number(turned);
+      continue;
+    }
+    const found = inFence ? undefined : markdownHeading(line);
+    if (found) {
       if (size >= SMALL) flush();
-      if (size === 0) heading = plainInline(title);
+      const title = plainInline(found.text);
+      path.splice(found.level - 1, path.length, ...Array(Math.max(0, found.level - 1 - path.length)).fill(''), title);
+      if (size === 0) {
+        heading = title;
+        section = path
+          .filter((part) => part !== '')
+          .join(' › ')
+          .slice(0, LONGEST_SECTION);
+      }
     } else if (size >= TARGET && line.trim() === '') flush();
     for (const piece of pieces(line)) {
       if (size + piece.length > 2 * TARGET) flush();

@@ -60,7 +60,9 @@ export class DocumentIndex implements Disposable {
     this.#insertDocument = this.#db.prepare(
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#insertText = this.#db.prepare('INSERT INTO chunks (document, heading, text) VALUES (?, ?, ?)');
+    this.#insertText = this.#db.prepare(
+      'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#insertWords = this.#db.prepare(
       'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
     );
@@ -163,11 +165,14 @@ export class DocumentIndex implements Disposable {
     }));
   }
 
-  /** The passages that match a query, best first, and the words to look for in them. */
-  find(query: string): { passages: RankedPassage[]; words: string[] } {
+  /**
+   * The passages that match a query, best first, and the words to look for in them. `within`: only in these documents, by
+   * the ids of their rows.
+   */
+  find(query: string, within?: readonly number[]): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);
-    const rows = this.#passages.search(expressions, terms);
+    const rows = this.#passages.search(expressions, terms, within);
     const found = rows.map((row) => ({ passage: foundPassage(row), language: knownLanguage(row.language) }));
     const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
       passage,
@@ -199,7 +204,13 @@ export class DocumentIndex implements Disposable {
     const row = [file.path, file.signature, title, published, language, known];
     const { lastInsertRowid: id } = this.#insertDocument.run(...row);
     for (const chunk of document.chunks) {
-      const { lastInsertRowid: row } = this.#insertText.run(id, chunk.heading, chunk.text);
+      const { lastInsertRowid: row } = this.#insertText.run(
+        id,
+        chunk.heading,
+        chunk.text,
+        chunk.page ?? null,
+        chunk.section ?? null,
+      );
       this.#putWords(row, chunk, { path: file.path, title, language });
     }
   }
@@ -242,13 +253,15 @@ export class DocumentIndex implements Disposable {
 }
 
 /** A row of the search. The score of FTS5 is better the lower it is. */
-function foundPassage({ path, title, text, published, score }: Record<string, unknown>): RankedPassage {
+function foundPassage({ path, title, text, published, score, page, section }: Record<string, unknown>): RankedPassage {
   return {
     path: String(path),
     title: String(title),
     text: String(text),
     published: typeof published === 'string' ? published : undefined,
     score: -Number(score),
+    ...(typeof page === 'number' && { page }),
+    ...(typeof section === 'string' && { section }),
   };
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Counted up with every change of the tables or of how texts get into them: older indexes are built anew. */
-const VERSION = 1;
+const VERSION = 2;
 
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -11,7 +11,7 @@ const SCHEMA = `
     title TEXT NOT NULL, published TEXT, language TEXT NOT NULL, vocabulary INTEGER NOT NULL);
   CREATE INDEX documents_by_language ON documents (language, vocabulary);
   CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, heading TEXT NOT NULL,
-    text TEXT NOT NULL);
+    text TEXT NOT NULL, page INTEGER, section TEXT);
   CREATE INDEX chunks_of_document ON chunks (document);
   CREATE TABLE learned (language TEXT NOT NULL, stem TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (language, stem)) WITHOUT ROWID;

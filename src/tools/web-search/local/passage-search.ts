@@ -18,7 +18,7 @@ const GROWTH = 1.5;
 /** Words in titles weigh most, then those in headings; parts of put-together words least. */
 const rowsWhere = (condition: string) => `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
-    documents.language AS language, found.score AS score
+    chunks.page AS page, chunks.section AS section, documents.language AS language, found.score AS score
   FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} ORDER BY score
     LIMIT ${CANDIDATES}) AS found
   JOIN chunks ON chunks.id = found.rowid
@@ -29,10 +29,18 @@ const rowsWhere = (condition: string) => `
 /** The plus keeps SQLite from asking the full-text index for one passage after the other. */
 const AMONG = 'words MATCH ? AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)';
 
+/** Only passages of some documents; the list is JSON. */
+const WITHIN = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
+    WHERE passage.id = words.rowid AND passage.document IN (SELECT value FROM json_each(?)))`;
+
+/** The passages that match an expression of the full-text index, best first. */
+type Find = (match: string) => ReturnType<StatementSync['all']>;
+
 /** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
 export class PassageSearch {
   readonly #search: StatementSync;
   readonly #searchAmong: StatementSync;
+  readonly #searchWithin: StatementSync;
   readonly #count: StatementSync;
   readonly #last: StatementSync;
   readonly #counts = new Map<string, number>();
@@ -41,25 +49,34 @@ export class PassageSearch {
   constructor(db: DatabaseSync) {
     this.#search = db.prepare(rowsWhere('words MATCH ?'));
     this.#searchAmong = db.prepare(rowsWhere(AMONG));
+    this.#searchWithin = db.prepare(rowsWhere(WITHIN));
     this.#count = db.prepare(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON})`);
     this.#last = db.prepare('SELECT max(id) AS id FROM chunks');
   }
 
   /**
    * The passages that match any of `expressions`, best first. `terms` are those that say something alone. In a middling
-   * index the rarest expressions choose the passages and all of them score; in a large one see `#rowsOfMany`.
+   * index the rarest expressions choose the passages and all of them score; in a large one see `#rowsOfMany`. `within`:
+   * only in these documents.
    */
-  search(expressions: readonly string[], terms: readonly string[]) {
+  search(expressions: readonly string[], terms: readonly string[], within?: readonly number[]) {
     if (expressions.length === 0) return [];
     const all = this.#size();
     if (this.#counts.size > MAX_COUNTS || all > this.#countedOf * GROWTH) {
       this.#counts.clear();
       this.#countedOf = all;
     }
-    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms);
+    const find = this.#finder(within);
+    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms, find);
     const rarest = all > SCORED ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
-    return rarest.length > 0 ? this.#searchAmong.all(match, anyOf(rarest)) : this.#search.all(match);
+    return rarest.length > 0 && !within ? this.#searchAmong.all(match, anyOf(rarest)) : find(match);
+  }
+
+  #finder(within: readonly number[] | undefined): Find {
+    if (!within) return (match) => this.#search.all(match);
+    const documents = JSON.stringify(within);
+    return (match) => this.#searchWithin.all(match, documents);
   }
 
   /** How many passages there are, or were. */
@@ -81,14 +98,14 @@ export class PassageSearch {
    * In a large index a word that half of the documents have says little and costs much, so the rare ones decide there; a
    * query of common words alone wants passages that have all of them.
    */
-  #rowsOfMany(expressions: readonly string[], terms: readonly string[]) {
+  #rowsOfMany(expressions: readonly string[], terms: readonly string[], find: Find) {
     const counted = terms.map((term) => ({ term, count: this.#countOf(term) }));
     const rare = counted.filter(({ count }) => count > 0 && count < COMMON).map(({ term }) => term);
-    if (rare.length > 0) return this.#search.all(anyOf(rare));
+    if (rare.length > 0) return find(anyOf(rare));
     const present = counted.filter(({ count }) => count > 0).map(({ term }) => term);
-    if (present.length === 0) return this.#search.all(anyOf(expressions));
-    const together = this.#search.all(present.join(' AND '));
-    return together.length > 0 ? together : this.#search.all(anyOf(present.slice(0, 2)));
+    if (present.length === 0) return find(anyOf(expressions));
+    const together = find(present.join(' AND '));
+    return together.length > 0 ? together : find(anyOf(present.slice(0, 2)));
   }
 
   /** How many passages match a term, at most `COMMON`; there may be more by now. */

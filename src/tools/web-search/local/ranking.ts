@@ -5,6 +5,8 @@ export interface RankedPassage {
   text: string;
   published: string | undefined;
   score: number;
+  page?: number;
+  section?: string;
 }
 
 /** A document whose passages were found. */

@@ -1,0 +1,176 @@
+import { GatewayError } from '../../../base/errors.ts';
+import { parseValue } from '../../../protocol/requests/parse.ts';
+import { listOf } from '../../../protocol/response.ts';
+import { attachFileBody, createBatchBody, updateFileBody } from '../../../protocol/vector-stores.ts';
+import { UnreadableDocument } from '../../../vector-stores/document-text.ts';
+import { FILE_STATES, type StoredFile } from '../../../vector-stores/records.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
+import { readJson, skipBody } from '../../middleware/body.ts';
+import { Query } from '../../query.ts';
+import { filesIn } from './named-files.ts';
+import { shownBatch, shownFile } from './shown.ts';
+import { storeOf } from './vector-stores.ts';
+
+/** `/v1/vector_stores/:id/files` and `/file_batches` (docs/vector-stores.md). */
+
+/** `POST .../files`. */
+export function attachFile(deps: AppDeps): Endpoint {
+  return async (call) => {
+    refuseNewWork(deps);
+    const { file_id: id, attributes, chunking_strategy } = parseValue(attachFileBody, (await readJson(call)).json);
+    const store = await storeOf(deps, call);
+    const named = [{ id, attributes: attributes ?? {}, chunking: chunking_strategy ?? undefined }];
+    const files = await filesIn(deps, store.user, named, 'file_id');
+    const [file] = await deps.vectorStores.attach(store, { files });
+    void deps.vectorStores.touch(store);
+    return json(file && shownFile(file));
+  };
+}
+
+/** `GET .../files`. */
+export function listStoreFiles(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const store = await storeOf(deps, call);
+    const query = new Query(call.req);
+    const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+    const state = query.choice('filter', FILE_STATES);
+    const at = before ?? after;
+    const behind = at === undefined ? undefined : (await deps.vectorStores.file(store.id, at)).entry;
+    const isBackward = before !== undefined;
+    const direction = isBackward ? (order === 'asc' ? 'desc' : 'asc') : order;
+    const page = await deps.vectorStores.listFiles(store.id, { limit, order: direction, after: behind, state });
+    const files = isBackward ? page.files.reverse() : page.files;
+    return json(listOf(files.map(shownFile), page.hasMore));
+  };
+}
+
+/** `GET .../files/:file`. */
+export function getStoreFile(deps: AppDeps): Endpoint {
+  return async (call) => json(shownFile(await fileOf(deps, call)));
+}
+
+/** `POST .../files/:file`: other attributes. */
+export function updateStoreFile(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { attributes } = parseValue(updateFileBody, (await readJson(call)).json);
+    const { store, id } = await fileOf(deps, call);
+    const file = await deps.vectorStores.changeFile(store, id, (known) => ({
+      state: known.state,
+      value: { ...known, attributes: attributes ?? {}, version: known.version + 1 },
+    }));
+    return json(shownFile(file));
+  };
+}
+
+/** `DELETE .../files/:file`. */
+export function detachFile(deps: AppDeps): Endpoint {
+  return async (call) => {
+    await skipBody(call);
+    const { store, id } = await fileOf(deps, call);
+    await deps.vectorStores.detach(store, id);
+    return json({ id, object: 'vector_store.file.deleted', deleted: true });
+  };
+}
+
+/** `GET .../files/:file/content`: its text as it is searched. */
+export function getStoreFileContent(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const file = await fileOf(deps, call);
+    const { text } = await deps.documentReader.text(call.identity.caller.user, file).catch((thrown: unknown) => {
+      if (!(thrown instanceof UnreadableDocument)) throw thrown;
+      throw new GatewayError('invalid_parameter', thrown.message, { param: 'file_id' });
+    });
+    const page = {
+      object: 'vector_store.file_content.page',
+      data: [{ type: 'text', text }],
+      has_more: false,
+      next_page: null,
+    };
+    return json(page);
+  };
+}
+
+/** `POST .../file_batches`. */
+export function createFileBatch(deps: AppDeps): Endpoint {
+  return async (call) => {
+    refuseNewWork(deps);
+    const { file_ids, files, attributes, chunking_strategy } = parseValue(createBatchBody, (await readJson(call)).json);
+    if (!file_ids === !files) {
+      throw new GatewayError('invalid_parameter', 'file_ids: give either file_ids or files.', { param: 'file_ids' });
+    }
+    const store = await storeOf(deps, call);
+    const chunking = chunking_strategy ?? undefined;
+    const named = file_ids
+      ? file_ids.map((id) => ({ id, attributes: attributes ?? {}, chunking }))
+      : (files ?? []).map((file) => ({
+          id: file.file_id,
+          attributes: file.attributes ?? {},
+          chunking: file.chunking_strategy ?? undefined,
+        }));
+    const found = await filesIn(deps, store.user, named, file_ids ? 'file_ids' : 'files');
+    const batch = await deps.vectorStores.createBatch(store, found);
+    void deps.vectorStores.touch(store);
+    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+  };
+}
+
+/** `GET .../file_batches/:batch`. */
+export function getFileBatch(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const batch = await batchOf(deps, call);
+    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+  };
+}
+
+/** `POST .../file_batches/:batch/cancel`. */
+export function cancelFileBatch(deps: AppDeps): Endpoint {
+  return async (call) => {
+    await skipBody(call);
+    const batch = await batchOf(deps, call);
+    await deps.vectorStores.cancelBatch(batch);
+    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+  };
+}
+
+/** `GET .../file_batches/:batch/files`. */
+export function listBatchFiles(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const query = new Query(call.req);
+    const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+    const state = query.choice('filter', FILE_STATES);
+    const files = await deps.vectorStores.filesOfBatch(await batchOf(deps, call));
+    const all = (order === 'asc' ? files : files.reverse()).filter(
+      (file) => state === undefined || file.state === state,
+    );
+    const page = pageOf(all, { limit, after, before });
+    return json(listOf(page.files.map(shownFile), page.hasMore));
+  };
+}
+
+function pageOf(
+  all: readonly StoredFile[],
+  { limit, after, before }: { limit: number; after: string | undefined; before: string | undefined },
+) {
+  const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  const end =
+    before === undefined
+      ? all.length
+      : Math.max(
+          0,
+          all.findIndex(({ id }) => id === before),
+        );
+  const files = before === undefined ? all.slice(from, from + limit) : all.slice(Math.max(0, end - limit), end);
+  return { files, hasMore: before === undefined ? from + limit < all.length : end > limit };
+}
+
+async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {
+  const store = await storeOf(deps, call);
+  return await deps.vectorStores.file(store.id, String(call.req.params.file));
+}
+
+async function batchOf(deps: AppDeps, call: Call) {
+  const store = await storeOf(deps, call);
+  return await deps.vectorStores.batch(store.id, String(call.req.params.batch));
+}

@@ -1,0 +1,30 @@
+import type { Attributes } from '../../../vector-stores/filters.ts';
+import type { NewFiles } from '../../../vector-stores/vector-stores.ts';
+import type { AppDeps } from '../../app-deps.ts';
+
+interface NamedFile {
+  id: string;
+  attributes: Attributes;
+  chunking: Record<string, unknown> | undefined;
+}
+
+/** Files that are looked up beside each other. */
+const AT_ONCE = 32;
+
+/** The user's files that a request names. @throws GatewayError `not_found` naming the place in `param`. */
+export async function filesIn(
+  { files }: AppDeps,
+  user: string,
+  named: readonly NamedFile[],
+  param: string,
+): Promise<NewFiles['files']> {
+  const found: NewFiles['files'][number][] = [];
+  for (let at = 0; at < named.length; at += AT_ONCE) {
+    const some = named.slice(at, at + AT_ONCE).map(async ({ id, attributes, chunking }, index) => {
+      const place = named.length === 1 && param === 'file_id' ? param : `${param}[${at + index}]`;
+      return { file: await files.find(user, id, place), attributes, chunking };
+    });
+    found.push(...(await Promise.all(some)));
+  }
+  return found;
+}

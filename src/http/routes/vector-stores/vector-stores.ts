@@ -1,0 +1,133 @@
+import type { z } from 'zod';
+import { parseValue } from '../../../protocol/requests/parse.ts';
+import { listOf } from '../../../protocol/response.ts';
+import {
+  createVectorStoreBody,
+  type SearchPage,
+  searchBody,
+  updateVectorStoreBody,
+} from '../../../protocol/vector-stores.ts';
+import { filter as filterSchema } from '../../../vector-stores/filters.ts';
+import type { StoreValue, VectorStore } from '../../../vector-stores/records.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
+import { hasBody, readJson, skipBody } from '../../middleware/body.ts';
+import { Query } from '../../query.ts';
+import { filesIn } from './named-files.ts';
+import { shownStore } from './shown.ts';
+
+/** `/v1/vector_stores` (docs/vector-stores.md). */
+
+/** `POST /v1/vector_stores`. */
+export function postVectorStore(deps: AppDeps): Endpoint {
+  return async (call) => {
+    refuseNewWork(deps);
+    const body = parseValue(createVectorStoreBody, hasBody(call.req) ? (await readJson(call)).json : {});
+    const { user } = call.identity.caller;
+    const chunking = body.chunking_strategy ?? undefined;
+    const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
+    const files = await filesIn(deps, user, named, 'file_ids');
+    const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
+    if (files.length > 0) await deps.vectorStores.attach(store, { files });
+    return json(await shown(deps, store));
+  };
+}
+
+/** `GET /v1/vector_stores`. */
+export function listVectorStores(deps: AppDeps): Endpoint {
+  return async ({ req, identity: { caller } }) => {
+    const { limit, order = 'desc', after, before } = new Query(req).page({ limit: 20, max: 100 });
+    const at = before ?? after;
+    const behind = at === undefined ? undefined : await deps.vectorStores.find(caller.user, at);
+    const isBackward = before !== undefined;
+    const direction = isBackward ? (order === 'asc' ? 'desc' : 'asc') : order;
+    const page = await deps.vectorStores.list(caller.user, { limit, order: direction, after: behind?.entry });
+    const stores = isBackward ? page.stores.reverse() : page.stores;
+    return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
+  };
+}
+
+/** `GET /v1/vector_stores/:id`. */
+export function getVectorStore(deps: AppDeps): Endpoint {
+  return async (call) => json(await shown(deps, await storeOf(deps, call)));
+}
+
+/** `POST /v1/vector_stores/:id`. */
+export function updateVectorStore(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const body = parseValue(updateVectorStoreBody, (await readJson(call)).json);
+    const { user } = call.identity.caller;
+    const now = deps.clock.now();
+    const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
+    return json(await shown(deps, await deps.vectorStores.update(user, String(call.req.params.id), change)));
+  };
+}
+
+/** `DELETE /v1/vector_stores/:id`. */
+export function deleteVectorStore(deps: AppDeps): Endpoint {
+  return async (call) => {
+    await skipBody(call);
+    const store = await storeOf(deps, call);
+    await deps.vectorStores.remove(store);
+    return json({ id: store.id, object: 'vector_store.deleted', deleted: true });
+  };
+}
+
+/** `POST /v1/vector_stores/:id/search`. */
+export function searchVectorStore(deps: AppDeps): Endpoint {
+  return async (call) => {
+    refuseNewWork(deps);
+    const body = parseValue(searchBody, (await readJson(call)).json);
+    const { query, filters, max_num_results: limit, ranking_options } = body;
+    const filter = filters === undefined || filters === null ? undefined : parseValue(filterSchema, filters);
+    const store = await storeOf(deps, call);
+    const queries = typeof query === 'string' ? [query] : query;
+    const { signal } = call.identity.context;
+    const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
+    void deps.vectorStores.touch(store);
+    const least = ranking_options?.score_threshold ?? 0;
+    const page: SearchPage = {
+      object: 'vector_store.search_results.page',
+      search_query: queries,
+      data: found
+        .filter(({ score }) => score >= least)
+        .map(({ file, score, text, page: number, section }) => ({
+          file_id: file.id,
+          filename: file.name,
+          score,
+          attributes: file.attributes,
+          content: [{ type: 'text', text }],
+          ...(number !== undefined && { page: number }),
+          ...(section !== undefined && { section }),
+        })),
+      has_more: false,
+      next_page: null,
+    };
+    return json(page);
+  };
+}
+
+/** The vector store that a path names. @throws GatewayError `not_found`. */
+export function storeOf({ vectorStores }: AppDeps, { req, identity }: Call): Promise<VectorStore> {
+  return vectorStores.find(identity.caller.user, String(req.params.id));
+}
+
+async function shown(deps: AppDeps, store: VectorStore) {
+  const counts = await deps.vectorStores.counts(store.id);
+  return shownStore(store, counts, await deps.vectorStores.bytes(store.id));
+}
+
+type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;
+
+/** What is absent stays, what is null is taken out. */
+function changed<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
+  const { name, description, metadata, expires_after } = body;
+  return {
+    ...store,
+    ...(name !== undefined && { name: name ?? '' }),
+    ...(description !== undefined && { description: description ?? undefined }),
+    ...(metadata !== undefined && { metadata: metadata ?? {} }),
+    ...(expires_after !== undefined && { expiresAfterDays: expires_after?.days }),
+  };
+}

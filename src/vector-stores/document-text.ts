@@ -1,0 +1,62 @@
+import { describeContent } from '../tools/fetch-url-content/content-kind.ts';
+import { ParseFailure } from '../tools/fetch-url-content/parsing/parse-failure.ts';
+import { hasPlainText } from '../tools/fetch-url-content/parsing/parse-job.ts';
+import { ParsePool } from '../tools/fetch-url-content/parsing/parse-pool.ts';
+import { ToolError } from '../tools/tool.ts';
+import type { FileValue } from './records.ts';
+
+/** The longest time for one document, in milliseconds, and the most memory, in bytes. */
+const LIMITS = { timeMs: 20_000, memoryBytes: 768 * 1024 * 1024 };
+/** Documents that are read at once. */
+const AT_ONCE = 2;
+
+/** A document that cannot be read, and what clients are told of it. */
+export class UnreadableDocument extends Error {
+  override readonly name = 'UnreadableDocument';
+  readonly code: NonNullable<FileValue['error']>['code'];
+
+  constructor(code: NonNullable<FileValue['error']>['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Reads documents for vector stores by the readers of pages, in child processes with more time than a page has. */
+export class DocumentTexts implements Disposable {
+  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS });
+
+  /**
+   * The title and the text of a document, as Markdown with marks where pages begin.
+   * @throws UnreadableDocument, or the signal's reason.
+   */
+  async read(file: { bytes: Uint8Array; name: string; type: string }, signal: AbortSignal) {
+    const { kind, charset } = described(file);
+    const job = { kind, bytes: file.bytes, charset, url: `file:///${encodeURIComponent(file.name)}` };
+    const parse = (plainly: boolean) => this.#pool.parse({ ...job, plainly }, { signal });
+    try {
+      const { title, content } = await parse(false).catch((failure: unknown) => {
+        if (failure instanceof ParseFailure && hasPlainText(kind) && failure.kind !== 'busy') return parse(true);
+        throw failure;
+      });
+      if (content.trim() === '') throw new UnreadableDocument('invalid_file', 'There is no text in this file.');
+      return { title, text: content };
+    } catch (thrown) {
+      if (!(thrown instanceof ParseFailure)) throw thrown;
+      const code = thrown.kind === 'busy' || thrown.kind === 'crashed' ? 'server_error' : 'invalid_file';
+      throw new UnreadableDocument(code, `The file could not be read: ${thrown.message}.`);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#pool[Symbol.dispose]();
+  }
+}
+
+function described({ bytes, type }: { bytes: Uint8Array; type: string }) {
+  try {
+    return describeContent(bytes, type || null);
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    throw new UnreadableDocument('unsupported_file', thrown.message);
+  }
+}

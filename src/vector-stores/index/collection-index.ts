@@ -1,0 +1,137 @@
+import { rmSync } from 'node:fs';
+import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
+import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
+import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
+import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
+import type { IndexFile, IndexHit, IndexState } from './messages.ts';
+
+/** How fast a list loses weight, where several queries are asked at once; see `fuseByRank`. */
+const RANK_CONSTANT = 60;
+/** A score of the full-text index that is neither good nor bad. */
+const MIDDLING = 8;
+const REVISION = 'revision';
+
+/** The index of one vector store: documents with their attributes, in a file of its own. */
+export class CollectionIndex implements Disposable {
+  readonly #path: string;
+  readonly #index: DocumentIndex;
+  readonly #statements;
+  /** Documents with their attributes, as long as nothing changes. */
+  #documents: { id: number; attributes: Attributes }[] | undefined;
+  #isDirty = false;
+
+  /** @throws Error of SQLite or the file system where the file cannot be used. */
+  constructor(path: string, { owner }: { owner: boolean }) {
+    this.#path = path;
+    this.#index = new DocumentIndex({ path, owner });
+    const { database: db } = this.#index;
+    // What is deleted shall be gone from the disk.
+    db.exec('PRAGMA secure_delete = ON');
+    db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
+    this.#statements = {
+      put: db.prepare(
+        'INSERT INTO attributes (path, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+      ),
+      remove: db.prepare('DELETE FROM attributes WHERE path = ?'),
+      sign: db.prepare('UPDATE documents SET signature = ? WHERE path = ?'),
+      all: db.prepare('SELECT id, value FROM documents LEFT JOIN attributes USING (path)'),
+    };
+  }
+
+  state(): IndexState {
+    const revision = this.#index.noted(REVISION);
+    return { files: this.#index.signatures(), revision: revision === undefined ? undefined : Number(revision) };
+  }
+
+  /** Says up to which revision of the list this index was brought. */
+  note(revision: number): void {
+    this.#index.note(REVISION, String(revision));
+  }
+
+  put({ path, signature, name, title, text, attributes }: IndexFile): void {
+    const cut = chunkDocument(text, { contentType: 'text/markdown', name });
+    const document = { ...cut, title: title || cut.title || name };
+    this.#statements.put.run(path, JSON.stringify(attributes));
+    this.#index.update({ put: [{ file: { path, signature }, document }], remove: [] });
+    this.#documents = undefined;
+  }
+
+  setAttributes(path: string, { attributes, signature }: { attributes: Attributes; signature: string }): void {
+    this.#statements.put.run(path, JSON.stringify(attributes));
+    this.#statements.sign.run(signature, path);
+    this.#documents = undefined;
+  }
+
+  remove(paths: readonly string[]): void {
+    this.#index.update({ put: [], remove: paths });
+    for (const path of paths) this.#statements.remove.run(path);
+    this.#documents = undefined;
+    this.#isDirty = true;
+  }
+
+  /** Takes what was removed from the disk too: the full-text index keeps its words until it is put together anew. */
+  wipe(): void {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    const { database: db } = this.#index;
+    db.exec(`INSERT INTO words (words) VALUES ('optimize')`);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** The best passages for any of the queries, among documents whose attributes pass the filter. */
+  search(queries: readonly string[], { limit, filter }: { limit: number; filter: Filter | undefined }): IndexHit[] {
+    const within = filter && this.#within(filter);
+    if (within?.length === 0) return [];
+    const lists = queries.map((query) => this.#index.find(query, within).passages);
+    const [only = []] = lists;
+    const ranked = lists.length === 1 ? only : fused(lists);
+    return ranked.slice(0, limit).map(({ path, text, score, page, section }) => ({
+      path,
+      text,
+      score: Math.max(0, score) / (Math.max(0, score) + MIDDLING),
+      ...(page !== undefined && { page }),
+      ...(section !== undefined && { section }),
+    }));
+  }
+
+  /** Removes the index with its files. */
+  drop(): void {
+    this[Symbol.dispose]();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#path + suffix, { force: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.#index[Symbol.dispose]();
+  }
+
+  #within(filter: Filter): number[] {
+    this.#documents ??= this.#statements.all
+      .all()
+      .map(({ id, value }) => ({ id: Number(id), attributes: attributesIn(value) }));
+    return this.#documents.flatMap(({ id, attributes }) => (passes(attributes, filter) ? [id] : []));
+  }
+}
+
+function attributesIn(value: unknown): Attributes {
+  const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : {};
+  const entries = Object.entries(parsed ?? {}).flatMap(([name, one]) => {
+    const read = attributeValue.safeParse(one);
+    return read.success ? [[name, read.data] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What stands high in several lists comes first; each passage once, with its best score. */
+function fused(lists: readonly (readonly RankedPassage[])[]): RankedPassage[] {
+  const found = new Map<string, { passage: RankedPassage; weight: number }>();
+  for (const list of lists) {
+    for (const [rank, passage] of list.entries()) {
+      const name = `${passage.path} ${passage.text}`;
+      const known = found.get(name) ?? { passage, weight: 0 };
+      known.weight += 1 / (RANK_CONSTANT + rank + 1);
+      if (passage.score > known.passage.score) known.passage = passage;
+      found.set(name, known);
+    }
+  }
+  return [...found.values()].sort((a, b) => b.weight - a.weight).map(({ passage }) => passage);
+}

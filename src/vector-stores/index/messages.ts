@@ -1,0 +1,44 @@
+import type { Attributes, Filter } from '../filters.ts';
+
+/** What the gateway asks the thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
+export type IndexQuestion = { id: number; store: string } & (
+  | { ask: 'state' }
+  | { ask: 'put'; file: IndexFile }
+  | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
+  | { ask: 'remove'; paths: readonly string[] }
+  | { ask: 'note'; revision: number }
+  | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
+  | { ask: 'drop' }
+);
+
+/** A document for an index. Its path is the id of its file. */
+export interface IndexFile {
+  path: string;
+  /** Changes whenever the file or its attributes do. */
+  signature: string;
+  name: string;
+  title: string;
+  /** Markdown, with marks where pages begin. */
+  text: string;
+  attributes: Attributes;
+}
+
+/** What an index holds. */
+export interface IndexState {
+  /** Signatures by path. */
+  files: ReadonlyMap<string, string>;
+  /** The revision of the list that it was brought up to; see `EntryStore`. */
+  revision: number | undefined;
+}
+
+/** A passage that was found. */
+export interface IndexHit {
+  path: string;
+  text: string;
+  /** From 0 to 1: the better it matches, the more. */
+  score: number;
+  page?: number;
+  section?: string;
+}
+
+export type IndexReply = { id: number; value: IndexState | IndexHit[] | undefined } | { id: number; error: string };

@@ -1,0 +1,41 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+import { type Files, publicFileId } from '../files/files.ts';
+import type { SideStores } from '../store/beside/side-stores.ts';
+import { DocumentReader } from './document-reader.ts';
+import { DocumentTexts } from './document-text.ts';
+import { StoreIndexes } from './index/store-indexes.ts';
+import { StoreSearch } from './store-search.ts';
+import { VectorStores } from './vector-stores.ts';
+
+/** Vector stores, who reads what is put into them, and who searches. */
+export interface OpenedVectorStores extends AsyncDisposable {
+  vectorStores: VectorStores;
+  documentReader: DocumentReader;
+  storeSearch: StoreSearch;
+}
+
+/** Puts the parts of vector stores together; `documentReader.start` begins to read. */
+export function openVectorStores(parts: {
+  storage: Pick<SideStores, 'entries' | 'readings'>;
+  files: Files;
+  config: GatewayConfig;
+  clock: Clock;
+  log: Logger;
+}): OpenedVectorStores {
+  const { storage, files, config, clock, log } = parts;
+  const stack = new AsyncDisposableStack();
+  const stores = new VectorStores({ ...storage, files, clock });
+  files.onRemove((file) => stores.forget(publicFileId(file.id)));
+  const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, log }));
+  const texts = stack.use(new DocumentTexts());
+  const reader = stack.use(new DocumentReader({ ...storage, stores, files, texts, indexes, clock, log }));
+  const search = stack.use(new StoreSearch({ stores, reader, indexes, log }));
+  return {
+    vectorStores: stores,
+    documentReader: reader,
+    storeSearch: search,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

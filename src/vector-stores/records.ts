@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { parseJson } from '../base/json.ts';
+import type { Entry } from '../store/beside/entry-store.ts';
+import { attributeValue } from './filters.ts';
+
+/** What the store holds of vector stores, as lists of small records (docs/vector-stores.md). Fields that come later are optional. */
+
+/** The lists: a user's vector stores; the files of one, with the state of their reading; those of a batch; where a file is. */
+export const lists = {
+  stores: (user: string) => `vector stores of ${user}`,
+  files: (store: string) => `files of ${store}`,
+  batches: (store: string) => `batches of ${store}`,
+  filesOfBatch: (batch: string) => `files of ${batch}`,
+  /** What a user's documents wait for, one record for each to be read. */
+  pending: (user: string) => `to be read of ${user}`,
+  /** In which vector stores a file is. */
+  placesOf: (file: string) => `stores of ${file}`,
+};
+
+export const OPEN = 'open';
+export const FILE_STATES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
+export type FileState = (typeof FILE_STATES)[number];
+
+const storeValue = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  metadata: z.record(z.string(), z.string()),
+  /** In days after the last activity. */
+  expiresAfterDays: z.number().optional(),
+  /** Unix milliseconds. */
+  lastActiveAt: z.number(),
+});
+export type StoreValue = z.output<typeof storeValue>;
+
+const fileValue = z.object({
+  /** Its name, for answers. */
+  name: z.string(),
+  bytes: z.number(),
+  attributes: z.record(z.string(), attributeValue),
+  chunking: z.record(z.string(), z.unknown()).optional(),
+  batch: z.string().optional(),
+  /** Counted up with every change of the attributes. */
+  version: z.number(),
+  error: z
+    .object({ code: z.enum(['server_error', 'unsupported_file', 'invalid_file']), message: z.string() })
+    .optional(),
+});
+export type FileValue = z.output<typeof fileValue>;
+
+export interface VectorStore extends StoreValue {
+  id: string;
+  user: string;
+  createdAt: number;
+  entry: Entry;
+}
+
+export interface StoredFile extends FileValue {
+  /** As clients know it. */
+  id: string;
+  store: string;
+  state: FileState;
+  createdAt: number;
+  entry: Entry;
+}
+
+export interface Batch {
+  id: string;
+  store: string;
+  createdAt: number;
+}
+
+export function readStore(entry: Entry | undefined, user: string): VectorStore | undefined {
+  const parsed = storeValue.safeParse(entry && parseJson(entry.value));
+  return entry && parsed.success
+    ? { ...parsed.data, id: entry.id, user, createdAt: entry.createdAt, entry }
+    : undefined;
+}
+
+export function readFile(entry: Entry | undefined, store: string): StoredFile | undefined {
+  const parsed = fileValue.safeParse(entry && parseJson(entry.value));
+  const state = FILE_STATES.find((known) => known === entry?.state);
+  if (!entry || !parsed.success || !state) return undefined;
+  return { ...parsed.data, id: entry.id, store, state, createdAt: entry.createdAt, entry };
+}
+
+export function storeEntry(id: string, value: StoreValue, createdAt: number): Entry {
+  return { id, state: OPEN, value: JSON.stringify(storeValue.parse(value)), createdAt };
+}
+
+export function fileEntry(id: string, state: FileState, value: FileValue, createdAt: number): Entry {
+  return { id, state, value: JSON.stringify(fileValue.parse(value)), createdAt };
+}
+
+/** What tells an index whether it has the file as it is. */
+export function signatureOf({ id, version }: StoredFile): string {
+  return `${id} ${version}`;
+}

@@ -1,0 +1,172 @@
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { abortable } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { DocumentReader } from './document-reader.ts';
+import type { Filter } from './filters.ts';
+import type { IndexHit } from './index/messages.ts';
+import type { StoreIndexes } from './index/store-indexes.ts';
+import { type StoredFile, signatureOf } from './records.ts';
+import type { VectorStores } from './vector-stores.ts';
+
+export interface StoreSearchParts {
+  stores: VectorStores;
+  reader: Pick<DocumentReader, 'text'>;
+  indexes: StoreIndexes;
+  log: Logger;
+}
+
+/** A passage that was found, with its file. */
+export interface FoundPassage extends IndexHit {
+  file: StoredFile;
+}
+
+/** A search waits so long for the index to be brought up to date, in milliseconds. */
+const PATIENCE_MS = 1500;
+const POLL_MS = 50;
+/** An index that grows is brought up to date after so many times as long as that took. */
+const REST_FACTOR = 10;
+/** How often all indexes of this machine are looked through for what was removed elsewhere, in milliseconds. */
+const SWEEP_MS = 20_000;
+/** How often it is looked whether another process of this machine waits for an index, in milliseconds. */
+const SERVE_MS = 250;
+/** Passages are looked for beyond the limit: some may be of files that were taken out meanwhile. */
+const SPARE = 10;
+const WANTED = '.wanted';
+
+/**
+ * Searches in vector stores, each by its own index on this machine. An index follows the list of files in the store: what
+ * another machine has read is read here too, and what was removed is taken out.
+ */
+export class StoreSearch implements Disposable {
+  readonly #parts: StoreSearchParts;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #restUntil = new Map<string, number>();
+  readonly #closing = new AbortController();
+  readonly #timers: NodeJS.Timeout[];
+
+  constructor(parts: StoreSearchParts) {
+    this.#parts = parts;
+    this.#timers = [
+      setInterval(() => void this.#sweep(), SWEEP_MS).unref(),
+      setInterval(() => void this.#serveOthers(), SERVE_MS).unref(),
+    ];
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#closing.abort(new Error('The search in vector stores is closed.'));
+  }
+
+  /**
+   * The best passages of a vector store for any of the queries.
+   * @throws GatewayError `overloaded`, `store_unavailable`, `internal_error`; the signal's reason.
+   */
+  async search(
+    store: string,
+    { queries, limit, filter }: { queries: readonly string[]; limit: number; filter?: Filter | undefined },
+    signal: AbortSignal,
+  ): Promise<FoundPassage[]> {
+    await this.#refresh(store, signal);
+    const hits = await this.#parts.indexes.search({ store, queries, limit: limit + SPARE, filter }, signal);
+    const files = new Map<string, StoredFile | undefined>();
+    for (const path of new Set(hits.map((hit) => hit.path))) {
+      // The store knows what is there now, and whose it is; an index may be a moment late.
+      files.set(path, await this.#parts.stores.file(store, path).catch(() => undefined));
+    }
+    return hits
+      .flatMap((hit) => {
+        const file = files.get(hit.path);
+        return file?.state === 'completed' ? [{ ...hit, file }] : [];
+      })
+      .slice(0, limit);
+  }
+
+  /** Waits until the index is up to date, for a while. */
+  async #refresh(store: string, signal: AbortSignal): Promise<void> {
+    const { stores, indexes } = this.#parts;
+    const until = performance.now() + PATIENCE_MS;
+    while (performance.now() < until) {
+      const [revision, state] = await Promise.all([stores.revision(store), indexes.state(store)]);
+      if (state.revision === revision) return;
+      // Another process of this machine writes: it is told that somebody waits.
+      if (!indexes.own()) await writeFile(join(indexes.folder, store + WANTED), '').catch(() => {});
+      else if ((this.#restUntil.get(store) ?? 0) > performance.now()) return;
+      else
+        await Promise.race([
+          abortable(this.#bringUpToDate(store), signal),
+          sleep(PATIENCE_MS, undefined, { signal, ref: false }),
+        ]);
+      if (!indexes.own()) await sleep(POLL_MS, undefined, { signal });
+    }
+  }
+
+  /** Once at a time for each index. */
+  #bringUpToDate(store: string): Promise<void> {
+    const running = this.#running.get(store) ?? this.#update(store).finally(() => this.#running.delete(store));
+    this.#running.set(store, running);
+    running.catch((thrown: unknown) => {
+      if (this.#closing.signal.aborted) return;
+      this.#parts.log.warn({ store, err: messageOf(thrown) }, 'the index of a vector store is late');
+    });
+    return running;
+  }
+
+  async #update(store: string): Promise<void> {
+    const { stores, indexes, reader } = this.#parts;
+    const started = performance.now();
+    // Read before the list: what changes meanwhile is looked at again.
+    const revision = await stores.revision(store);
+    const user = await stores.userOf(store);
+    if (user === undefined) return await indexes.change({ ask: 'drop', store });
+    const { files } = await indexes.state(store);
+    const gone = new Set(files.keys());
+    for await (const file of stores.filesOf(store)) {
+      // What is being read now is put in by whoever reads it.
+      if (file.state === 'completed' || file.state === 'in_progress') gone.delete(file.id);
+      const known = files.get(file.id);
+      if (file.state !== 'completed' || known === signatureOf(file)) continue;
+      this.#closing.signal.throwIfAborted();
+      if (known !== undefined) {
+        const { id: path, attributes } = file;
+        await indexes.change({ ask: 'attributes', store, path, signature: signatureOf(file), attributes });
+      } else {
+        const text = await reader.text(user, file).catch(() => undefined);
+        if (text) await indexes.change({ ask: 'put', store, file: text });
+      }
+    }
+    if (gone.size > 0) await indexes.change({ ask: 'remove', store, paths: [...gone] });
+    await indexes.change({ ask: 'note', store, revision });
+    this.#restUntil.set(store, performance.now() + REST_FACTOR * Math.min(200, performance.now() - started));
+  }
+
+  /** Indexes that others wait for, and those that are late: what was removed elsewhere leaves this machine too. */
+  async #sweep(): Promise<void> {
+    const { stores, indexes, log } = this.#parts;
+    try {
+      if (!indexes.isOwner) return;
+      for (const name of await readdir(indexes.folder)) {
+        const store = /^(vs_[0-9a-f]{32})\.db$/.exec(name)?.[1];
+        if (store === undefined || this.#closing.signal.aborted) continue;
+        const [revision, state] = await Promise.all([stores.revision(store), indexes.state(store)]);
+        if (revision !== state.revision || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
+      }
+    } catch (thrown) {
+      if (!this.#closing.signal.aborted)
+        log.warn({ err: messageOf(thrown) }, 'indexes of vector stores cannot be looked through now');
+    }
+  }
+
+  /** Brings the indexes up to date that other processes of this machine wait for. */
+  async #serveOthers(): Promise<void> {
+    const { indexes } = this.#parts;
+    if (!indexes.isOwner) return;
+    for (const name of await readdir(indexes.folder).catch(() => [])) {
+      if (!name.endsWith(WANTED)) continue;
+      await rm(join(indexes.folder, name), { force: true });
+      await this.#bringUpToDate(name.slice(0, -WANTED.length)).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import OpenAI, { toFile } from 'openai';
+import { KEYS, until } from '../support/http-gateway.ts';
+import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+
+const LAKE =
+  '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, the deepest of all.\n\n## Age\n\nIt is 25 million years old.\n';
+const HILL = '# The hill\n\nThe hill is 1142 metres high, and older than the deepest lake.\n';
+
+describe('vector stores, with the official SDK', () => {
+  let gateway: ResearchGateway;
+  let client: OpenAI;
+  let bob: OpenAI;
+  before(async () => {
+    gateway = await openResearchGateway({ model: () => ({ text: 'Ready.' }) });
+    const open = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    client = open(KEYS.ann);
+    bob = open(KEYS.bob);
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  const POLL = { pollIntervalMs: 20 };
+  const uploadable = (name: string, text: string | Buffer) => toFile(Buffer.from(text), name);
+  const upload = async (name: string, text: string | Buffer) =>
+    (await client.files.create({ file: await uploadable(name, text), purpose: 'assistants' })).id;
+  const refused = (status: number, param?: string) => (thrown: unknown) => {
+    assert.ok(thrown instanceof OpenAI.APIError, String(thrown));
+    assert.equal(thrown.status, status, thrown.message);
+    if (param !== undefined) assert.equal(thrown.param, param);
+    return true;
+  };
+
+  it('are filled with a batch, listed, searched and emptied', async () => {
+    const store = await client.vectorStores.create({ name: 'places', metadata: { of: 'test' } });
+    assert.match(store.id, /^vs_[0-9a-f]{32}$/);
+    assert.deepEqual([store.object, store.status, store.file_counts.total], ['vector_store', 'completed', 0]);
+    const files = [
+      await uploadable('lake.md', LAKE),
+      await uploadable('hill.md', HILL),
+      await uploadable('x.zip', zip()),
+    ];
+    const batch = await client.vectorStores.fileBatches.uploadAndPoll(store.id, { files }, POLL);
+    assert.equal(batch.status, 'completed');
+    assert.deepEqual(batch.file_counts, { in_progress: 0, completed: 2, failed: 1, cancelled: 0, total: 3 });
+    const failed = await client.vectorStores.files.list(store.id, { filter: 'failed' });
+    assert.equal(failed.data[0]?.last_error?.code, 'unsupported_file');
+    const filled = await client.vectorStores.retrieve(store.id);
+    assert.equal(filled.usage_bytes, LAKE.length + HILL.length);
+
+    const found = await client.vectorStores.search(store.id, { query: 'How deep is the lake?', max_num_results: 3 });
+    const [best] = found.data;
+    assert.equal(best?.filename, 'lake.md');
+    assert.match(best?.content[0]?.text ?? '', /1642 metres/);
+    assert.ok((best?.score ?? 0) > 0 && (best?.score ?? 2) <= 1);
+    const several = await client.vectorStores.search(store.id, { query: ['deep lake', 'high hill'] });
+    assert.deepEqual(new Set(several.data.map(({ filename }) => filename)), new Set(['lake.md', 'hill.md']));
+    const none = await client.vectorStores.search(store.id, { query: 'lake', ranking_options: { score_threshold: 1 } });
+    assert.deepEqual(none.data, []);
+
+    const content = await client.vectorStores.files.content(best?.file_id ?? '', { vector_store_id: store.id });
+    assert.match(content.data[0]?.text ?? '', /25 million years/);
+    await client.vectorStores.files.delete(best?.file_id ?? '', { vector_store_id: store.id });
+    const after = await client.vectorStores.search(store.id, { query: 'How deep is the lake?' });
+    assert.deepEqual(
+      after.data.map(({ filename }) => filename),
+      ['hill.md'],
+    );
+    assert.equal((await client.vectorStores.delete(store.id)).deleted, true);
+    await assert.rejects(client.vectorStores.retrieve(store.id), refused(404));
+  });
+
+  it('are searched among files with these attributes alone', async () => {
+    const store = await client.vectorStores.create({});
+    const attributes = [
+      { year: 2024, kind: 'a' },
+      { year: 2025, kind: 'b' },
+      { year: 2026, final: true },
+    ];
+    const files = await Promise.all(
+      attributes.map(async (one, n) => ({
+        file_id: await upload(`${n}.md`, `Report ${n} about the lake.`),
+        attributes: one,
+      })),
+    );
+    const batch = await client.vectorStores.fileBatches.createAndPoll(store.id, { files } as never, POLL);
+    assert.equal(batch.file_counts.completed, 3);
+    const names = async (filters: OpenAI.VectorStoreSearchParams['filters']) => {
+      const { data } = await client.vectorStores.search(store.id, {
+        query: 'report lake',
+        ...(filters && { filters }),
+      });
+      return data
+        .map(({ filename }) => filename)
+        .toSorted()
+        .join(' ');
+    };
+    assert.equal(await names(undefined), '0.md 1.md 2.md');
+    assert.equal(await names({ type: 'eq', key: 'year', value: 2025 }), '1.md');
+    assert.equal(await names({ type: 'gte', key: 'year', value: 2025 }), '1.md 2.md');
+    assert.equal(await names({ type: 'eq', key: 'final', value: true }), '2.md');
+    assert.equal(await names({ type: 'ne', key: 'kind', value: 'a' }), '1.md 2.md');
+    assert.equal(await names({ type: 'in', key: 'kind', value: ['a', 'b'] }), '0.md 1.md');
+    const both = [
+      { type: 'lt' as const, key: 'year', value: 2026 },
+      { type: 'or' as const, filters: [{ type: 'eq' as const, key: 'kind', value: 'b' }] },
+    ];
+    assert.equal(await names({ type: 'and', filters: both as never }), '1.md');
+    const [first] = files;
+    assert.ok(first);
+    await client.vectorStores.files.update(first.file_id, { vector_store_id: store.id, attributes: { year: 2030 } });
+    assert.equal(await names({ type: 'gt', key: 'year', value: 2026 }), '0.md');
+    const wrong = client.vectorStores.search(store.id, {
+      query: 'x',
+      filters: { type: 'like', key: 'a', value: 1 } as never,
+    });
+    await assert.rejects(wrong, refused(400));
+    await client.vectorStores.delete(store.id);
+  });
+
+  it('are those of their user alone, on every route', async () => {
+    const store = await client.vectorStores.create({ name: 'mine' });
+    const id = await upload('mine.md', LAKE);
+    const file = await client.vectorStores.files.createAndPoll(store.id, { file_id: id }, POLL);
+    assert.equal(file.status, 'completed');
+    const batch = await client.vectorStores.fileBatches.create(store.id, { file_ids: [id] });
+    const own = await bob.vectorStores.create({});
+    const at = { vector_store_id: store.id };
+    const tried: (() => PromiseLike<unknown>)[] = [
+      () => bob.vectorStores.retrieve(store.id),
+      () => bob.vectorStores.update(store.id, { name: 'x' }),
+      () => bob.vectorStores.delete(store.id),
+      () => bob.vectorStores.search(store.id, { query: 'lake' }),
+      () => bob.vectorStores.files.list(store.id),
+      () => bob.vectorStores.files.create(store.id, { file_id: id }),
+      () => bob.vectorStores.files.create(own.id, { file_id: id }),
+      () => bob.vectorStores.create({ file_ids: [id] }),
+      () => bob.vectorStores.fileBatches.create(own.id, { file_ids: [id] }),
+      () => bob.vectorStores.files.retrieve(id, at),
+      () => bob.vectorStores.files.content(id, at),
+      () => bob.vectorStores.files.update(id, { ...at, attributes: {} }),
+      () => bob.vectorStores.files.delete(id, at),
+      () => bob.vectorStores.fileBatches.retrieve(batch.id, at),
+      () => bob.vectorStores.fileBatches.cancel(batch.id, at),
+      () => bob.vectorStores.fileBatches.listFiles(batch.id, at),
+      () => bob.vectorStores.files.retrieve(id, { vector_store_id: own.id }),
+    ];
+    for (const attempt of tried) await assert.rejects(async () => await attempt(), refused(404));
+    assert.deepEqual(
+      (await bob.vectorStores.list()).data.map((one) => one.id),
+      [own.id],
+    );
+    assert.equal((await client.vectorStores.retrieve(store.id)).name, 'mine');
+    await client.vectorStores.delete(store.id);
+  });
+
+  it('lose a file that is deleted for good', async () => {
+    const id = await upload('gone.md', 'The password of the vault is swordfish-canary.');
+    const store = await client.vectorStores.create({ file_ids: [id] });
+    await until(async () => (await client.vectorStores.retrieve(store.id)).status === 'completed' || undefined);
+    assert.equal((await client.vectorStores.search(store.id, { query: 'password vault' })).data.length, 1);
+    await client.files.delete(id);
+    assert.deepEqual((await client.vectorStores.search(store.id, { query: 'password vault' })).data, []);
+    assert.equal((await client.vectorStores.retrieve(store.id)).file_counts.total, 0);
+    await assert.rejects(client.vectorStores.files.retrieve(id, { vector_store_id: store.id }), refused(404));
+    await client.vectorStores.delete(store.id);
+  });
+
+  it('are listed page by page, changed, and have batches that can be cancelled', async () => {
+    const made = [];
+    for (const name of ['a', 'b', 'c']) made.push(await client.vectorStores.create({ name }));
+    const listed: string[] = [];
+    for await (const { name } of client.vectorStores.list({ limit: 2, order: 'asc' })) listed.push(name);
+    assert.deepEqual(listed.slice(-3), ['a', 'b', 'c']);
+    const [first] = made;
+    assert.ok(first);
+    const changed = await client.vectorStores.update(first.id, {
+      name: 'new',
+      expires_after: { anchor: 'last_active_at', days: 1 },
+    });
+    assert.equal(changed.name, 'new');
+    assert.ok(Math.abs((changed.expires_at ?? 0) - (changed.last_active_at ?? 0) - 86_400) <= 1);
+    assert.equal((await client.vectorStores.update(first.id, { expires_after: null })).expires_at, null);
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => upload(`${n}.txt`, `text ${n}`)));
+    const batch = await client.vectorStores.fileBatches.create(first.id, { file_ids: ids });
+    const cancelled = await client.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: first.id });
+    assert.equal(cancelled.file_counts.in_progress, 0);
+    const { cancelled: left, completed } = cancelled.file_counts;
+    assert.equal(left + completed, 12);
+    const some = await client.vectorStores.fileBatches.listFiles(batch.id, { vector_store_id: first.id, limit: 5 });
+    assert.equal(some.data.length, 5);
+    for (const { id } of made) await client.vectorStores.delete(id);
+  });
+
+  it('say what is wrong with a request', async () => {
+    const store = await client.vectorStores.create({});
+    const id = await upload('a.md', 'text');
+    await assert.rejects(client.vectorStores.files.create(store.id, { file_id: 'file-none' }), refused(404, 'file_id'));
+    await assert.rejects(
+      client.vectorStores.fileBatches.create(store.id, { file_ids: [id, 'file-none'] }),
+      refused(404, 'file_ids[1]'),
+    );
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, n]));
+    await assert.rejects(
+      client.vectorStores.files.create(store.id, { file_id: id, attributes: many }),
+      refused(400, 'attributes'),
+    );
+    await assert.rejects(client.vectorStores.search(store.id, { query: '' }), refused(400));
+    await assert.rejects(
+      client.vectorStores.search(store.id, { query: 'x', max_num_results: 51 }),
+      refused(400, 'max_num_results'),
+    );
+    await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
+    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404));
+    await client.vectorStores.delete(store.id);
+  });
+});
+
+function zip(): Buffer {
+  return Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]);
+}
