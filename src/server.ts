@@ -53,7 +53,7 @@ import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { Usage } from './usage/usage.ts';
-import { openVectorStores } from './vector-stores/open.ts';
+import { fileSearchOf, openVectorStores } from './vector-stores/open.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -120,8 +120,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock: systemClock,
     log,
     chatModel: (query) => upstream.chatModel(query),
-    openTools: ({ user, ...request }) =>
-      toolbox.open({ ...request, readFile: (id, signal) => files.attached(user, id, signal) }),
+    openTools: ({ user, fileSearch, ...request }) => {
+      const readFile = (id: string, signal: AbortSignal) => files.attached(user, id, signal);
+      const own = fileSearch && [fileSearchOf(vectorStores, { ...fileSearch, user })];
+      return toolbox.open({ ...request, readFile, own });
+    },
     proxy: proxyTask(live, proxy),
     ...sealed,
     encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),

@@ -32,7 +32,20 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
 }
 
 /** Of items, and of calls of the client's functions, which name the run that made them. */
-export type ItemPrefix = 'rs' | 'tc' | 'msg' | 'ws' | 'ci' | 'mcp' | 'mcpl' | 'mcpr' | 'fc' | 'ctc' | 'call' | 'cmp';
+export type ItemPrefix =
+  | 'rs'
+  | 'tc'
+  | 'msg'
+  | 'ws'
+  | 'fs'
+  | 'ci'
+  | 'mcp'
+  | 'mcpl'
+  | 'mcpr'
+  | 'fc'
+  | 'ctc'
+  | 'call'
+  | 'cmp';
 
 /**
  * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a

@@ -22,6 +22,8 @@ export interface AskOptions {
   resume?: string | undefined;
   /** Paths of files that the question is about: they are uploaded first. */
   file?: readonly string[] | undefined;
+  /** Ids of vector stores that are searched beside what the model searches. */
+  store?: readonly string[] | undefined;
   model?: string | undefined;
   effort?: Effort | undefined;
   /** Print the response object instead of the report. */
@@ -67,8 +69,12 @@ async function startOf(
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const input = await withFiles(question, options.file ?? [], { client, signal });
-  return { submit: { model, input, reasoning: options.effort && { effort: options.effort } } };
+  const tools = options.store && [...SEARCHING, { type: 'file_search' as const, vector_store_ids: [...options.store] }];
+  return { submit: { model, input, reasoning: options.effort && { effort: options.effort }, ...(tools && { tools }) } };
 }
+
+/** Naming one tool leaves out the others: these are what research models have. */
+const SEARCHING = [{ type: 'web_search' as const }];
 
 /** The question with the files that it is about, in their order. @throws UnreadableFile, before anything is uploaded. */
 async function withFiles(

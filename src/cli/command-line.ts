@@ -22,6 +22,7 @@ interface AskFlags {
   apiKey: string;
   resume?: string;
   file?: string[];
+  store?: string[];
   model?: string;
   effort?: Effort;
   json?: boolean;
@@ -64,6 +65,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .argument('[question]', 'the question; - reads it from standard input')
     .option('--resume <id>', 'go on with a run instead of asking')
     .option('--file <path...>', 'files that the question is about')
+    .option('--store <id...>', 'vector stores to search')
     .option('--model <id>', 'the model; else the first that the key may use')
     .addOption(new Option('--effort <effort>', 'how much research').choices(['low', 'medium', 'high']))
     .option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL', environment.baseUrl ?? 'http://127.0.0.1:8080')

@@ -49,6 +49,7 @@ export interface SubmittedQuestion {
   model: string;
   input: string | OpenAI.Responses.ResponseInput;
   reasoning?: { effort: Effort } | undefined;
+  tools?: OpenAI.Responses.Tool[];
 }
 
 export interface ListedModel {

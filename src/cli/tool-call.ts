@@ -35,6 +35,8 @@ export function callOf(item: unknown): ShownCall | undefined {
       const queries = Array.isArray(action.queries) ? action.queries : [action.query].filter(Boolean);
       return shown('web_search', { queries }, { met: urlsOf(action.sources) });
     }
+    case 'file_search_call':
+      return shown('file_search', { queries: item.queries });
     case 'code_interpreter_call':
       return shown('execute_python', { code: item.code });
     case 'mcp_call': {

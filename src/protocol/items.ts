@@ -23,6 +23,9 @@ export const urlCitation = z.object({
   cited_text: z.string().max(400).nullable(),
   /** Whether `cited_text` says it; `unchecked`: the source was listed by a search and never read. */
   support: z.enum(['quoted', 'partial', 'none', 'unchecked']),
+  /** Where it stands in a document of the user's: on which page, or under which headings. */
+  page: z.int().positive().optional(),
+  section: z.string().optional(),
   /** The value of a structured answer that is cited for, as a JSON Pointer (RFC 6901). */
   path: z.string().optional(),
 });

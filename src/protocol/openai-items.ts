@@ -33,6 +33,27 @@ export const codeInterpreterCall = z.object({
   outputs: z.array(z.object({ type: z.literal('logs'), logs: z.string() })),
 });
 
+/** A search in vector stores. */
+export const fileSearchCall = z.object({
+  id: z.string().startsWith('fs_'),
+  type: z.literal('file_search_call'),
+  status,
+  queries: z.array(z.string()),
+  /** What was found, once it was. */
+  results: z
+    .array(
+      z.object({
+        file_id: z.string(),
+        filename: z.string(),
+        score: z.number(),
+        text: z.string(),
+        page: z.int().optional(),
+        section: z.string().optional(),
+      }),
+    )
+    .nullable(),
+});
+
 export const mcpCall = z.object({
   id: z.string().startsWith('mcp_'),
   type: z.literal('mcp_call'),
@@ -72,7 +93,14 @@ export const mcpListTools = z.object({
   error: z.string().nullable(),
 });
 
-export const openAiItems = [webSearchCall, codeInterpreterCall, mcpCall, mcpApprovalRequest, mcpListTools] as const;
+export const openAiItems = [
+  webSearchCall,
+  fileSearchCall,
+  codeInterpreterCall,
+  mcpCall,
+  mcpApprovalRequest,
+  mcpListTools,
+] as const;
 
 const place = {
   sequence_number: z.int().positive(),
@@ -83,6 +111,9 @@ const STAGES = [
   'response.web_search_call.in_progress',
   'response.web_search_call.searching',
   'response.web_search_call.completed',
+  'response.file_search_call.in_progress',
+  'response.file_search_call.searching',
+  'response.file_search_call.completed',
   'response.code_interpreter_call.in_progress',
   'response.code_interpreter_call.interpreting',
   'response.code_interpreter_call.completed',
@@ -104,9 +135,10 @@ export const openAiEvents = [
 ];
 
 export type WebSearchCall = z.output<typeof webSearchCall>;
+export type FileSearchCall = z.output<typeof fileSearchCall>;
 export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;
 export type McpCall = z.output<typeof mcpCall>;
 export type McpApprovalRequest = z.output<typeof mcpApprovalRequest>;
 export type McpListTools = z.output<typeof mcpListTools>;
 /** The item of a call, in the words of OpenAI. */
-export type OpenAiCall = WebSearchCall | CodeInterpreterCall | McpCall;
+export type OpenAiCall = WebSearchCall | FileSearchCall | CodeInterpreterCall | McpCall;

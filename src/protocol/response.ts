@@ -81,7 +81,7 @@ export const customTool = z.object({
 });
 
 /** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
-export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'code_interpreter', 'mcp']) });
+export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'file_search', 'code_interpreter', 'mcp']) });
 
 const freeForm = z
   .record(z.string(), z.custom<JsonValue>())

@@ -147,4 +147,4 @@ export class RunMetrics {
   }
 }
 
-const BUILTIN: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content', 'execute_python']);
+const BUILTIN: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content', 'execute_python', 'file_search']);

@@ -21,9 +21,30 @@ export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
-/** The URL of a file, which tells its name. */
-export function fileUrl(id: string, name: string): string {
-  return `file:///${id}/${encodeURIComponent(name)}`;
+/** Where in a document something stands. */
+export interface FilePlace {
+  page?: number | undefined;
+  /** The headings above it. */
+  section?: string | undefined;
+}
+
+/** The URL of a file, which tells its name, or of a place in it: what stands on two pages are two sources. */
+export function fileUrl(id: string, name: string, { page, section }: FilePlace = {}): string {
+  const url = `file:///${id}/${encodeURIComponent(name)}`;
+  if (page !== undefined) return `${url}?page=${page}`;
+  return section ? `${url}?section=${encodeURIComponent(section)}` : url;
+}
+
+/** The file that a URL of `fileUrl` names, and the place in it. Any other URL is given as it is. */
+export function placeIn(url: string): { url: string } & FilePlace {
+  const [file = '', name, value] = url.split(/\?(page|section)=/);
+  if (!isFileUrl(url) || value === undefined) return { url };
+  if (name === 'page') return /^\d{1,9}$/.test(value) ? { url: file, page: Number(value) } : { url };
+  try {
+    return { url: file, section: decodeURIComponent(value) };
+  } catch {
+    return { url };
+  }
 }
 
 /** @throws ToolError `invalid_url` for another address, `not_found` for what is no file of this user. */

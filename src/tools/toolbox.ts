@@ -22,6 +22,8 @@ export interface ToolRequest extends SearchRequestOptions {
   configuredMcp: boolean;
   /** MCP servers of the request. They are reached only through the safe fetch, and go before configured ones of their name. */
   mcpServers: readonly HttpMcpServer[];
+  /** Tools of this run that are made elsewhere; offered where `builtin` names them. */
+  own?: readonly Tool[] | undefined;
   /** Files of the user whose run it is. */
   readFile?: ReadFile | undefined;
   log: Logger;
@@ -100,7 +102,8 @@ export function createToolbox(
       const tools = new Map<string, Tool>();
       for (const name of names) {
         const make = builtin.get(name);
-        if (make) tools.set(name, withoutControlTokens(make(request)));
+        const tool = make?.(request) ?? request.own?.find((one) => one.name === name);
+        if (tool) tools.set(name, withoutControlTokens(tool));
       }
       await using opened = new AsyncDisposableStack();
       const requested = opened.use(createMcpTools({ servers: mcpServers, fetch: requestedFetch.fetch, log }));

@@ -23,9 +23,9 @@ export interface DocumentReaderParts {
 const LOOK_MS = 1000;
 /** A user's turn: so many files, and none is begun after so long, in milliseconds. */
 const TURN_FILES = 8;
-const TURN_MS = 5000;
+const TURN_MS = 2000;
 /** For how long a user is this process's. Longer than a turn with its last documents; after a crash, others wait for it. */
-const LEASE_MS = 45_000;
+const LEASE_MS = 25_000;
 /** When a user with nothing to read is looked at again, in milliseconds: vector stores expire. */
 const REST_MS = 3_600_000;
 /** Files that are read beside each other. */

@@ -3,8 +3,11 @@ import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Files, publicFileId } from '../files/files.ts';
 import type { SideStores } from '../store/beside/side-stores.ts';
+import type { Tool } from '../tools/tool.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
+import { createFileSearchTool, type FileSearch } from './file-search-tool.ts';
+import { filter } from './filters.ts';
 import { StoreIndexes } from './index/store-indexes.ts';
 import { StoreSearch } from './store-search.ts';
 import { VectorStores } from './vector-stores.ts';
@@ -14,6 +17,15 @@ export interface OpenedVectorStores extends AsyncDisposable {
   vectorStores: VectorStores;
   documentReader: DocumentReader;
   storeSearch: StoreSearch;
+}
+
+/** The tool of a run that searches in vector stores of its user. */
+export function fileSearchOf(
+  { vectorStores, storeSearch }: OpenedVectorStores,
+  { filter: sent, ...asked }: Omit<FileSearch, 'filter'> & { filter?: unknown; user: string },
+): Tool {
+  const read = sent === undefined ? undefined : filter.parse(sent);
+  return createFileSearchTool({ ...asked, filter: read, vectorStores, search: storeSearch });
 }
 
 /** Puts the parts of vector stores together; `documentReader.start` begins to read. */

@@ -6,6 +6,8 @@ import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts'
 /** What belongs to ann, and bob must not see. */
 interface Things {
   file: string;
+  store: string;
+  batch: string;
   response: string;
   task: string;
   message: string;
@@ -19,6 +21,13 @@ const asBob = (target: (things: Things) => string, options: SendOptions = {}): C
   return async (gateway, things) => {
     const answer = await send(gateway, target(things), { key: 'bob', ...options });
     assertRefused(answer, { status: 404, code: 'not_found' });
+  };
+};
+
+const asBobWith = (request: (things: Things) => [target: string, body: object]): Check => {
+  return async (gateway, things) => {
+    const [target, body] = request(things);
+    assertRefused(await send(gateway, target, { key: 'bob', body }), { status: 404, code: 'not_found' });
   };
 };
 
@@ -163,6 +172,47 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'GET /v1/files/:id': [asBob(({ file }) => `GET /v1/files/${file}`)],
   'GET /v1/files/:id/content': [asBob(({ file }) => `GET /v1/files/${file}/content`)],
   'DELETE /v1/files/:id': [asBob(({ file }) => `DELETE /v1/files/${file}`)],
+  'POST /v1/vector_stores': [asBobWith(({ file }) => ['POST /v1/vector_stores', { file_ids: [file] }])],
+  'GET /v1/vector_stores': [
+    async (gateway, { store }) => {
+      const answer = await send(gateway, 'GET /v1/vector_stores', { key: 'bob' });
+      assert.deepEqual(answer.json.data, []);
+      const after = await send(gateway, `GET /v1/vector_stores?after=${store}`, { key: 'bob' });
+      assertRefused(after, { status: 404, code: 'not_found' });
+    },
+  ],
+  'GET /v1/vector_stores/:id': [asBob(({ store }) => `GET /v1/vector_stores/${store}`)],
+  'POST /v1/vector_stores/:id': [asBobWith(({ store }) => [`POST /v1/vector_stores/${store}`, { name: 'of bob' }])],
+  'DELETE /v1/vector_stores/:id': [asBob(({ store }) => `DELETE /v1/vector_stores/${store}`)],
+  'POST /v1/vector_stores/:id/search': [
+    asBobWith(({ store }) => [`POST /v1/vector_stores/${store}/search`, { query: 'secret' }]),
+  ],
+  'POST /v1/vector_stores/:id/files': [
+    asBobWith(({ store, file }) => [`POST /v1/vector_stores/${store}/files`, { file_id: file }]),
+  ],
+  'GET /v1/vector_stores/:id/files': [asBob(({ store }) => `GET /v1/vector_stores/${store}/files`)],
+  'GET /v1/vector_stores/:id/files/:file': [asBob(({ store, file }) => `GET /v1/vector_stores/${store}/files/${file}`)],
+  'POST /v1/vector_stores/:id/files/:file': [
+    asBobWith(({ store, file }) => [`POST /v1/vector_stores/${store}/files/${file}`, { attributes: {} }]),
+  ],
+  'DELETE /v1/vector_stores/:id/files/:file': [
+    asBob(({ store, file }) => `DELETE /v1/vector_stores/${store}/files/${file}`),
+  ],
+  'GET /v1/vector_stores/:id/files/:file/content': [
+    asBob(({ store, file }) => `GET /v1/vector_stores/${store}/files/${file}/content`),
+  ],
+  'POST /v1/vector_stores/:id/file_batches': [
+    asBobWith(({ store, file }) => [`POST /v1/vector_stores/${store}/file_batches`, { file_ids: [file] }]),
+  ],
+  'GET /v1/vector_stores/:id/file_batches/:batch': [
+    asBob(({ store, batch }) => `GET /v1/vector_stores/${store}/file_batches/${batch}`),
+  ],
+  'POST /v1/vector_stores/:id/file_batches/:batch/cancel': [
+    asBob(({ store, batch }) => `POST /v1/vector_stores/${store}/file_batches/${batch}/cancel`),
+  ],
+  'GET /v1/vector_stores/:id/file_batches/:batch/files': [
+    asBob(({ store, batch }) => `GET /v1/vector_stores/${store}/file_batches/${batch}/files`),
+  ],
   'GET /v1/webhook_deliveries': [
     asBob(({ response }) => `GET /v1/webhook_deliveries?run=${response}`),
     asBob(({ task }) => `GET /v1/webhook_deliveries?run=${task}`),
@@ -223,7 +273,20 @@ describe("nobody sees another user's things", () => {
       body: form,
     });
     const file = String(JSON.parse(await uploaded.text()).id);
-    things = { file, response, task: String(task.json.id), message: output.at(-1)?.id ?? '', conversation, item };
+    const made = await send(gateway, 'POST /v1/vector_stores', { body: {} });
+    const store = String(made.json.id);
+    const filled = await send(gateway, `POST /v1/vector_stores/${store}/file_batches`, { body: { file_ids: [file] } });
+    const batch = String(filled.json.id);
+    things = {
+      store,
+      batch,
+      file,
+      response,
+      task: String(task.json.id),
+      message: output.at(-1)?.id ?? '',
+      conversation,
+      item,
+    };
   });
   after(() => gateway[Symbol.asyncDispose]());
 

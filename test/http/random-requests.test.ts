@@ -42,6 +42,16 @@ const NEVER_THROUGH = [
   'POST /admin/keys/{id}/rotate',
   'GET /console',
   'POST /v1/files',
+  'POST /v1/vector_stores/{id}/search',
+  'POST /v1/vector_stores/{id}/files',
+  'GET /v1/vector_stores/{id}/files/{file}',
+  'POST /v1/vector_stores/{id}/files/{file}',
+  'DELETE /v1/vector_stores/{id}/files/{file}',
+  'GET /v1/vector_stores/{id}/files/{file}/content',
+  'POST /v1/vector_stores/{id}/file_batches',
+  'GET /v1/vector_stores/{id}/file_batches/{batch}',
+  'POST /v1/vector_stores/{id}/file_batches/{batch}/cancel',
+  'GET /v1/vector_stores/{id}/file_batches/{batch}/files',
   'GET /v1/webhook_deliveries',
   'POST /v1/webhook_deliveries/{id}/redeliver',
 ];
@@ -68,7 +78,9 @@ describe('random requests', () => {
       const conversations = await someConversations(gateway);
       const isFile = path.startsWith('/v1/files/');
       const isConversation = path.startsWith('/v1/conversations/');
-      const ids = isFile ? await someFiles(gateway) : isConversation ? conversations.ids : await someRuns(gateway);
+      const isStore = path.startsWith('/v1/vector_stores/');
+      const made = isFile ? someFiles(gateway) : isStore ? someVectorStores(gateway) : someRuns(gateway);
+      const ids = isConversation ? conversations.ids : await made;
       const known = { ...conversations, secrets: [KEYS.bob, KEYS.ann], ids };
       const statuses = new Map<number, number>();
       // Pieces, so that ten thousand are not in memory at once.
@@ -94,6 +106,16 @@ describe('random requests', () => {
     }).timeout(patience(60 + REQUESTS * 0.03));
   }
 });
+
+/** Vector stores, some of somebody else. */
+async function someVectorStores({ url }: TestGateway): Promise<string[]> {
+  const made = [KEYS.bob, KEYS.bob, KEYS.ann].map(async (secret) => {
+    const headers = { authorization: `Bearer ${secret}` };
+    const answer = await fetch(`${url}/v1/vector_stores`, { method: 'POST', headers });
+    return String(JSON.parse(await answer.text()).id);
+  });
+  return await Promise.all(made);
+}
 
 /** What requests may name: runs, some of them of somebody else and one that is nobody's, and models. */
 async function someRuns({ url }: TestGateway): Promise<string[]> {

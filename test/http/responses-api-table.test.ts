@@ -22,6 +22,8 @@ const KEY = 'sk-table-0123456789abcdef';
 type Body = Record<string, unknown>;
 /** What has to be there before. */
 interface Given {
+  /** A vector store. */
+  store: string;
   response: string;
   /** An item of its output. */
   item: string;
@@ -180,6 +182,11 @@ function unionOfSdk(name: string): string[] {
   return members.split(' | ');
 }
 
+/** A search in vector stores names one that is there. */
+function withStore(tool: Body | undefined, store: string): Body | undefined {
+  return tool?.type === 'file_search' ? { ...tool, vector_store_ids: [store] } : tool;
+}
+
 const MODELS = ['plain', 'deep'] as const;
 
 async function openGateway() {
@@ -212,6 +219,7 @@ async function openGateway() {
       { model, input: 'Hello' },
     );
     return {
+      store: (await made(z.object({ id: z.string() }), '/v1/vector_stores', {})).id,
       response: response.id,
       item: response.output.findLast(({ type }) => type === 'message')?.id ?? '',
       compaction: compacted.output.find(({ type }) => type === 'compaction') ?? {},
@@ -251,7 +259,13 @@ async function rowsOf(
 
 function shown(name: string): string {
   const tool = TOOLS[name];
-  const item = ITEMS[name]?.({ response: '', item: '', compaction: { type: 'compaction' }, conversation: '' })[0];
+  const item = ITEMS[name]?.({
+    store: '',
+    response: '',
+    item: '',
+    compaction: { type: 'compaction' },
+    conversation: '',
+  })[0];
   const type = tool?.type ?? (item && `${item.type ?? 'message'}${item.role ? ` (${item.role})` : ''}`);
   return `\`${type ?? name}\``;
 }
@@ -285,7 +299,7 @@ describe('the tables of the Responses API', function () {
     assert.deepEqual(Object.keys(TOOLS).toSorted(), unionOfSdk('Tool').toSorted());
     const rows = await rowsOf(
       Object.keys(TOOLS),
-      (name) => ({ tools: [TOOLS[name]] }),
+      (name, { store }) => ({ tools: [withStore(TOOLS[name], store)] }),
       () => /tools\[0\](?!\.)/,
     );
     hold('Tools', rows);

@@ -12,12 +12,14 @@ import type { ResearchOptions } from '../../protocol/requests/research-options.t
 import type { Warning } from '../../protocol/warnings.ts';
 import type {
   BuiltinTools,
+  FileSearch,
   RequestedMcpServer,
   RequestedSources,
   ResearchRequest,
 } from '../../research/run/request.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
+import { filter } from '../../vector-stores/filters.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
@@ -36,6 +38,7 @@ export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers' | 'war
 export const BUILTIN_OF_TYPE = {
   web_search: ['web_search', 'fetch_url_content'],
   code_interpreter: ['execute_python'],
+  file_search: ['file_search', 'fetch_url_content'],
 } as const;
 
 /**
@@ -61,7 +64,11 @@ export function requestedTools(
       continue;
     }
     const [needed, ...others] = BUILTIN_OF_TYPE[tool.type];
-    if (!offered.includes(needed)) {
+    if (tool.type === 'file_search') {
+      // Every model has it: what is searched is the user's own.
+      builtin.add(needed);
+      search.fileSearch = fileSearchOf(tool, search.fileSearch, `${param}.filters`);
+    } else if (!offered.includes(needed)) {
       warnings.push({ code: 'tool_unavailable', message: `This model has no ${tool.type} tool.`, param });
       continue;
     }
@@ -99,6 +106,26 @@ function requestedSources(
   }
   const blockedDomains = [...filters.blocked, ...blocked_domains];
   return { allowedDomains, blockedDomains, after, before, metOnly: met_only };
+}
+
+/** What several such tools say together; of filters and bounds, the last. @throws GatewayError `invalid_parameter`. */
+function fileSearchOf(
+  { vector_store_ids, filters, max_num_results, ranking_options }: Extract<ResponseTool, { type: 'file_search' }>,
+  before: FileSearch | undefined,
+  param: string,
+): FileSearch {
+  const checked = filters === undefined ? undefined : filter.safeParse(filters);
+  if (checked?.error) {
+    throw new GatewayError('invalid_parameter', `${param}: this is no filter by attributes.`, { param });
+  }
+  const threshold = ranking_options?.score_threshold;
+  return {
+    ...before,
+    stores: [...new Set([...(before?.stores ?? []), ...vector_store_ids])],
+    ...(checked && { filter: checked.data }),
+    ...(max_num_results !== undefined && { limit: max_num_results }),
+    ...(threshold !== undefined && { scoreThreshold: threshold }),
+  };
 }
 
 type SearchTool = Extract<ResponseTool, { type: 'web_search' }>;

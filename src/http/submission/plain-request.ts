@@ -28,7 +28,12 @@ export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }
 /** Of `include`: thoughts carry what their provider wants back. */
 const ENCRYPTED = 'reasoning.encrypted_content';
 /** What `include` may name and gets: what tools found is shown in any case. */
-const INCLUDED = [ENCRYPTED, 'web_search_call.action.sources', 'code_interpreter_call.outputs'];
+const INCLUDED = [
+  ENCRYPTED,
+  'web_search_call.action.sources',
+  'code_interpreter_call.outputs',
+  'file_search_call.results',
+];
 
 /**
  * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every

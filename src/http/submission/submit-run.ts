@@ -38,6 +38,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
+  await requireStores(deps, request);
   let admitted: Admitted | undefined;
   try {
     const { run, replayed } = await deps.runs.submit({
@@ -69,6 +70,16 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     await admitted?.undo();
     throw thrown;
   }
+}
+
+/** The vector stores that are to be searched are the user's. @throws GatewayError `not_found`. */
+async function requireStores(
+  { vectorStores }: AppDeps,
+  { identity, submission: { request } }: RunSubmission,
+): Promise<void> {
+  if (request.kind === 'proxy') return;
+  const tools = request.kind === 'plain' ? request.hosted : request.tools;
+  for (const id of tools?.fileSearch?.stores ?? []) await vectorStores.find(identity.caller.user, id);
 }
 
 /** What a run will cost at most, by what is known; undefined if none of its routes has a price. */

@@ -29,6 +29,7 @@ import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
 import { fileOperations } from './files.ts';
 import { jsonAnswer, jsonBody, listOf, streamed, tagged } from './operations.ts';
+import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
 function eventSchemaName(type: string): string {
@@ -217,6 +218,7 @@ function otherOperations(): RouteConfig[] {
       },
     }),
     ...fileOperations(),
+    ...vectorStoreOperations(),
     ...tagged('Webhooks', {
       'get /v1/webhook_deliveries listWebhookDeliveries': {
         summary: 'See who was told of the end of a response or task.',

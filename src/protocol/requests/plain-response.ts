@@ -46,7 +46,10 @@ const namedFunction = z.object({ type: z.literal('function'), name });
 const namedCustom = z.object({ type: z.literal('custom'), name });
 const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
 const namedHosted = z.object({
-  type: z.string().transform((type) => (hostedType(type) === 'code_interpreter' ? 'code_interpreter' : 'web_search')),
+  type: z.string().transform((type) => {
+    const hosted = hostedType(type);
+    return hosted === 'code_interpreter' || hosted === 'file_search' ? hosted : 'web_search';
+  }),
 });
 /** One tool, as `tool_choice` names it. */
 const namedTool = chosenBy((value) => {

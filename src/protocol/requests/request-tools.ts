@@ -133,11 +133,25 @@ const webSearchTool = z.object({
 });
 const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
 
-const tools = { mcp: mcpTool, code_interpreter: codeInterpreterTool };
+const fileSearchTool = z.object({
+  type: z.literal('file_search'),
+  vector_store_ids: boundedList(z.string().meta({ type: 'string' }), { min: 1, max: 10 }),
+  filters: optional(z.unknown()),
+  max_num_results: optional(z.int().min(1).max(50)),
+  ranking_options: optional(
+    z.object({
+      score_threshold: optional(z.number().min(0).max(1)),
+      ranker: optional(z.string()),
+      hybrid_search: optional(z.unknown()),
+    }),
+  ),
+});
+
+const tools = { mcp: mcpTool, code_interpreter: codeInterpreterTool, file_search: fileSearchTool };
 
 /** What a type of tool that runs here is called in all its versions; undefined for any other. */
 export function hostedType(type: unknown): 'web_search' | keyof typeof tools | undefined {
-  if (type === 'mcp' || type === 'code_interpreter') return type;
+  if (type === 'mcp' || type === 'code_interpreter' || type === 'file_search') return type;
   return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type)) ? 'web_search' : undefined;
 }
 
@@ -151,7 +165,7 @@ export const responseTool = chosenBy((value) => {
   if (type === 'function') return functionTool;
   if (type === 'namespace') return namespaceTool;
   if (hostedType(type) === 'web_search') return webSearchTool;
-  return byType(value, tools, 'unknown tool type: use function, mcp, web_search or code_interpreter');
+  return byType(value, tools, 'unknown tool type: use function, mcp, web_search, file_search or code_interpreter');
 }).meta(reference('Tool'));
 /** Custom tools are for plain models alone. */
 export type ResponseTool = z.output<typeof responseTool | typeof customTool | typeof askingMcpTool>;
@@ -188,7 +202,7 @@ export const chatTool = chosenBy((value) =>
 /** For the API description, by component name. */
 export const toolComponents = {
   Tool: z
-    .union([webSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool])
+    .union([webSearchTool, fileSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool])
     .describe(
       'Tools that run on the server, of which only the named ones are used if any is named; functions run at the client.',
     ),

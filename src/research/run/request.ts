@@ -40,6 +40,17 @@ export interface BuiltinTools {
   /** Where the user is, as an ISO 3166 code. */
   country?: string | undefined;
   searchContextSize?: 'low' | 'medium' | 'high' | undefined;
+  /** Where `file_search` searches. */
+  fileSearch?: FileSearch | undefined;
+}
+
+/** The vector stores of a request, and which of their files. */
+export interface FileSearch {
+  stores: string[];
+  /** As the client sent it; see `vector-stores/filters.ts`. */
+  filter?: unknown;
+  limit?: number | undefined;
+  scoreThreshold?: number | undefined;
 }
 
 /** Where a run may search and read. */

@@ -5,6 +5,7 @@ import type { UnnumberedEvent } from '../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem, OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type {
   CodeInterpreterCall,
+  FileSearchCall,
   McpApprovalRequest,
   McpCall,
   McpListTools,
@@ -33,6 +34,7 @@ export function isCallItem(item: OutputItem): item is CallItem {
 const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
   'tool_call',
   'web_search_call',
+  'file_search_call',
   'code_interpreter_call',
   'mcp_call',
 ]);
@@ -57,7 +59,7 @@ export function beginCall(
   call: StartedCall,
   { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
 ): ToldItem<CallItem> {
-  const id = (prefix: 'tc' | 'ws' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
+  const id = (prefix: 'tc' | 'ws' | 'fs' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
   if (profile === undefined) {
     const { name, arguments: args } = call;
     const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
@@ -69,6 +71,8 @@ export function beginCall(
       return beginSearch({ type: 'search', ...queriesOf(args), sources: [] }, { id: id('ws'), index });
     case 'fetch_url_content':
       return beginSearch({ type: 'open_page', url: textIn(args.url) }, { id: id('ws'), index });
+    case 'file_search':
+      return beginFileSearch(queriesOf(args).queries, { id: id('fs'), index });
     case 'execute_python':
       return beginCode(textIn(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
     default:
@@ -196,6 +200,17 @@ function beginSearch(
   return { item, events };
 }
 
+function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): ToldItem<FileSearchCall> {
+  const item: FileSearchCall = { id, type: 'file_search_call', status: 'in_progress', queries, results: null };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added(item, index),
+    { type: 'response.file_search_call.in_progress', ...place },
+    { type: 'response.file_search_call.searching', ...place },
+  ];
+  return { item, events };
+}
+
 function beginCode(
   code: string,
   { id, container, index }: { id: string; container: string; index: number },
@@ -242,6 +257,8 @@ function ended(item: CallItem, { status, result }: { status: 'completed' | 'fail
       const { action } = item;
       return { ...item, status, action: action.type === 'search' ? { ...action, sources: sourcesIn(result) } : action };
     }
+    case 'file_search_call':
+      return { ...item, status, results: status === 'completed' ? passagesIn(result) : null };
     case 'code_interpreter_call':
       return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
     case 'mcp_call':
@@ -260,6 +277,23 @@ function sourcesIn(result: string): { type: 'url'; url: string }[] {
   return results.flatMap((found) =>
     isObject(found) && typeof found.url === 'string' ? [{ type: 'url' as const, url: found.url }] : [],
   );
+}
+
+/** What `file_search` found. */
+function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
+  const { results } = objectIn(result);
+  return (Array.isArray(results) ? results : []).flatMap((found) => {
+    if (!isJsonObject(found)) return [];
+    const { page, section, score } = found;
+    return {
+      file_id: /^file:\/\/\/([^/]+)/.exec(textIn(found.url))?.[1] ?? '',
+      filename: textIn(found.title),
+      score: typeof score === 'number' ? score : 0,
+      text: textIn(found.snippet),
+      ...(typeof page === 'number' && { page }),
+      ...(typeof section === 'string' && { section }),
+    };
+  });
 }
 
 /** What a program wrote, and what it came to. */

@@ -8,7 +8,7 @@ import type { SealedThoughts } from '../../plain/thoughts.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import type { Prompts } from '../../research/prompts/load-prompts.ts';
-import type { RequestedMcpServer } from '../../research/run/request.ts';
+import type { FileSearch, RequestedMcpServer } from '../../research/run/request.ts';
 import type { TerminalStatus } from '../../store/run-store.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -50,6 +50,8 @@ export interface DriverParts {
       /** Where the user is, as an ISO 3166 code. */
       country?: string | undefined;
       contextSize?: 'low' | 'medium' | 'high' | undefined;
+      /** Where `file_search` searches, if it is among the built-in tools. */
+      fileSearch?: FileSearch | undefined;
       /** Whether the configured MCP servers are offered too. */
       configuredMcp: boolean;
       mcpServers: readonly RequestedMcpServer[];

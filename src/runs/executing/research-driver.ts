@@ -163,5 +163,6 @@ function builtinTools(model: ResearchModelConfig, request: ResearchRequest): str
   if (request.toolChoice === 'none') return [];
   const { tools } = request;
   if (tools === null) return model.research.tools;
-  return model.research.tools.filter((name) => tools.builtin.includes(name));
+  const own = tools.fileSearch === undefined ? [] : ['file_search'];
+  return [...model.research.tools.filter((name) => tools.builtin.includes(name)), ...own];
 }

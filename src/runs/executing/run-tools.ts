@@ -36,6 +36,7 @@ export async function openRunTools(
       ...(sources ?? { allowedDomains: asked?.allowedDomains ?? [] }),
       country: asked?.country,
       contextSize: asked?.searchContextSize,
+      fileSearch: asked?.fileSearch,
       configuredMcp,
       mcpServers,
       user: run.user,

@@ -22,6 +22,7 @@ export function toReasoningStep(item: OutputItem, index: number): ReasoningStep 
     case 'tool_call':
       return toolStep(item, index);
     case 'web_search_call':
+    case 'file_search_call':
     case 'code_interpreter_call':
     case 'mcp_call':
       return openAiStep(item, index);
@@ -40,6 +41,14 @@ function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
         return { index, type: 'fetch_url_content', fetch_url_content: { url: action.url, title: '', snippet: '' } };
       const search_results = action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
       return { index, type: 'web_search', web_search: { search_keywords: action.queries, search_results } };
+    }
+    case 'file_search_call': {
+      const call = {
+        name: 'file_search',
+        arguments: JSON.stringify({ queries: item.queries }),
+        result: JSON.stringify({ results: item.results ?? [] }),
+      };
+      return { index, type: 'tool_call', tool_call: call };
     }
     case 'code_interpreter_call': {
       const result = item.outputs.map(({ logs }) => logs).join('\n');

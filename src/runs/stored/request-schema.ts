@@ -81,6 +81,14 @@ const builtinTools = z.looseObject({
   allowedDomains: z.array(z.string()),
   country: z.string().optional(),
   searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
+  fileSearch: z
+    .looseObject({
+      stores: z.array(z.string()),
+      filter: z.unknown().optional(),
+      limit: z.number().optional(),
+      scoreThreshold: z.number().optional(),
+    })
+    .optional(),
 });
 const sources = z.looseObject({
   allowedDomains: z.array(z.string()),

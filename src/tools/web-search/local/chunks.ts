@@ -80,12 +80,14 @@ function cut(text: string): Chunk[] {
   let section = '';
   let lines: string[] = [];
   let size = 0;
+  let hasBody = false;
   let inFence = false;
 
   const flush = () => {
     const body = lines.join('\n').trim();
     lines = [];
     size = 0;
+    hasBody = false;
     if (body === '') return;
     chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(section !== '' && { section }) });
   };
@@ -105,14 +107,16 @@ function cut(text: string): Chunk[] {
       if (size >= SMALL) flush();
       const title = plainInline(found.text);
       path.splice(found.level - 1, path.length, ...Array(Math.max(0, found.level - 1 - path.length)).fill(''), title);
-      if (size === 0) {
-        heading = title;
+      if (size === 0) heading = title;
+      // Headings that follow each other are one place.
+      if (!hasBody) {
         section = path
           .filter((part) => part !== '')
           .join(' › ')
           .slice(0, LONGEST_SECTION);
       }
-    } else if (size >= TARGET && line.trim() === '') flush();
+    } else if (line.trim() !== '') hasBody = true;
+    else if (size >= TARGET) flush();
     for (const piece of pieces(line)) {
       if (size + piece.length > 2 * TARGET) flush();
       lines.push(piece);

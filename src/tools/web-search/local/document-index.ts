@@ -184,7 +184,7 @@ export class DocumentIndex implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#db.close();
+    if (this.#db.isOpen) this.#db.close();
   }
 
   /** Those of the documents. */

@@ -1,0 +1,115 @@
+import { GatewayError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import { type FilePlace, fileUrl } from '../tools/attached-file.ts';
+import { type Tool, ToolError } from '../tools/tool.ts';
+import type { Filter } from './filters.ts';
+import type { FoundPassage, StoreSearch } from './store-search.ts';
+import type { VectorStores } from './vector-stores.ts';
+
+/** What a request says of `file_search`. */
+export interface FileSearch {
+  /** Ids of vector stores. */
+  stores: readonly string[];
+  filter?: Filter | undefined;
+  limit?: number | undefined;
+  scoreThreshold?: number | undefined;
+}
+
+export interface FileSearchParts extends FileSearch {
+  /** Whose vector stores may be searched. */
+  user: string;
+  vectorStores: Pick<VectorStores, 'find' | 'touch'>;
+  search: Pick<StoreSearch, 'search'>;
+}
+
+export const FILE_SEARCH = 'file_search';
+/** Passages that are shown unless the request says how many. */
+const SHOWN = 10;
+const MOST_QUERIES = 5;
+const LONGEST_QUERY = 1000;
+const TIMEOUT_MS = 20_000;
+/** The longest passage that is shown, in UTF-16 code units. */
+const LONGEST_PASSAGE = 2400;
+
+const DESCRIPTION =
+  'Searches the documents that the user has given for this task and returns the passages that match best, each with the ' +
+  'document, and the page or section where it stands. Ask with the words that the documents will use; several queries at once are possible.';
+const PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: {
+    queries: {
+      type: 'array',
+      items: { type: 'string' },
+      description: `What to look for, up to ${MOST_QUERIES} queries of a few words each.`,
+    },
+  },
+  required: ['queries'],
+  additionalProperties: false,
+};
+
+/** The tool `file_search` of one run (docs/vector-stores.md, "In a request"). */
+export function createFileSearchTool(parts: FileSearchParts): Tool {
+  return {
+    name: FILE_SEARCH,
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    timeoutMs: TIMEOUT_MS,
+    async call(args, { signal }) {
+      const queries = queriesIn(args);
+      const found = await passagesIn(parts, queries, signal);
+      const hits = found.map((hit) => ({ ...hit, url: fileUrl(hit.file.id, hit.file.name, placeOf(hit)) }));
+      return {
+        // Whoever sees a passage has read it.
+        sources: hits.map(({ url, file, text }) => ({
+          url,
+          title: file.name,
+          snippet: text.slice(0, 300),
+          kind: 'read',
+        })),
+        result: (sourceId) => ({
+          results: hits.map(({ url, file, text, page, section, score }) => ({
+            title: file.name,
+            url,
+            ...(page !== undefined && { page }),
+            ...(section !== undefined && { section }),
+            snippet: text.slice(0, LONGEST_PASSAGE),
+            score: Math.round(score * 1000) / 1000,
+            source_id: sourceId(url),
+          })),
+          ...(hits.length === 0 && { note: 'No results. Other words may find more.' }),
+        }),
+      };
+    },
+  };
+}
+
+async function passagesIn(
+  { user, stores, filter, limit = SHOWN, scoreThreshold = 0, vectorStores, search }: FileSearchParts,
+  queries: readonly string[],
+  signal: AbortSignal,
+): Promise<FoundPassage[]> {
+  try {
+    const lists = await Promise.all(
+      stores.map(async (id) => {
+        const store = await vectorStores.find(user, id);
+        void vectorStores.touch(store);
+        return await search.search(id, { queries, limit, filter }, signal);
+      }),
+    );
+    const found = lists.flat().filter(({ score }) => score >= scoreThreshold);
+    return found.sort((a, b) => b.score - a.score).slice(0, limit);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    throw new ToolError(thrown.code === 'not_found' ? 'not_found' : 'search_failed', thrown.message, { cause: thrown });
+  }
+}
+
+function placeOf({ page, section }: FoundPassage): FilePlace {
+  return page === undefined ? { section } : { page };
+}
+
+function queriesIn({ queries, query }: JsonObject): string[] {
+  const texts = [queries ?? query ?? []].flat().filter((text) => typeof text === 'string' && text.trim() !== '');
+  if (texts.length === 0) throw new ToolError('invalid_arguments', 'queries: give at least one query.');
+  return texts.slice(0, MOST_QUERIES).map((text) => String(text).slice(0, LONGEST_QUERY));
+}

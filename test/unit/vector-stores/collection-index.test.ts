@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { filter, passes } from '../../../src/vector-stores/filters.ts';
+import { CollectionIndex } from '../../../src/vector-stores/index/collection-index.ts';
+
+const fileOf = (path: string, text: string, attributes = {}) => ({
+  path,
+  signature: `${path} 1`,
+  name: `${path}.md`,
+  title: path,
+  text,
+  attributes,
+});
+
+describe('the index of a vector store', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'collection-'));
+    path = join(folder, 'vs.db');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const bytes = async () => {
+    const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')));
+    return files.join('');
+  };
+
+  it('names pages and headings, and is there after a restart', () => {
+    {
+      using index = new CollectionIndex(path, { owner: true });
+      const body = '[Page 1]\n\nOf cranes.\n\n[Page 2]\n\nThe deposit is 500 crowns.';
+      index.put(fileOf('pdf', body));
+      index.put(fileOf('doc', '# Rules\n\n## Money\n\nThe rent is 700 crowns, and is paid each month in advance.'));
+      index.note(7);
+    }
+    using index = new CollectionIndex(path, { owner: true });
+    const { files, revision } = index.state();
+    assert.deepEqual([[...files.keys()].toSorted(), revision], [['doc', 'pdf'], 7]);
+    const [deposit] = index.search(['deposit'], { limit: 1, filter: undefined });
+    assert.deepEqual([deposit?.path, deposit?.page, deposit?.section], ['pdf', 2, undefined]);
+    const [rent] = index.search(['rent'], { limit: 1, filter: undefined });
+    assert.deepEqual([rent?.path, rent?.page, rent?.section], ['doc', undefined, 'Rules › Money']);
+  });
+
+  it('keeps nothing of what was removed, not even on the disk', async () => {
+    using index = new CollectionIndex(path, { owner: true });
+    index.put(fileOf('a', 'The word is swordfishcanary, in a text of its own.', { secretcanary: 'attributecanary' }));
+    index.put(fileOf('b', 'Another text stays here.'));
+    assert.match(await bytes(), /swordfishcanary/);
+    index.remove(['a']);
+    index.wipe();
+    assert.doesNotMatch(await bytes(), /swordfishcan|attributecanary/);
+    assert.deepEqual(index.search(['swordfishcanary'], { limit: 5, filter: undefined }), []);
+    assert.equal(index.search(['another text'], { limit: 5, filter: undefined }).length, 1);
+    index.drop();
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it('chooses by attributes before it ranks', () => {
+    using index = new CollectionIndex(path, { owner: true });
+    for (let n = 0; n < 200; n++)
+      index.put(fileOf(`f${n}`, `lake lake lake report ${n}`, { year: 2000 + n, last: n === 199 }));
+    const found = index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
+    assert.deepEqual(
+      found.map((hit) => hit.path),
+      ['f199'],
+    );
+    index.setAttributes('f3', { attributes: { last: true }, signature: 'f3 2' });
+    const both = index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
+    assert.deepEqual(both.map((hit) => hit.path).toSorted(), ['f199', 'f3']);
+    assert.equal(index.state().files.get('f3'), 'f3 2');
+    assert.deepEqual(index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
+  });
+
+  it('is asked anything at all without failing', () => {
+    using index = new CollectionIndex(path, { owner: true });
+    index.put(fileOf('a', 'Some text.'));
+    for (const query of ['', '"', 'a"b OR *', '😀', '\u0000', 'NEAR(', '-'.repeat(2000), 'ا ب']) {
+      index.search([query, query], { limit: 3, filter: undefined });
+    }
+  });
+});
+
+describe('a filter by attributes', () => {
+  it('is read up to a depth, and compares values of one kind', () => {
+    const deep = (depth: number): object =>
+      depth === 0 ? { type: 'eq', key: 'a', value: 1 } : { type: 'and', filters: [deep(depth - 1)] };
+    assert.ok(filter.safeParse(deep(8)).success);
+    assert.ok(!filter.safeParse(deep(9)).success);
+    assert.ok(!filter.safeParse(deep(500)).success);
+    const test = (one: object, attributes: Record<string, string | number | boolean>) =>
+      passes(attributes, filter.parse(one));
+    assert.ok(test({ type: 'gt', key: 'a', value: 'b' }, { a: 'c' }));
+    assert.ok(!test({ type: 'gt', key: 'a', value: 1 }, { a: '2' }));
+    assert.ok(test({ type: 'ne', key: 'a', value: 1 }, {}));
+    assert.ok(test({ type: 'nin', key: 'a', value: [1] }, {}));
+    assert.ok(!test({ type: 'in', key: 'a', value: [1] }, { a: '1' }));
+    assert.ok(test({ type: 'and', filters: [] }, {}));
+    assert.ok(!test({ type: 'or', filters: [] }, {}));
+    assert.ok(!test({ type: 'eq', key: 'constructor', value: 'x' }, {}));
+  });
+});
