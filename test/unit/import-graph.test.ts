@@ -17,6 +17,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   tools: 2,
   store: 2,
   demo: 2,
+  telemetry: 2,
   files: 3,
   research: 3,
   plain: 4,
@@ -55,6 +56,8 @@ const ONLY: readonly Only[] = [
   // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
   { what: 'undici', matches: /^undici(\/|$)/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
   { what: 'WebSockets', matches: /^ws$/, allowed: ['http/socket'] },
+  // The API, which does nothing without an SDK, is known to spans alone; the SDK to who starts it.
+  { what: 'OpenTelemetry', matches: /^@opentelemetry\//, allowed: ['base/telemetry', 'telemetry'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
 
