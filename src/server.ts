@@ -43,10 +43,10 @@ import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/load-meter.ts'
 import { RunMetrics } from './runs/metrics.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
 import { createRuns } from './runs/service.ts';
-import { readTrace } from './runs/stored/stored-request.ts';
 import { sharedCache } from './store/cache.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
+import { startTelemetry } from './telemetry/start-telemetry.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
@@ -99,6 +99,7 @@ interface Foundation {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
   await using stack = new AsyncDisposableStack();
+  stack.use(await startTelemetry(config, log));
   const foundation = await layFoundation(options, { stack, executor: () => executor });
   const { live, storage, load, registry, admission, activity } = foundation;
   const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
@@ -296,8 +297,7 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
     const account = new CallAccount();
     metered(() => account.used);
     const key = live.keyById(run.keyId);
-    const trace = readTrace(run);
-    return complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
+    return complete({ modelName: run.model, model, key, body: request.body, account, signal });
   };
 }
 

@@ -3,7 +3,7 @@ import { files } from './schema/files.ts';
 import { key, limits, passthroughSetting } from './schema/keys.ts';
 import { type budget, type effortLevel, model, type profile } from './schema/models.ts';
 import { provider, type remoteProvider, type route } from './schema/providers.ts';
-import { logging, runs, server, store } from './schema/service.ts';
+import { logging, runs, server, store, telemetry } from './schema/service.ts';
 import { tools } from './schema/tools.ts';
 import { name } from './schema/values.ts';
 import { webhooks } from './schema/webhooks.ts';
@@ -30,6 +30,7 @@ export const configSchema = z.strictObject({
   /** Research as tools for other assistants, at `/mcp` (docs/mcp.md). */
   mcp: z.strictObject({ enabled: z.boolean().default(false) }).prefault({}),
   logging: logging.prefault({}),
+  telemetry: telemetry.prefault({}),
 });
 
 /** What a setting is called in the file, where its parsed name has another unit. */

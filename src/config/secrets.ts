@@ -5,6 +5,9 @@ import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from '
 /** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
 export const DEFAULT_SECRET = 'sk-local';
 
+/** A value of a header that is so long may be a key, in characters. */
+const LIKE_A_KEY = 16;
+
 /** Everything in a configuration that must not be seen in a log line, for the redactor. */
 export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
@@ -13,6 +16,7 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     ...[search, ...search.fallbacks].map((backend) => backend.api_key),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
+    ...telemetrySecrets(config.telemetry.headers),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
   for (const { secret, provider_keys, webhook } of config.keys) {
@@ -29,6 +33,11 @@ function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
 function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
   if ('command' in server) return Object.values(server.env);
   return [server.access_token, server.oauth?.client_secret, ...headerSecrets(server.headers)];
+}
+
+/** Vendors name the header of their key as they like: what is long may be one. */
+function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
+  return [...headerSecrets(headers), ...Object.values(headers).filter((value) => value.length >= LIKE_A_KEY)];
 }
 
 /** Of Redis, and of the sentinels that watch it. */

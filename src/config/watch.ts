@@ -14,7 +14,7 @@ const SETTLE_MS = 150;
 const LONGEST_SETTLE_MS = 1000;
 
 /** Sections that are read at the start only. */
-const FIXED_SECTIONS = ['server', 'store', 'runs', 'files', 'logging'] as const;
+const FIXED_SECTIONS = ['server', 'store', 'runs', 'files', 'logging', 'telemetry'] as const;
 const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks', 'mcp', 'teams'] as const;
 
 /** Changed keys that are told one by one. */
@@ -111,8 +111,8 @@ async function reload(current: GatewayConfig, load: LoadOptions): Promise<Reload
   try {
     const { config: fresh } = await loadConfig({ ...load, parse: parseAside });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
-    const { server, store, runs, files, logging } = current;
-    const config = Object.freeze({ ...fresh, server, store, runs, files, logging });
+    const { server, store, runs, files, logging, telemetry } = current;
+    const config = Object.freeze({ ...fresh, server, store, runs, files, logging, telemetry });
     const changed = LIVE_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     changed.push(...(await changedKeys(current.keys, fresh.keys)));
     if (needsRestart.length === 0 && changed.length === 0) return { result: 'unchanged' };

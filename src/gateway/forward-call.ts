@@ -11,10 +11,11 @@ import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../up
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
 import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
+import { asOperation } from './call-operation.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { continuing } from './continuing.ts';
-import { type Passed, withFailover } from './failover.ts';
+import type { Passed } from './failover.ts';
 import type { ProxyCall, ProxyTask } from './proxy-call.ts';
 import { type PassedRequest, requestFor, unstreamed } from './replace-spans.ts';
 import { framesOf } from './streams/frames.ts';
@@ -46,7 +47,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const routed = { request, modelName, kind, account, memory: held, client: { res, stream, holdMs, continued } };
   const asking = continued ? continuing(askRoute, continued) : askRoute;
   try {
-    const passed = await withFailover({
+    const passed = await asOperation(routed, {
       attempts: upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true }),
       modelName,
       ask: (attempt, lane) => asking(routed, attempt, lane),
@@ -72,7 +73,7 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
   using held = memory.open(workOwner());
   const kind = streamOf(request.api, modelName, request.body);
   const routed = { request, modelName, kind, account, memory: held };
-  const passed = await withFailover({
+  const passed = await asOperation(routed, {
     attempts: upstream.attempts({ modelName, model, key }),
     modelName,
     ask: (attempt, lane) => askRoute(routed, attempt, lane),
@@ -86,7 +87,7 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
 }
 
 /** One attempt: the request goes to the route, and its answer to the receiver that its head chooses. */
-function askRoute(call: RoutedCall, { route, hasAlternative }: Attempt, lane: Lane): Promise<AttemptResult> {
+function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, lane: Lane): Promise<AttemptResult> {
   const { request, account, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);
@@ -94,16 +95,17 @@ function askRoute(call: RoutedCall, { route, hasAlternative }: Attempt, lane: La
   const meter = account.attempt(route, outgoing);
   const size = { streamed: client?.stream ?? false, bytes: request.body.length };
   const context = { ...call, api: request.api, route, target, meter, onBegin: () => lane.win() };
-  const answer = target.call<AttemptResult>(outgoing, {
-    receiver: (head, control) => receiverOf(head, control, context),
-    sent: () => meter.sent(),
-    patience: client && hasAlternative ? provider.patience(model, size) : undefined,
-    watch: provider.firstTokens(model, size),
-    streamed: size.streamed,
-    unanswered: (failure) => ({ is: 'failed', failure }),
-    signal: lane.signal,
-  });
-  return meter.result(answer);
+  const send = () =>
+    target.call<AttemptResult>(outgoing, {
+      receiver: (head, control) => receiverOf(head, control, context),
+      sent: () => meter.sent(),
+      patience: client && hasAlternative ? provider.patience(model, size) : undefined,
+      watch: provider.firstTokens(model, size),
+      streamed: size.streamed,
+      unanswered: (failure) => ({ is: 'failed', failure }),
+      signal: lane.signal,
+    });
+  return meter.result(span.in(send));
 }
 
 function requestOfTask(task: ProxyTask): PassedRequest {
@@ -114,7 +116,7 @@ function requestOfTask(task: ProxyTask): PassedRequest {
     method: 'POST',
     path: '/chat/completions',
     api: 'chat_completions',
-    headers: { ...task.trace, 'content-type': 'application/json', accept: 'application/json' },
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
     body,
     modelAt,
     encoding: 'json',

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import type { TraceContext } from '../base/trace-context.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { CallAccount } from './call-account.ts';
 import type { PassedRequest } from './replace-spans.ts';
@@ -30,8 +29,6 @@ export interface ProxyTask {
   /** The request body as the client sent it. */
   body: string;
   account: CallAccount;
-  /** Of the request that submitted the task. */
-  trace?: TraceContext | undefined;
   signal: AbortSignal;
 }
 

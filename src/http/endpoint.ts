@@ -9,6 +9,7 @@ import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import { contextOf } from './request-context.ts';
+import { inRequestSpan } from './request-span.ts';
 
 /** How long nothing of a body may come, in milliseconds. */
 const BODY_IDLE_MS = 30_000;
@@ -54,7 +55,8 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
   };
   return (req, res) => {
     const scope: WorkScope = { route };
-    return workFor(scope, () => handle(req, res, scope));
+    const { contents } = deps.config.current().telemetry;
+    return workFor(scope, () => inRequestSpan({ req, res, route, contents }, () => handle(req, res, scope)));
   };
 }
 

@@ -8,6 +8,7 @@ import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
 import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
 import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
+import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
 export type ChatModelOptions = Omit<AttemptsOptions, 'penalties'> & {
@@ -39,6 +40,7 @@ interface Turn {
   attempts: Attempts;
   /** Its calls, the failed and the overtaken ones too. */
   meters: CallMeter[];
+  span: TurnSpan;
 }
 
 /** A route that has said something. */
@@ -57,7 +59,7 @@ async function* runTurn(
   { signal, pass }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const attempts = new Attempts({ ...context, warm: request.warmRoute });
-  const turn: Turn = { request, context, attempts, meters: [] };
+  const turn: Turn = { request, context, attempts, meters: [], span: new TurnSpan(context.modelName, request) };
   const { hedgeMs = MAX_TIMER_MS } = context;
   using hedge = new Hedge(({ signal: lane }) => open(turn, lane), {
     afterMs: hedgeMs,
@@ -66,7 +68,7 @@ async function* runTurn(
     signal,
   });
   try {
-    const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
+    const opened = await turn.span.in(() => (context.hedgeMs === undefined ? open(turn, signal) : hedge.run()));
     if (!opened) throw failedTurn(context.modelName, attempts.failures, usageOf(turn.meters));
     opened.passage.pass = pass;
     try {
@@ -74,8 +76,13 @@ async function* runTurn(
     } finally {
       await close(opened);
     }
+  } catch (thrown) {
+    turn.span.failed(thrown);
+    throw thrown;
   } finally {
-    context.onUsed?.(usageOf(turn.meters));
+    const used = usageOf(turn.meters);
+    turn.span.end({ usage: used, last: attempts.failures.at(-1)?.route.provider.name });
+    context.onUsed?.(used);
   }
 }
 
@@ -98,7 +105,7 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
     try {
-      return { walk, attempt, parts, first: await parts.next(), passage };
+      return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), passage };
     } catch (error) {
       if (error instanceof AttemptFailure) attempt.failed(error, { delivered: false });
       else {
@@ -118,6 +125,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
       // Before the last part goes out: its reader asks for no further one.
       if (next.value.type === 'finish') {
         attempt.succeeded();
+        turn.span.finished(next.value);
         warn(context, { request, route, failures: attempts.failures });
       }
       yield next.value;

@@ -1,5 +1,4 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { currentTrace } from '../base/trace-context.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
@@ -25,7 +24,8 @@ export async function askForEmbeddings(
 ): Promise<Float32Array[]> {
   for await (const attempt of attempts.walk({ signal })) {
     try {
-      const vectors = vectorsOf(await ask(attempt.route, { texts, dimensions }, signal), texts.length);
+      const text = await attempt.span.in(() => ask(attempt.route, { texts, dimensions }, signal));
+      const vectors = vectorsOf(text, texts.length);
       attempt.succeeded();
       return vectors;
     } catch (error) {
@@ -41,7 +41,7 @@ function ask(
   { texts, dimensions }: EmbeddingsRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json', ...currentTrace() };
+  const headers = { 'content-type': 'application/json', accept: 'application/json' };
   const body = JSON.stringify({ model, input: texts, ...(dimensions === undefined ? {} : { dimensions }) });
   const request = { method: 'POST', path: '/embeddings', api: 'embeddings', headers, body };
   return provider.target(credential).text(request, { limit: MAX_ANSWER, signal });

@@ -44,6 +44,10 @@ describe('what a start loads', () => {
     { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/'] },
     { what: 'parsers of pages', marks: ['/node_modules/linkedom/', '/node_modules/turndown/', '/node_modules/unpdf/'] },
     { what: 'the OpenAI and the MCP client', marks: ['/node_modules/openai/', '/node_modules/@modelcontextprotocol/'] },
+    {
+      what: "OpenTelemetry's SDK",
+      marks: ['/src/telemetry/sdk.ts', '/node_modules/@opentelemetry/sdk-trace/', '/node_modules/@opentelemetry/core/'],
+    },
     { what: 'what checks JSON Schemas', marks: ['/node_modules/ajv/'] },
     {
       what: 'the description of the API',

@@ -35,9 +35,13 @@ export class SocketClient implements AsyncDisposable {
 
   static async open(
     { url }: { url: string },
-    { key = KEYS.ann, ...options }: { key?: string; autoPong?: boolean; perMessageDeflate?: boolean } = {},
+    {
+      key = KEYS.ann,
+      headers: further = {},
+      ...options
+    }: { key?: string; headers?: Record<string, string>; autoPong?: boolean; perMessageDeflate?: boolean } = {},
   ): Promise<SocketClient> {
-    const headers = { authorization: `Bearer ${key}` };
+    const headers = { ...further, authorization: `Bearer ${key}` };
     const client = new SocketClient(
       new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, { headers, ...options }),
     );

@@ -18,6 +18,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   store: 2,
   demo: 2,
   client: 2,
+  telemetry: 2,
   files: 3,
   research: 3,
   plain: 4,
@@ -57,6 +58,8 @@ const ONLY: readonly Only[] = [
   // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
   { what: 'undici', matches: /^undici(\/|$)/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
   { what: 'WebSockets', matches: /^ws$/, allowed: ['http/socket'] },
+  // The API, which does nothing without an SDK, is known to spans alone; the SDK to who starts it.
+  { what: 'OpenTelemetry', matches: /^@opentelemetry\//, allowed: ['base/telemetry', 'telemetry'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
 

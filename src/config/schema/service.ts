@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isProxyNetwork } from '../../base/networks.ts';
 import { hours, minutes, seconds, size } from '../units.ts';
+import { headers, httpUrl } from './values.ts';
 
-/** `server`, `store`, `runs` and `logging`: the process, what it keeps and what it carries. */
+/** `server`, `store`, `runs`, `logging` and `telemetry`: the process, what it keeps, carries and tells. */
 
 /** The origin of a web page, as browsers send it. */
 const origin = z
@@ -98,4 +99,16 @@ export const logging = z.strictObject({
   level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Where the audit is written besides the store: a file, or `stdout`. */
   audit: z.string().min(1).optional(),
+});
+
+/** OpenTelemetry (docs/telemetry.md). */
+export const telemetry = z.strictObject({
+  /** The base address of a collector; absent: nothing is sent. */
+  otlp_endpoint: httpUrl.optional(),
+  /** Sent with every export. */
+  headers: headers.default({}),
+  /** The share of the traces that begin here. */
+  sample: z.number().min(0).max(1).default(1),
+  /** What is said stands in the spans. */
+  contents: z.boolean().default(false),
 });

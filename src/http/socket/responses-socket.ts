@@ -6,6 +6,8 @@ import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Permit } from '../../base/fair-semaphore.ts';
 import { parsePublicId, publicId } from '../../base/ids.ts';
 import { workFor } from '../../base/load/event-loop.ts';
+import { inSpan } from '../../base/telemetry/spans.ts';
+import { traceOf } from '../../base/trace-context.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { RunId, RunRecord } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
@@ -96,7 +98,11 @@ export class ResponsesSocket {
     const scope = { route: ROUTE, key: this.#options.key.id };
     try {
       // What waited when the socket closed is not done any more.
-      if (!this.#closed.signal.aborted) await workFor(scope, () => this.#respond(create, place));
+      if (this.#closed.signal.aborted) return;
+      const { contents } = this.#deps.config.current().telemetry;
+      const root = { trace: traceOf(this.#options.req.headers), contents };
+      const span = { name: `WS ${ROUTE}`, kind: 'server', root } as const;
+      await workFor(scope, () => inSpan(span, () => this.#respond(create, place)));
     } catch (thrown) {
       if (!this.#closed.signal.aborted) this.#refuse(thrown, create.stream);
     } finally {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
-import { traceOf } from '../../base/trace-context.ts';
+import { currentTrace } from '../../base/trace-context.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
@@ -44,7 +44,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     const { run, replayed } = await deps.runs.submit({
       ...submission,
       caller,
-      trace: traceOf(req.headers),
+      trace: currentTrace(),
       tag: tagOf(req.headers, submission.metadata),
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId, { waits }) => {

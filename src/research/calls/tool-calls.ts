@@ -2,6 +2,7 @@ import { TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import { inSpan, type OpenSpan } from '../../base/telemetry/spans.ts';
 import { type Tool, ToolError, type ToolOutput } from '../../tools/tool.ts';
 import type { ObservedToolCall } from '../run/run.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
@@ -67,6 +68,37 @@ interface FinishedCall {
 }
 
 async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
+  // A name that no tool has is the model's invention.
+  const name = runner.tools.has(call.name) ? call.name : 'unknown';
+  return await inSpan({ name: `execute_tool ${name}`, attributes: attributesOf(call, name) }, async (span) => {
+    const finished = await runTimed(call, runner);
+    show(span, finished, runner);
+    return finished;
+  });
+}
+
+function attributesOf({ id }: ExecutableCall, name: string) {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': id,
+  };
+}
+
+/** What is seen of a call in its span; what it was told and said only where contents may be shown. */
+function show(span: OpenSpan, { call, outcome }: FinishedCall, { sources }: ToolRunner): void {
+  const hasFailed = 'failure' in outcome || outcome.output.failed;
+  if (hasFailed) span.fail('tool_error');
+  if (!span.showsContents) return;
+  const result = 'failure' in outcome ? outcome.failure : outcome.output.result((url) => sources.byUrl(url)?.id ?? 0);
+  span.set({
+    'gen_ai.tool.call.arguments': call.arguments,
+    'gen_ai.tool.call.result': typeof result === 'string' ? result : JSON.stringify(result),
+  });
+}
+
+async function runTimed(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
   const startedAt = performance.now();
   const outcome = await attempt(call, runner);
   const status = 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';

@@ -11,6 +11,7 @@ import { executeRun } from './execute-run.ts';
 import type { Beginning } from './found-log.ts';
 import type { ExecutionResult, RunDriver } from './run-driver.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
+import { inRunSpan } from './run-span.ts';
 
 /** How long runs may take to store what they have and to give their claims back, in milliseconds. */
 const LEAVING_MS = 3000;
@@ -29,6 +30,8 @@ export interface ActiveRunsOptions {
   load: LoadMeter;
   /** The most runs that are driven at once. */
   maxConcurrent: number;
+  /** Spans may show what is said (`telemetry.contents`). */
+  showsContents?: boolean;
 }
 
 /** How often claims are renewed, in milliseconds; a cancel whose news was lost is found by then. */
@@ -246,7 +249,7 @@ export class ActiveRuns {
   }
 
   async #execute(lease: RunLease, beginning: Beginning | undefined): Promise<ExecutionResult> {
-    const { store, driver, clock, owner, retentionMs } = this.#options;
+    const { store, driver, clock, owner, retentionMs, showsContents = false } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
     const options = {
       lease,
@@ -260,7 +263,9 @@ export class ActiveRuns {
       storeGraceMs: STORE_GRACE_MS,
       beginning,
     };
-    const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () => executeRun(options));
+    const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () =>
+      inRunSpan(lease.run, { showsContents }, () => executeRun(options)),
+    );
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
   }

@@ -8,6 +8,7 @@ import type { ResponseFold } from '../reading/response-fold.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedBatches } from './appended-batches.ts';
 import { ClaimLostError, type RunLease } from './run-lease.ts';
+import { storeSpans } from './run-span.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
 const MAX_BACKLOG = 1024 * 1024;
@@ -65,6 +66,7 @@ interface PendingDelta {
 export class LogWriter {
   readonly #options: LogWriterOptions;
   readonly #appended = new AppendedBatches();
+  readonly #inSpan = storeSpans();
   #pending: (PendingEvent | PendingDelta)[] = [];
   #transcript: string[] = [];
   /** Whether one of these entries finishes a step. */
@@ -245,7 +247,8 @@ export class LogWriter {
   #append(batch: Append): Promise<AppendResult> {
     const { store, lease } = this.#options;
     this.#appendBegan = performance.now();
-    return store.append(lease.run.id, batch).then(this.#answered(batch), (thrown) => this.#repeat(batch, thrown));
+    const append = () => store.append(lease.run.id, batch);
+    return this.#inSpan(batch, append).then(this.#answered(batch), (thrown) => this.#repeat(batch, thrown));
   }
 
   #answered(batch: Append) {

@@ -14,6 +14,7 @@ export async function openExecutor(
     ...common,
     load,
     maxConcurrent: live.current().runs.max_concurrent,
+    showsContents: live.current().telemetry.contents,
     mayRun: ({ keyId }) => live.current().runs.keys_removed === 'keep' || live.keyById(keyId) !== undefined,
   };
   let executor: Executor;

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import { inTrace } from '../../base/trace-context.ts';
-import { readPlainRequest, readTrace } from '../stored/stored-request.ts';
+import { readPlainRequest } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
@@ -63,10 +62,9 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     });
     const servers = serversOf(opened.tools.values());
     if (servers.length > 0) yield { type: 'mcp_servers', servers };
-    const trace = readTrace(run);
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     for (;;) {
-      const next = await inTrace(trace, () => steps.next());
+      const next = await steps.next();
       if (next.done) return next.value;
       yield next.value;
     }

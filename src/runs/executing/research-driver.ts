@@ -1,6 +1,5 @@
 import { steadyClock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { inTrace } from '../../base/trace-context.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { metOnly } from '../../research/calls/met-only.ts';
@@ -17,10 +16,11 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import type { TurnUsage } from '../../upstream/turn.ts';
-import { readHeld, readResearchRequest, readTag, readTells, readTrace } from '../stored/stored-request.ts';
+import { readHeld, readResearchRequest, readTag, readTells } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
+import { runEnded } from './run-span.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
 
 /** Puts a research run together from its record and the current configuration. */
@@ -35,6 +35,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), used });
     },
     left({ run, result, ended }) {
+      runEnded({ run, result, ended });
       const { id, keyId, model } = run;
       if (ended) {
         const stored = { held: readHeld(run), tag: readTag(run), tells: readTells(run) };
@@ -51,7 +52,6 @@ export function createDriver(parts: DriverParts): RunDriver {
       // Kept from the first time on; a start does not load it.
       const { research } = await import('../../research/loop.ts');
       const log = parts.log.child({ run: run.id });
-      const trace = readTrace(run);
       await using opened = await openRunTools(parts, run, {
         builtin: builtinTools(model, request),
         asked: request.tools ?? undefined,
@@ -106,7 +106,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
       await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
       for (;;) {
-        const next = await inTrace(trace, () => steps.next());
+        const next = await steps.next();
         const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
         if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
         if (next.done) return next.value;

@@ -1,10 +1,9 @@
 import type { Logger } from '../../base/logger.ts';
-import { inTrace } from '../../base/trace-context.ts';
 import type { BuiltinTools, RequestedSources } from '../../research/run/request.ts';
 import type { ListedServer } from '../../research/run/steps.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { readMcpServers, readTrace } from '../stored/stored-request.ts';
+import { readMcpServers } from '../stored/stored-request.ts';
 import type { DriverParts, RunTools } from './driver-parts.ts';
 
 /** What a run's request says of the tools that run here. */
@@ -23,27 +22,25 @@ interface ToolOptions {
   log: Logger;
 }
 
-/** Opens the tools of a run, in the trace of its request. */
+/** Opens the tools of a run. */
 export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'encryptionKeyOf'>,
   run: RunRecord,
   { builtin, asked, sources, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<RunTools> {
   const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
-  return await inTrace(readTrace(run), () =>
-    parts.openTools({
-      builtin,
-      ...(sources ?? { allowedDomains: asked?.allowedDomains ?? [] }),
-      country: asked?.country,
-      contextSize: asked?.searchContextSize,
-      fileSearch: asked?.fileSearch,
-      configuredMcp,
-      mcpServers,
-      user: run.user,
-      signal,
-      log,
-    }),
-  );
+  return await parts.openTools({
+    builtin,
+    ...(sources ?? { allowedDomains: asked?.allowedDomains ?? [] }),
+    country: asked?.country,
+    contextSize: asked?.searchContextSize,
+    fileSearch: asked?.fileSearch,
+    configuredMcp,
+    mcpServers,
+    user: run.user,
+    signal,
+    log,
+  });
 }
 
 /** The MCP servers among the tools of a run, each with its own tools. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
+import { inSpan } from '../../base/telemetry/spans.ts';
 import type { DeliveryStore } from '../../store/beside/delivery-store.ts';
 import type {
   Claim,
@@ -148,7 +149,7 @@ export class Submissions {
       for (;;) {
         const place = places.shift();
         const placed = place ? { ...run, keys: [place] } : run;
-        const result = await store.create(placed);
+        const result = await inSpan({ name: 'store create' }, () => store.create(placed));
         const holder = typeof result === 'object' && 'taken' in result ? result.taken : undefined;
         if (place && isNew) this.#taken.add(place, holder?.run?.endedAt ?? null);
         // Two submissions of one body that nobody calls a repeat are two runs.

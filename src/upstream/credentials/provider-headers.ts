@@ -1,3 +1,4 @@
+import { currentTrace } from '../../base/trace-context.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 
 /**
@@ -106,7 +107,10 @@ const TO_PROVIDER_BY: Readonly<Record<Road, readonly string[]>> = {
   socket: SOCKET_TO_PROVIDER,
 };
 
-/** The headers of a passed request: the client's that describe it, and the provider's `own`, which win. Names are lower case. */
+/**
+ * The headers of a passed request: the client's that describe it, the trace that it is sent in, and the provider's `own`,
+ * which win. Names are lower case.
+ */
 export function headersToProvider(
   passage: Road,
   incoming: Headers,
@@ -121,7 +125,7 @@ export function headersToProvider(
   }
   const protocols = passage === 'socket' ? plainProtocols(incoming) : '';
   if (protocols !== '') headers['sec-websocket-protocol'] = protocols;
-  return Object.assign(headers, own);
+  return Object.assign(headers, currentTrace(), own);
 }
 
 /** The protocols that a client offers, less those that hold its credential. */

@@ -2,6 +2,7 @@ import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isOvertaken } from '../../base/hedge.ts';
 import type { Logger } from '../../base/logger.ts';
+import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
@@ -12,6 +13,8 @@ export interface Attempt {
   readonly route: Route;
   /** Whether another route could be asked at once: then this one need not be waited for as long. */
   readonly hasAlternative: boolean;
+  /** Its span: requests that are sent in it carry its trace. */
+  readonly span: OpenSpan;
   succeeded(): void;
   /** `delivered`: something reached the client before the failure, so that the route is avoided for now. */
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
@@ -146,6 +149,7 @@ export class Attempts {
     const startedAt = this.#options.clock.now();
     const attempt: OpenAttempt = {
       route,
+      span: attemptSpan(route),
       hasAlternative: this.hasAnother,
       outcome: undefined,
       succeeded: () => {
@@ -172,6 +176,7 @@ export class Attempts {
     const failure = outcome === 'ok' ? undefined : outcome;
     // A route that is overtaken by one that was asked later, each time, is to be left out.
     const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
+    endSpan(attempt.span, outcome);
     this.#options.observe({
       provider: provider.name,
       upstreamModel: model,
@@ -288,6 +293,23 @@ export class Attempts {
     }
     return record;
   }
+}
+
+/** The provider is named by the operator, the model by the provider. */
+function attemptSpan({ provider, model }: Route): OpenSpan {
+  const attributes = { 'gen_ai.provider.name': provider.name, 'gen_ai.request.model': model };
+  const span = startSpan({ name: `attempt ${provider.name}`, kind: 'client', attributes });
+  if (span.isRecorded) span.set({ 'server.address': new URL(provider.config.base_url).hostname });
+  return span;
+}
+
+function endSpan(span: OpenSpan, outcome: Outcome | undefined): void {
+  if (outcome instanceof AttemptFailure) {
+    if (outcome.status !== undefined) span.set({ 'http.response.status_code': outcome.status });
+    span.fail(outcome.kind);
+  }
+  span.set({ 'research_gateway.outcome': outcome === undefined ? 'left' : outcome === 'ok' ? 'ok' : 'failed' });
+  span.end();
 }
 
 /** For `catch`. */

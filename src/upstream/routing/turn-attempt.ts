@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../base/json.ts';
-import { currentTrace } from '../../base/trace-context.ts';
 import type { CallMeter } from '../call-meter.ts';
 import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
@@ -62,7 +61,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
       method: 'POST',
       path: wire.path,
       api: wire.api,
-      headers: { ...HEADERS, ...currentTrace() },
+      headers: HEADERS,
       body: JSON.stringify(body),
     },
     {

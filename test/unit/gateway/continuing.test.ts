@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { startSpan } from '../../../src/base/telemetry/spans.ts';
 import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.ts';
 import type { RoutedCall } from '../../../src/gateway/attempt-context.ts';
 import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
@@ -32,7 +33,8 @@ function callOf(): RoutedCall {
 }
 
 describe('asking a route to go on with an answer', () => {
-  const attempt = { route, hasAlternative: false, succeeded() {}, failed() {} };
+  const span = startSpan({ name: 'attempt' });
+  const attempt = { route, hasAlternative: false, span, succeeded() {}, failed() {} };
   const lane = { signal: new AbortController().signal, win() {} };
 
   it('is asking it as any where nothing was answered yet', async () => {

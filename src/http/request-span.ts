@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type OpenSpan, startSpan, traceAround } from '../base/telemetry/spans.ts';
+import { traceOf } from '../base/trace-context.ts';
+import { contextOf } from './request-context.ts';
+
+/** From this status on it is the gateway that failed, and not the client. */
+const FAILED = 500;
+
+/**
+ * Handles a request in its span, in the trace of the client. The span ends when the answer is complete or the client has
+ * left. `contents`: spans below it may show what is said.
+ */
+export function inRequestSpan<T>(
+  { req, res, route, contents }: { req: IncomingMessage; res: ServerResponse; route: string; contents: boolean },
+  work: () => T,
+): T {
+  const { method = '' } = req;
+  const span = startSpan({
+    name: `${method} ${route}`,
+    kind: 'server',
+    attributes: { 'http.request.method': method, 'http.route': route },
+    root: { trace: traceAround() ?? traceOf(req.headers), contents },
+  });
+  if (span.isRecorded) {
+    if (res.closed) end(span, res);
+    else res.once('close', () => end(span, res));
+  }
+  return span.in(work);
+}
+
+function end(span: OpenSpan, res: ServerResponse): void {
+  const { id, path, key, model, run, error, left } = contextOf(res);
+  const known = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
+  span.set({
+    'url.path': path,
+    'research_gateway.request.id': id,
+    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== '')),
+    ...(res.headersSent && { 'http.response.status_code': res.statusCode }),
+  });
+  if (left) span.set({ 'error.type': 'client_left' });
+  else if (error !== '' && res.statusCode < FAILED) span.set({ 'error.type': error });
+  else if (error !== '' || res.statusCode >= FAILED) span.fail(error === '' ? String(res.statusCode) : error);
+  span.end();
+}

@@ -1,0 +1,60 @@
+import { activeSpan, inSpan } from '../../base/telemetry/spans.ts';
+import type { Append, AppendResult, RunRecord } from '../../store/run-store.ts';
+import { loopOf, readConversation, readTrace } from '../stored/stored-request.ts';
+import type { ExecutionOutcome, ExecutionResult } from './run-driver.ts';
+
+/**
+ * Drives a run in a span of its own, in the trace of the request that submitted it. A run that several processes drive has
+ * a span for each. `showsContents`: spans below it may show what is said.
+ */
+export async function inRunSpan(
+  run: RunRecord,
+  { showsContents }: { showsContents: boolean },
+  drive: () => Promise<ExecutionResult>,
+): Promise<ExecutionResult> {
+  const { trace, name, conversation } = readable(run);
+  const attributes = {
+    'gen_ai.agent.name': run.model,
+    'research_gateway.run.id': run.id,
+    'research_gateway.key.id': run.keyId,
+    ...(name === 'invoke_agent' && { 'gen_ai.operation.name': name }),
+    ...(conversation !== undefined && { 'gen_ai.conversation.id': conversation }),
+  };
+  const root = { trace, contents: showsContents };
+  return await inSpan({ name: `${name} ${run.model}`, attributes, root }, async (span) => {
+    const result = await drive();
+    span.set({ 'research_gateway.run.result': result });
+    return result;
+  });
+}
+
+/** What is stored of a newer gateway cannot be read: whoever drives the run finds that, too. */
+function readable(run: RunRecord) {
+  try {
+    const name = loopOf(run) === 'proxy' ? 'run' : 'invoke_agent';
+    return { trace: readTrace(run), name, conversation: readConversation(run) };
+  } catch {
+    return { trace: undefined, name: 'run', conversation: undefined };
+  }
+}
+
+/** Shows how a run ended in the span of its execution. */
+export function runEnded({ ended }: ExecutionOutcome): void {
+  const span = activeSpan();
+  if (!span || !ended) return;
+  span.set({ 'research_gateway.run.status': ended.status });
+  if (ended.error !== undefined && ended.status === 'failed') span.fail(ended.error);
+}
+
+/**
+ * What appends to the log of the run that is driven here now: what finishes a step, or the run, in a span of its own,
+ * deltas without. They come from sockets, where nobody knows which run is meant.
+ */
+export function storeSpans(): (batch: Append, append: () => Promise<AppendResult>) => Promise<AppendResult> {
+  const run = activeSpan();
+  return ({ count, progress, end }, append) => {
+    if (!run || !(progress || end)) return append();
+    const attributes = { 'research_gateway.store.events': count, 'research_gateway.store.end': end !== undefined };
+    return run.in(() => inSpan({ name: 'store append', attributes }, append));
+  };
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { type DiagLogger, DiagLogLevel, diag, metrics, trace } from '@opentelemetry/api';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import project from '../../package.json' with { type: 'json' };
+import { withTimeout } from '../base/abort.ts';
+import { isObject, parseJson } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
+
+/** How long one export may take with its repeats, in milliseconds. */
+const EXPORT_MS = 5000;
+/** How long the last exports may take when the gateway closes, in milliseconds. */
+const FLUSH_MS = 2000;
+/** Ended spans that wait to be exported; further ones are dropped. */
+const MOST_WAITING = 4096;
+/** Label sets of each metric; further ones are counted together. */
+const MOST_LABEL_SETS = 1000;
+/** Failures of exports are logged at most this often, in milliseconds. */
+const LOG_EVERY_MS = 60_000;
+/** The longest message of such a failure, in UTF-16 code units. */
+const LONGEST_MESSAGE = 300;
+
+export interface SdkOptions {
+  /** The base address of a collector that takes OTLP over HTTP. */
+  endpoint: string;
+  /** Sent with every export; some hold credentials. */
+  headers: Readonly<Record<string, string>>;
+  /** The share of the traces that begin here which are recorded, from 0 to 1. */
+  sample: number;
+  log: Logger;
+}
+
+/** Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone. */
+export function startSdk({ endpoint, headers, sample, log }: SdkOptions): AsyncDisposable {
+  const resource = resourceFromAttributes({
+    'service.name': SCOPE,
+    'service.version': project.version,
+    'service.instance.id': randomUUID(),
+  });
+  const exporter = (path: string) => ({ url: `${endpoint}${path}`, headers: { ...headers }, timeoutMillis: EXPORT_MS });
+  const tracers = new TracerProvider({
+    resource,
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sample) }),
+    spanLimits: { attributeCountLimit: 64, attributeValueLengthLimit: LONGEST_TEXT },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter(exporter('/v1/traces')),
+        maxQueueSize: MOST_WAITING,
+        exportTimeoutMillis: EXPORT_MS,
+      }),
+    ],
+  });
+  const meters = new MeterProvider({
+    resource,
+    readers: [
+      new PeriodicExportingMetricReader({
+        exporter: new OTLPMetricExporter(exporter('/v1/metrics')),
+        exportTimeoutMillis: EXPORT_MS,
+        cardinalityLimits: { default: MOST_LABEL_SETS },
+      }),
+    ],
+  });
+  diag.setLogger(rareLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  trace.setGlobalTracerProvider(tracers);
+  metrics.setGlobalMeterProvider(meters);
+  return {
+    async [Symbol.asyncDispose]() {
+      const flush = () => Promise.allSettled([tracers.shutdown(), meters.shutdown()]);
+      await withTimeout('the last export', FLUSH_MS, flush).catch(() => {
+        log.warn('the collector was too slow to take the last spans and metrics');
+      });
+      trace.disable();
+      metrics.disable();
+      diag.disable();
+    },
+  };
+}
+
+/** A collector that is away is told of now and then, not with each batch. */
+function rareLogger(log: Logger): DiagLogger {
+  let nextAt = 0;
+  let untold = 0;
+  const tell = (message: string) => {
+    untold += 1;
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + LOG_EVERY_MS;
+    log.warn({ err: shortened(message), times: untold }, 'telemetry could not be exported');
+    untold = 0;
+  };
+  const nothing = () => {};
+  return { error: tell, warn: tell, info: nothing, debug: nothing, verbose: nothing };
+}
+
+/** Of a failure that the SDK has written as JSON, with its stack and the collector's answer, the message. */
+function shortened(text: string): string {
+  const failure = parseJson(text);
+  const message = isObject(failure) ? (failure.message ?? failure.code ?? failure.name) : text;
+  return String(message).slice(0, LONGEST_MESSAGE);
+}

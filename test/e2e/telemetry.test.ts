@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { createLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { type Gateway, startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { completion } from '../support/chat-faults.ts';
+import { until } from '../support/http-gateway.ts';
+import { type OtlpCollector, type ReceivedSpan, startOtlpCollector } from '../support/otlp-collector.ts';
+import { CLIENT_KEY, chat, send } from '../support/proxy-gateway.ts';
+import { fetchDocument } from '../support/research-gateway.ts';
+import { json, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { SocketClient } from '../support/socket-client.ts';
+import { startReceiver } from '../support/webhook-receiver.ts';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const CLIENT_SPAN = 'b7ad6b7169203331';
+const TRACE = { traceparent: `00-${TRACE_ID}-${CLIENT_SPAN}-01`, tracestate: 'vendor=value' };
+
+const QUESTION = 'How high is the tide at Quiberon?';
+const DOCUMENT = 'The tide at Quiberon is five metres high.';
+const PROVIDER_KEY = 'sk-of-the-provider';
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const COLLECTOR_KEY = 'key-of-the-collector';
+
+/** A gateway in front of a provider that always fails and one that answers, with a document to read. */
+interface Scene extends AsyncDisposable {
+  gateway: Gateway & { url: string };
+  failing: ScriptedProvider;
+  good: ScriptedProvider;
+  log: string[];
+  /** Closes the gateway, which exports what is left. */
+  close(): Promise<void>;
+}
+
+async function openScene(telemetry: object, more: object = {}): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'telemetry-test-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'tides.txt'), DOCUMENT);
+  const failing = stack.use(
+    await startScriptedProvider({ respond: () => json({ error: { message: 'broken' } }, { status: 503 }) }),
+  );
+  const good = stack.use(
+    await startScriptedProvider({
+      respond: ({ body }) => {
+        if (!body.stream) return json(completion('Five metres.'));
+        const isAnswered = body.messages?.some(({ role }) => role === 'tool');
+        if (body.tools?.length && !isAnswered) return turn({ toolCalls: [fetchDocument('tides.txt')] });
+        return turn({ text: 'Five metres.' });
+      },
+    }),
+  );
+  const routes = ['failing', 'good'].map((provider) => ({ provider, model: `${provider}-model` }));
+  const provider = ({ url }: ScriptedProvider) => ({ base_url: url, api_key: PROVIDER_KEY, max_retries: 0 });
+  const config = configSchema.parse({
+    server: { port: 0, shutdown_grace_seconds: 5 },
+    store: { url: 'memory:' },
+    providers: { failing: provider(failing), good: provider(good) },
+    models: {
+      deep: { kind: 'research', routes },
+      fast: { kind: 'proxy', routes, apis: ['chat_completions', 'async', 'responses'] },
+    },
+    keys: [{ id: 'client', secret: CLIENT_KEY }],
+    tools: { web_search: { provider: 'local', folder } },
+    telemetry,
+    ...more,
+  });
+  const log: string[] = [];
+  const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
+  const gateway = stack.use(await startGateway({ config, log: logger, load: CALM }));
+  const owned = stack.move();
+  return {
+    gateway: { ...gateway, url: `${gateway.url}/v1` },
+    failing,
+    good,
+    log,
+    close: () => gateway.close(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function to(collector: OtlpCollector, more: object = {}) {
+  return { otlp_endpoint: collector.url, headers: { 'x-collector-key': COLLECTOR_KEY }, ...more };
+}
+
+async function research({ gateway }: Scene, headers: Record<string, string> = TRACE): Promise<void> {
+  const body = { model: 'deep', input: QUESTION, stream: false };
+  const answer = await send(gateway, '/responses', { body, headers });
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  assert.match(text, /"status":"completed"/);
+}
+
+function named(spans: readonly ReceivedSpan[], name: string): ReceivedSpan[] {
+  return spans.filter((span) => span.name === name);
+}
+
+function only(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
+  const [span, second] = named(spans, name);
+  assert.ok(span && !second, `one span ${name} among ${spans.map((found) => found.name).join(', ')}`);
+  return span;
+}
+
+/** The names of spans below another one, in the order of their ends. */
+function below(spans: readonly ReceivedSpan[], above: ReceivedSpan): string[] {
+  return spans.filter(({ parentSpanId }) => parentSpanId === above.spanId).map(({ name }) => name);
+}
+
+describe('OpenTelemetry', () => {
+  it('shows a research run as one trace, below the span of its client', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await scene.close();
+
+    const { spans } = collector;
+    assert.ok(spans.every(({ traceId }) => traceId === TRACE_ID));
+    const request = only(spans, 'POST /v1/responses');
+    assert.deepEqual([request.parentSpanId, request.kind, request.failed], [CLIENT_SPAN, 2, false]);
+    const { attributes } = request;
+    assert.equal(attributes['http.route'], '/v1/responses');
+    assert.equal(attributes['http.response.status_code'], 200);
+    assert.equal(attributes['research_gateway.key.id'], 'client');
+    assert.deepEqual(below(spans, request).sort(), ['invoke_agent deep', 'store create']);
+
+    const run = only(spans, 'invoke_agent deep');
+    assert.equal(run.attributes['gen_ai.operation.name'], 'invoke_agent');
+    assert.equal(run.attributes['gen_ai.agent.name'], 'deep');
+    assert.equal(run.attributes['research_gateway.run.id'], attributes['research_gateway.run.id']);
+    assert.equal(run.attributes['research_gateway.run.status'], 'completed');
+    const steps = below(spans, run);
+    assert.deepEqual([...new Set(steps)].sort(), ['chat deep', 'execute_tool fetch_url_content', 'store append']);
+    assert.equal(named(spans, 'store append').at(-1)?.attributes['research_gateway.store.end'], true);
+
+    const turns = named(spans, 'chat deep');
+    const [first] = turns;
+    assert.ok(first && turns.length >= 2);
+    assert.deepEqual([first.kind, first.failed], [3, false]);
+    assert.deepEqual(below(spans, first), ['attempt failing', 'attempt good']);
+    const { 'gen_ai.request.max_tokens': most, ...said } = first.attributes;
+    assert.equal(typeof most, 'number');
+    assert.deepEqual(said, {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'deep',
+      'gen_ai.request.stream': true,
+      'gen_ai.response.finish_reasons': ['tool_calls'],
+      'gen_ai.provider.name': 'good',
+      'gen_ai.response.model': 'good-model',
+      'gen_ai.usage.input_tokens': 11,
+      'gen_ai.usage.cache_read.input_tokens': 0,
+      'gen_ai.usage.output_tokens': 7,
+      'gen_ai.usage.reasoning.output_tokens': 0,
+    });
+
+    const [failed] = named(spans, 'attempt failing');
+    assert.equal(failed?.failed, true);
+    assert.deepEqual(failed.attributes, {
+      'gen_ai.provider.name': 'failing',
+      'gen_ai.request.model': 'failing-model',
+      'server.address': '127.0.0.1',
+      'http.response.status_code': 503,
+      'error.type': 'failed',
+      'research_gateway.outcome': 'failed',
+    });
+
+    const tool = only(spans, 'execute_tool fetch_url_content');
+    assert.equal(tool.attributes['gen_ai.tool.name'], 'fetch_url_content');
+    assert.equal(tool.failed, false);
+  });
+
+  it('keeps runs apart that are driven at the same time', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    const traces = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
+    await Promise.all(traces.map((traceId) => research(scene, { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` })));
+    await scene.close();
+    const shapes = traces.map((traceId) => {
+      const spans = collector.spans.filter((span) => span.traceId === traceId);
+      const run = only(spans, 'invoke_agent deep');
+      const ids = new Set([CLIENT_SPAN, ...spans.map(({ spanId }) => spanId)]);
+      assert.ok(spans.every(({ parentSpanId }) => ids.has(parentSpanId)));
+      assert.ok(named(spans, 'store append').every(({ parentSpanId }) => parentSpanId === run.spanId));
+      return [...new Set(spans.map(({ name }) => name))].sort();
+    });
+    assert.equal(shapes[0]?.length, 8);
+    assert.deepEqual(shapes, [shapes[0], shapes[0], shapes[0]]);
+  });
+
+  it('passes the trace on from span to span, to each provider that is asked', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await (await send(scene.gateway, '/chat/completions', { body: chat(), headers: TRACE })).text();
+    await scene.close();
+    for (const [name, provider] of [
+      ['attempt failing', scene.failing],
+      ['attempt good', scene.good],
+    ] as const) {
+      const sent = provider.requests.map(({ headers }) => headers.traceparent);
+      const attempts = named(collector.spans, name).map(({ spanId }) => `00-${TRACE_ID}-${spanId}-01`);
+      assert.ok(sent.length > 0);
+      assert.deepEqual(new Set(sent), new Set(attempts));
+      for (const { headers } of provider.requests) assert.equal(headers.tracestate, TRACE.tracestate);
+    }
+  });
+
+  it('passes the trace on to the receiver of a webhook', async () => {
+    await using collector = await startOtlpCollector();
+    await using receiver = await startReceiver();
+    await using scene = await openScene(to(collector), { webhooks: { allow_hosts: ['127.0.0.1'] } });
+    const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
+    assert.equal((await send(scene.gateway, '/responses', { body, headers: TRACE })).status, 200);
+    const [told] = await receiver.waitFor(1);
+    await scene.close();
+    const { spanId } = only(collector.spans, 'POST /v1/responses');
+    assert.equal(told?.headers.traceparent, `00-${TRACE_ID}-${spanId}-01`);
+  });
+
+  it('shows proxied calls, streamed or not, and tasks that nobody waits for', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    const whole = await send(scene.gateway, '/chat/completions', { body: chat() });
+    assert.equal(whole.status, 200);
+    await whole.text();
+    await (await send(scene.gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
+    const { id } = (await (await send(scene.gateway, '/async', { body: chat() })).json()) as { id: string };
+    const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+    await until(async () => {
+      const task = await (await fetch(`${scene.gateway.url}/async/${id}`, { headers })).text();
+      return /"status":"completed"/i.test(task) ? task : undefined;
+    });
+    await scene.close();
+
+    const { spans } = collector;
+    const requests = named(spans, 'POST /v1/chat/completions');
+    assert.equal(requests.length, 2);
+    const roots = [...requests, only(spans, 'run fast')];
+    assert.equal(new Set(roots.map(({ traceId }) => traceId)).size, 3);
+    for (const root of roots) {
+      const call = spans.find(({ parentSpanId, name }) => parentSpanId === root.spanId && name === 'chat fast');
+      assert.ok(call, root.name);
+      assert.deepEqual(below(spans, call).sort(), ['attempt failing', 'attempt good']);
+      assert.equal(call.attributes['gen_ai.response.model'], 'good-model');
+    }
+    assert.equal(only(spans, 'run fast').parentSpanId, only(spans, 'POST /v1/async').spanId);
+  });
+
+  it('shows responses over a WebSocket', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    {
+      const url = scene.gateway.url.replace('/v1', '');
+      await using client = await SocketClient.open({ url }, { key: CLIENT_KEY, headers: TRACE });
+      client.create({ model: 'deep', input: QUESTION });
+      await client.next(({ type }) => type === 'response.completed');
+    }
+    await scene.close();
+    const { spans } = collector;
+    const request = only(spans, 'WS /v1/responses');
+    assert.deepEqual([request.traceId, request.parentSpanId], [TRACE_ID, CLIENT_SPAN]);
+    assert.equal(only(spans, 'invoke_agent deep').parentSpanId, request.spanId);
+  });
+
+  it('counts time and tokens by the metrics of the conventions', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await (await send(scene.gateway, '/chat/completions', { body: chat() })).text();
+    scene.good.respond = scene.failing.respond;
+    await (await send(scene.gateway, '/chat/completions', { body: chat() })).text();
+    await scene.close();
+
+    const of = (name: string, model: string) =>
+      collector.points.filter((point) => point.name === name && point.attributes['gen_ai.request.model'] === model);
+    const labels = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'fast',
+      'gen_ai.provider.name': 'good',
+      'gen_ai.response.model': 'good-model',
+    };
+    const times = of('gen_ai.client.operation.duration', 'fast');
+    assert.deepEqual(
+      times.map(({ unit, count, attributes }) => ({ unit, count, attributes })),
+      [
+        { unit: 's', count: 1, attributes: labels },
+        { unit: 's', count: 1, attributes: { ...labels, 'error.type': 'failed' } },
+      ],
+    );
+    const [turns] = of('gen_ai.client.operation.duration', 'deep');
+    assert.equal(turns?.count, named(collector.spans, 'chat deep').length);
+    const input = of('gen_ai.client.token.usage', 'deep').find(
+      ({ attributes }) => attributes['gen_ai.token.type'] === 'input',
+    );
+    assert.deepEqual([input?.unit, input?.sum], ['{token}', 11 * Number(turns.count)]);
+  });
+
+  it('shows nothing of what is said, and no secret', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await (await send(scene.gateway, '/chat/completions', { body: chat() })).text();
+    await scene.close();
+    const all = JSON.stringify([collector.spans, collector.points]);
+    assert.ok(collector.spans.length > 10);
+    for (const said of ['Quiberon', 'metres', 'tides.txt', CLIENT_KEY, PROVIDER_KEY, COLLECTOR_KEY, 'broken']) {
+      assert.ok(!all.includes(said), said);
+    }
+  });
+
+  it('shows what is said where the operator asks for it, without secrets', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector, { contents: true }));
+    await research(scene);
+    await scene.close();
+    const { spans } = collector;
+    const [first, second] = named(spans, 'chat deep').map(({ attributes }) => ({
+      input: JSON.parse(String(attributes['gen_ai.input.messages'])),
+      output: JSON.parse(String(attributes['gen_ai.output.messages'])),
+    }));
+    assert.match(JSON.stringify(first?.input), /Quiberon/);
+    const [{ role, parts }] = first?.output ?? [];
+    assert.equal(role, 'assistant');
+    assert.deepEqual(parts[0].arguments, { url: 'corpus:///tides.txt' });
+    assert.match(JSON.stringify(second?.input), /"tool_call_response".*five metres high/);
+    const { attributes } = only(spans, 'execute_tool fetch_url_content');
+    assert.match(String(attributes['gen_ai.tool.call.arguments']), /tides\.txt/);
+    assert.match(String(attributes['gen_ai.tool.call.result']), /five metres high/);
+    assert.ok(!JSON.stringify(spans).includes(PROVIDER_KEY));
+  });
+
+  it('sends to the two paths below the address, with the configured headers and the name of the service', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene({ ...to(collector), otlp_endpoint: `${collector.url}/otlp/` });
+    await research(scene);
+    await scene.close();
+    assert.deepEqual(
+      new Set(collector.exports.map(({ path }) => path)),
+      new Set(['/otlp/v1/traces', '/otlp/v1/metrics']),
+    );
+    for (const { headers } of collector.exports) {
+      assert.equal(headers['content-type'], 'application/x-protobuf');
+      assert.equal(headers['x-collector-key'], COLLECTOR_KEY);
+    }
+    assert.equal(collector.spans[0]?.resource['service.name'], 'research-gateway');
+  });
+
+  it('records no trace that begins here where `sample` is 0, and every one that its client records', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector, { sample: 0 }));
+    await research(scene, {});
+    const sent = scene.good.requests.map(({ headers }) => headers.traceparent);
+    assert.ok(sent.length > 0);
+    for (const traceparent of sent) assert.match(String(traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);
+    await research(scene);
+    await scene.close();
+    assert.ok(collector.points.length > 0);
+    assert.deepEqual(new Set(collector.spans.map(({ traceId }) => traceId)), new Set([TRACE_ID]));
+  });
+
+  it('leaves an SDK alone that the process has already, and writes its spans there', async () => {
+    await using collector = await startOtlpCollector();
+    const exporter = new InMemorySpanExporter();
+    const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+    trace.setGlobalTracerProvider(provider);
+    try {
+      await using scene = await openScene(to(collector));
+      await research(scene);
+      await scene.close();
+      const names = new Set(exporter.getFinishedSpans().map(({ name }) => name));
+      assert.ok(['POST /v1/responses', 'invoke_agent deep', 'attempt good'].every((name) => names.has(name)));
+      assert.deepEqual(collector.exports, []);
+      assert.match(scene.log.join(''), /has an OpenTelemetry SDK already/);
+    } finally {
+      trace.disable();
+      await provider.shutdown();
+    }
+  });
+
+  it('passes the trace of a client on as it came where nothing is configured', async () => {
+    await using scene = await openScene({});
+    await research(scene);
+    for (const { headers } of scene.good.requests) assert.equal(headers.traceparent, TRACE.traceparent);
+  });
+
+  it('does its work, and closes, while the collector is away, and says so once', async () => {
+    const collector = await startOtlpCollector();
+    await collector[Symbol.asyncDispose]();
+    await using scene = await openScene(to(collector));
+    for (let n = 0; n < 3; n++) await research(scene);
+    await scene.close();
+    const told = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
+    assert.ok(told.length > 0 && told.length <= 2, told.join(''));
+    assert.ok(!scene.log.join('').includes(COLLECTOR_KEY));
+    await worksAnew();
+  });
+
+  it('does its work, and closes, while the collector hangs', async () => {
+    await using collector = await startOtlpCollector({ hangs: true });
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await scene.close();
+    assert.ok(collector.exports.length > 0);
+    assert.match(scene.log.join(''), /too slow to take the last spans/);
+  });
+
+  /** What was registered is gone with its gateway. */
+  async function worksAnew(): Promise<void> {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector));
+    await research(scene);
+    await scene.close();
+    assert.ok(collector.spans.length > 0);
+  }
+});
