@@ -22,6 +22,7 @@ import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
 import type { Usage } from '../usage/usage.ts';
 import type { DocumentReader } from '../vector-stores/document-reader.ts';
+import type { FileBatches } from '../vector-stores/file-batches.ts';
 import type { StoreSearch } from '../vector-stores/store-search.ts';
 import type { VectorStores } from '../vector-stores/vector-stores.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -60,6 +61,7 @@ export interface HttpParts {
   webhooks: Pick<Webhooks, 'of' | 'redeliver'>;
   files: Files;
   vectorStores: VectorStores;
+  fileBatches: FileBatches;
   storeSearch: Pick<StoreSearch, 'search'>;
   documentReader: Pick<DocumentReader, 'text'>;
   /** Reads documents that clients attach. */

@@ -6,6 +6,7 @@ import type { SideStores } from '../store/beside/side-stores.ts';
 import type { Tool } from '../tools/tool.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
+import { FileBatches } from './file-batches.ts';
 import { createFileSearchTool, type FileSearch } from './file-search-tool.ts';
 import { filter } from './filters.ts';
 import { StoreIndexes } from './index/store-indexes.ts';
@@ -15,6 +16,7 @@ import { VectorStores } from './vector-stores.ts';
 /** Vector stores, who reads what is put into them, and who searches. */
 export interface OpenedVectorStores extends AsyncDisposable {
   vectorStores: VectorStores;
+  fileBatches: FileBatches;
   documentReader: DocumentReader;
   storeSearch: StoreSearch;
 }
@@ -46,6 +48,7 @@ export function openVectorStores(parts: {
   const search = stack.use(new StoreSearch({ stores, reader, indexes, log }));
   return {
     vectorStores: stores,
+    fileBatches: new FileBatches({ ...storage, stores, clock }),
     documentReader: reader,
     storeSearch: search,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -49,6 +49,7 @@ export class StoreSearch implements Disposable {
 
   constructor(parts: StoreSearchParts) {
     this.#parts = parts;
+    parts.stores.onChange((store) => this.#restUntil.delete(store));
     this.#timers = [
       setInterval(() => void this.#sweep(), SWEEP_MS).unref(),
       setInterval(() => void this.#serveOthers(), SERVE_MS).unref(),
@@ -89,8 +90,8 @@ export class StoreSearch implements Disposable {
     const { stores, indexes } = this.#parts;
     const until = performance.now() + PATIENCE_MS;
     while (performance.now() < until) {
-      const [revision, state] = await Promise.all([stores.revision(store), indexes.state(store)]);
-      if (state.revision === revision) return;
+      const [revision, noted] = await Promise.all([stores.revision(store), indexes.revision(store)]);
+      if (noted === revision) return;
       // Another process of this machine writes: it is told that somebody waits.
       if (!indexes.own()) await writeFile(join(indexes.folder, store + WANTED), '').catch(() => {});
       else if ((this.#restUntil.get(store) ?? 0) > performance.now()) return;
@@ -150,8 +151,8 @@ export class StoreSearch implements Disposable {
       for (const name of await readdir(indexes.folder)) {
         const store = /^(vs_[0-9a-f]{32})\.db$/.exec(name)?.[1];
         if (store === undefined || this.#closing.signal.aborted) continue;
-        const [revision, state] = await Promise.all([stores.revision(store), indexes.state(store)]);
-        if (revision !== state.revision || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
+        const [revision, noted] = await Promise.all([stores.revision(store), indexes.revision(store)]);
+        if (revision !== noted || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
       }
     } catch (thrown) {
       if (!this.#closing.signal.aborted)

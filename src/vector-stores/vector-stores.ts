@@ -8,7 +8,6 @@ import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.
 import type { FileRecord } from '../store/beside/file-store.ts';
 import type { Attributes } from './filters.ts';
 import {
-  type Batch,
   type FileState,
   type FileValue,
   fileEntry,
@@ -56,6 +55,7 @@ export interface NewFiles {
 export class VectorStores {
   readonly #parts: VectorStoresParts;
   readonly #wakers = new Set<() => void>();
+  readonly #changed = new Set<(store: string) => void>();
   readonly #bytes = new LRUCache<string, { revision: number; bytes: number }>({ max: 10_000 });
 
   constructor(parts: VectorStoresParts) {
@@ -65,6 +65,11 @@ export class VectorStores {
   /** Calls `listener` when this process has something for the reader. */
   onWork(listener: () => void): void {
     this.#wakers.add(listener);
+  }
+
+  /** Calls `listener` when this process took a file out or changed its attributes: nobody may find it as it was. */
+  onChange(listener: (store: string) => void): void {
+    this.#changed.add(listener);
   }
 
   /** @throws GatewayError `quota_exceeded`, `store_unavailable`. */
@@ -256,10 +261,21 @@ export class VectorStores {
     throw busy(id);
   }
 
+  /** Gives a file other attributes. @throws GatewayError `not_found`, `store_unavailable`. */
+  async setAttributes(store: string, id: string, attributes: Attributes): Promise<StoredFile> {
+    const file = await this.changeFile(store, id, (known) => ({
+      state: known.state,
+      value: { ...known, attributes, version: known.version + 1 },
+    }));
+    for (const tell of this.#changed) tell(store);
+    return file;
+  }
+
   /** Takes a file out; it stays the user's. False where it was not in it. */
   async detach(store: string, id: string): Promise<boolean> {
     const removed = await this.#parts.entries.remove(lists.files(store), id);
     await this.#parts.entries.remove(lists.placesOf(id), store);
+    for (const tell of this.#changed) tell(store);
     return removed;
   }
 
@@ -268,47 +284,6 @@ export class VectorStores {
     const { entries } = this.#parts;
     const { entries: places } = await entries.page(lists.placesOf(file), { limit: 10_000, order: 'asc' });
     for (const place of places) await this.detach(place.id, file);
-  }
-
-  async createBatch(store: VectorStore, files: NewFiles['files']): Promise<Batch> {
-    const id = `vsfb_${randomBytes(16).toString('hex')}`;
-    const createdAt = this.#parts.clock.now();
-    await this.#parts.entries.add(
-      lists.batches(store.id),
-      { id, state: OPEN, value: '', createdAt },
-      { newest: MOST_BATCHES },
-    );
-    await this.attach(store, { files, batch: id });
-    return { id, store: store.id, createdAt };
-  }
-
-  /** @throws GatewayError `not_found`, `store_unavailable`. */
-  async batch(store: string, id: string): Promise<Batch> {
-    const entry = await this.#parts.entries.get(lists.batches(store), id);
-    if (!entry) throw new GatewayError('not_found', `There is no file batch ${id.slice(0, 80)}.`);
-    return { id, store, createdAt: entry.createdAt };
-  }
-
-  /** The files of a batch as they are now; those that were taken out meanwhile are none. */
-  async filesOfBatch({ id, store }: Batch): Promise<StoredFile[]> {
-    const { entries } = this.#parts;
-    const page = await entries.page(lists.filesOfBatch(id), { limit: 10_000, order: 'asc' });
-    const found: StoredFile[] = [];
-    for (let at = 0; at < page.entries.length; at += AT_ONCE) {
-      const some = page.entries.slice(at, at + AT_ONCE);
-      const read = await Promise.all(some.map((entry) => entries.get(lists.files(store), entry.id)));
-      found.push(...read.flatMap((entry) => readFile(entry, store) ?? []));
-    }
-    return found;
-  }
-
-  /** Files of the batch that were not read yet are not read any more. */
-  async cancelBatch(batch: Batch): Promise<void> {
-    for (const file of await this.filesOfBatch(batch)) {
-      await this.changeFile(batch.store, file.id, (known) =>
-        known.state === 'in_progress' ? { state: 'cancelled', value: known } : undefined,
-      ).catch(() => {});
-    }
   }
 
   /** Changes with every change of what is in the vector store. */
@@ -323,7 +298,6 @@ export class VectorStores {
 
 /** The list of all vector stores, with their users. */
 const ALL = 'vector stores';
-const MOST_BATCHES = 10_000;
 
 /** How a user stands among those who have something to be read: any name may stand in the key of a store. */
 export function readerId(user: string): string {

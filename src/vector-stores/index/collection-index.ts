@@ -39,8 +39,13 @@ export class CollectionIndex implements Disposable {
   }
 
   state(): IndexState {
+    return { files: this.#index.signatures() };
+  }
+
+  /** The revision of the list that this index was brought up to. */
+  revision(): number | undefined {
     const revision = this.#index.noted(REVISION);
-    return { files: this.#index.signatures(), revision: revision === undefined ? undefined : Number(revision) };
+    return revision === undefined ? undefined : Number(revision);
   }
 
   /** Says up to which revision of the list this index was brought. */

@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
 import { CollectionIndex } from './collection-index.ts';
-import type { IndexHit, IndexQuestion, IndexReply, IndexState } from './messages.ts';
+import type { IndexAnswer, IndexQuestion, IndexReply } from './messages.ts';
 
 /** Indexes that are open at once. */
 const OPEN = 64;
@@ -41,7 +41,7 @@ parentPort?.on('message', (question: IndexQuestion | { owner: boolean }) => {
   }
 });
 
-function answer(question: IndexQuestion): IndexState | IndexHit[] | undefined {
+function answer(question: IndexQuestion): IndexAnswer {
   const { store } = question;
   if (question.ask === 'drop') {
     open.delete(store);
@@ -52,6 +52,10 @@ function answer(question: IndexQuestion): IndexState | IndexHit[] | undefined {
   switch (question.ask) {
     case 'state':
       return index.state();
+    case 'revision': {
+      const revision = index.revision();
+      return revision === undefined ? undefined : { revision };
+    }
     case 'put':
       index.put(question.file);
       return undefined;

@@ -3,6 +3,7 @@ import type { Attributes, Filter } from '../filters.ts';
 /** What the gateway asks the thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
 export type IndexQuestion = { id: number; store: string } & (
   | { ask: 'state' }
+  | { ask: 'revision' }
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
   | { ask: 'remove'; paths: readonly string[] }
@@ -23,12 +24,10 @@ export interface IndexFile {
   attributes: Attributes;
 }
 
-/** What an index holds. */
+/** What an index holds; `revision`: that of the list that it was brought up to, see `EntryStore`. */
 export interface IndexState {
   /** Signatures by path. */
   files: ReadonlyMap<string, string>;
-  /** The revision of the list that it was brought up to; see `EntryStore`. */
-  revision: number | undefined;
 }
 
 /** A passage that was found. */
@@ -41,4 +40,6 @@ export interface IndexHit {
   section?: string;
 }
 
-export type IndexReply = { id: number; value: IndexState | IndexHit[] | undefined } | { id: number; error: string };
+export type IndexAnswer = IndexState | IndexHit[] | { revision: number } | undefined;
+
+export type IndexReply = { id: number; value: IndexAnswer } | { id: number; error: string };

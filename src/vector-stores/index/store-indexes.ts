@@ -6,7 +6,7 @@ import { abortable } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
-import type { IndexHit, IndexQuestion, IndexReply, IndexState } from './messages.ts';
+import type { IndexAnswer, IndexHit, IndexQuestion, IndexReply, IndexState } from './messages.ts';
 
 /** The heap of the thread, in MiB. The indexes lie outside of it, in SQLite's memory. */
 const HEAP_MB = 512;
@@ -21,7 +21,7 @@ export class StoreIndexes implements Disposable {
   readonly #log: Logger;
   readonly #folder: string;
   readonly #temporary: string | undefined;
-  readonly #waiting = new Map<number, PromiseWithResolvers<IndexState | IndexHit[] | undefined>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<IndexAnswer>>();
   #thread: Worker | undefined;
   #ownership: Disposable | undefined;
   #lastId = 0;
@@ -55,7 +55,13 @@ export class StoreIndexes implements Disposable {
 
   async state(store: string): Promise<IndexState> {
     const state = await this.#ask({ ask: 'state', store });
-    return state && 'files' in state ? state : { files: new Map(), revision: undefined };
+    return state && 'files' in state ? state : { files: new Map() };
+  }
+
+  /** The revision of the list that an index was brought up to. */
+  async revision(store: string): Promise<number | undefined> {
+    const noted = await this.#ask({ ask: 'revision', store });
+    return noted && 'revision' in noted ? noted.revision : undefined;
   }
 
   async search(question: Omit<Extract<Asked, { ask: 'search' }>, 'ask'>, signal: AbortSignal): Promise<IndexHit[]> {
@@ -64,7 +70,7 @@ export class StoreIndexes implements Disposable {
   }
 
   /** Puts in, takes out or removes; only for the owner. */
-  async change(question: Exclude<Asked, { ask: 'state' | 'search' }>): Promise<void> {
+  async change(question: Exclude<Asked, { ask: 'state' | 'revision' | 'search' }>): Promise<void> {
     await this.#ask(question);
   }
 
@@ -76,13 +82,13 @@ export class StoreIndexes implements Disposable {
   }
 
   /** @throws GatewayError `overloaded`, `internal_error` where the index cannot be used. */
-  #ask(question: Asked): Promise<IndexState | IndexHit[] | undefined> {
+  #ask(question: Asked): Promise<IndexAnswer> {
     if (this.#isClosed) return Promise.reject(new GatewayError('shutting_down', 'The gateway is shutting down.'));
     if (this.#waiting.size >= MAX_WAITING) {
       return Promise.reject(new GatewayError('overloaded', 'Too many searches in vector stores are under way.'));
     }
     const id = ++this.#lastId;
-    const answered = Promise.withResolvers<IndexState | IndexHit[] | undefined>();
+    const answered = Promise.withResolvers<IndexAnswer>();
     this.#waiting.set(id, answered);
     this.#thread ??= this.#start();
     this.#thread.ref();

@@ -37,8 +37,8 @@ describe('the index of a vector store', () => {
       index.note(7);
     }
     using index = new CollectionIndex(path, { owner: true });
-    const { files, revision } = index.state();
-    assert.deepEqual([[...files.keys()].toSorted(), revision], [['doc', 'pdf'], 7]);
+    const { files } = index.state();
+    assert.deepEqual([[...files.keys()].toSorted(), index.revision()], [['doc', 'pdf'], 7]);
     const [deposit] = index.search(['deposit'], { limit: 1, filter: undefined });
     assert.deepEqual([deposit?.path, deposit?.page, deposit?.section], ['pdf', 2, undefined]);
     const [rent] = index.search(['rent'], { limit: 1, filter: undefined });

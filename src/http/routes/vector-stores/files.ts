@@ -56,11 +56,7 @@ export function updateStoreFile(deps: AppDeps): Endpoint {
   return async (call) => {
     const { attributes } = parseValue(updateFileBody, (await readJson(call)).json);
     const { store, id } = await fileOf(deps, call);
-    const file = await deps.vectorStores.changeFile(store, id, (known) => ({
-      state: known.state,
-      value: { ...known, attributes: attributes ?? {}, version: known.version + 1 },
-    }));
-    return json(shownFile(file));
+    return json(shownFile(await deps.vectorStores.setAttributes(store, id, attributes ?? {})));
   };
 }
 
@@ -110,9 +106,9 @@ export function createFileBatch(deps: AppDeps): Endpoint {
           chunking: file.chunking_strategy ?? undefined,
         }));
     const found = await filesIn(deps, store.user, named, file_ids ? 'file_ids' : 'files');
-    const batch = await deps.vectorStores.createBatch(store, found);
+    const batch = await deps.fileBatches.create(store, found);
     void deps.vectorStores.touch(store);
-    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
   };
 }
 
@@ -120,7 +116,7 @@ export function createFileBatch(deps: AppDeps): Endpoint {
 export function getFileBatch(deps: AppDeps): Endpoint {
   return async (call) => {
     const batch = await batchOf(deps, call);
-    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
   };
 }
 
@@ -129,8 +125,8 @@ export function cancelFileBatch(deps: AppDeps): Endpoint {
   return async (call) => {
     await skipBody(call);
     const batch = await batchOf(deps, call);
-    await deps.vectorStores.cancelBatch(batch);
-    return json(shownBatch(batch, await deps.vectorStores.filesOfBatch(batch)));
+    await deps.fileBatches.cancel(batch);
+    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
   };
 }
 
@@ -140,7 +136,7 @@ export function listBatchFiles(deps: AppDeps): Endpoint {
     const query = new Query(call.req);
     const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
     const state = query.choice('filter', FILE_STATES);
-    const files = await deps.vectorStores.filesOfBatch(await batchOf(deps, call));
+    const files = await deps.fileBatches.files(await batchOf(deps, call));
     const all = (order === 'asc' ? files : files.reverse()).filter(
       (file) => state === undefined || file.state === state,
     );
@@ -172,5 +168,5 @@ async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {
 
 async function batchOf(deps: AppDeps, call: Call) {
   const store = await storeOf(deps, call);
-  return await deps.vectorStores.batch(store.id, String(call.req.params.batch));
+  return await deps.fileBatches.find(store.id, String(call.req.params.batch));
 }
