@@ -157,8 +157,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
 }
 
 /** A route's provider under the credential that this caller uses there. */
-export function targetOf({ provider, credential }: Route): ProviderTarget {
-  return provider.target(credential);
+export function targetOf({ provider, credential, rules }: Route): ProviderTarget {
+  return provider.target(credential, rules);
 }
 
 /** A builtin provider is one like any other, at an address that only the composition root knows. */

@@ -54,6 +54,16 @@ const research = z.strictObject({
   instructions: z.string().optional(),
 });
 
+/** What a provider may answer: a status, or its own code. */
+const failoverRule = z
+  .array(
+    z.union(
+      [z.int().min(400).max(599), z.string().trim().min(1)],
+      'must be a status from 400 to 599, or a code of the provider as text, such as "model_overloaded" or "1305"',
+    ),
+  )
+  .min(1);
+
 const modelBase = {
   apis: z.array(api).min(1).default(['chat_completions']),
   context_length: z.int().positive().default(128_000),
@@ -65,6 +75,10 @@ const modelBase = {
   hedge_after: seconds.optional(),
   /** Whose calls go to the same route while it works, where routes have weights; absent: each call and each run draws. */
   sticky: z.enum(['user']).optional(),
+  /** Answers of a provider that make the gateway ask the next route, beside those that always do. */
+  failover_on: failoverRule.optional(),
+  /** Answers that go to the client although they would make it ask the next route. */
+  failover_off: failoverRule.optional(),
   routes,
 };
 export const model = z.discriminatedUnion(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { KeyConfig, ModelConfig, RouteConfig } from '../../config/schema.ts';
 import { lacksSecret } from '../credentials/refreshed-secrets.ts';
+import { type FailoverRules, rulesOf } from './failover-rules.ts';
 import type { Provider } from './provider.ts';
 
 /** One (provider, upstream model) pair with the credential that this caller uses there. */
@@ -12,6 +13,8 @@ export interface Route {
   /** Tokens that it reads at most, where the configuration says so. */
   contextLength?: number | undefined;
   price?: RouteConfig['price'];
+  /** Of the model that is asked for. */
+  rules?: FailoverRules | undefined;
 }
 
 export interface RouteQuery {
@@ -35,7 +38,7 @@ export function routesOf(
 ): Route[] {
   const { key } = query;
   const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
-  return usableRoutes(inOrder(configured, draw), { key, providers });
+  return usableRoutes(inOrder(configured, draw), { key, providers, rules: rulesOf(query.model) });
 }
 
 /**
@@ -68,7 +71,15 @@ export function inOrder(configured: readonly RouteConfig[], draw: number): reado
 /** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
 export function usableRoutes(
   configured: readonly RouteConfig[],
-  { key, providers }: { key?: KeyConfig | undefined; providers: ReadonlyMap<string, Provider> },
+  {
+    key,
+    providers,
+    rules,
+  }: {
+    key?: KeyConfig | undefined;
+    providers: ReadonlyMap<string, Provider>;
+    rules?: FailoverRules | undefined;
+  },
 ): Route[] {
   const routes: Route[] = [];
   for (const { provider: name, model, context_length: contextLength, price } of configured) {
@@ -76,7 +87,7 @@ export function usableRoutes(
     if (!provider) continue;
     const credential = own(key?.provider_keys, name) ?? provider.config.api_key;
     if (credential === undefined && lacksSecret(provider.config)) continue;
-    routes.push({ provider, model, credential, contextLength, price });
+    routes.push({ provider, model, credential, contextLength, price, rules });
   }
   return routes;
 }
