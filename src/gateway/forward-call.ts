@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
 import type { Lane } from '../base/hedge.ts';
-import type { JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { workOwner } from '../base/load/event-loop.ts';
+import { conversationIn } from '../protocol/requests/conversation-key.ts';
 import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
@@ -37,7 +38,7 @@ export interface ForwardParts {
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
-  const { res, request, modelName, model, key, account, stream, signal } = call;
+  const { res, request, modelName, model, key, account, stream, conversation, signal } = call;
   const { api, body } = request;
   const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
   const continued = continues ? new ContinuedAnswer() : undefined;
@@ -47,7 +48,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const asking = continued ? continuing(askRoute, continued) : askRoute;
   try {
     const passed = await withFailover({
-      attempts: upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true }),
+      attempts: upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
       modelName,
       ask: (attempt, lane) => asking(routed, attempt, lane),
       hedgeMs: model.hedge_after,
@@ -73,7 +74,7 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
   const kind = streamOf(request.api, modelName, request.body);
   const routed = { request, modelName, kind, account, memory: held };
   const passed = await withFailover({
-    attempts: upstream.attempts({ modelName, model, key }),
+    attempts: upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
     modelName,
     ask: (attempt, lane) => askRoute(routed, attempt, lane),
     hedgeMs: model.hedge_after,
@@ -104,6 +105,11 @@ function askRoute(call: RoutedCall, { route, hasAlternative }: Attempt, lane: La
     signal: lane.signal,
   });
   return meter.result(answer);
+}
+
+function conversationOf(body: string): string | undefined {
+  const request = parseJson(body);
+  return isObject(request) ? conversationIn('chat_completions', request) : undefined;
 }
 
 function requestOfTask(task: ProxyTask): PassedRequest {

@@ -16,6 +16,8 @@ export interface ProxyCall {
   key: KeyConfig;
   /** Whether the body asks for a stream. */
   stream: boolean;
+  /** See `DrawQuery`. */
+  conversation?: () => string | undefined;
   /** What the call uses is added up here, also where it fails or is left. */
   account: CallAccount;
   /** Aborts when the client leaves: the provider's request ends with it. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
+import { conversationIn } from '../protocol/requests/conversation-key.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { costOf, highestKnownPrice } from '../upstream/price.ts';
 import { tagOf } from '../usage/tag.ts';
@@ -57,7 +58,18 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   try {
     const path = providerPath(req.url, key);
     const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
-    await deps.proxy.forward({ request, res, modelName, model, key, stream, account, signal: context.signal });
+    const conversation = () => fields && conversationIn(api, fields);
+    await deps.proxy.forward({
+      request,
+      res,
+      modelName,
+      model,
+      key,
+      stream,
+      conversation,
+      account,
+      signal: context.signal,
+    });
     failed = res.statusCode >= 400;
   } finally {
     // Whatever became of it: what was sent and delivered is counted.

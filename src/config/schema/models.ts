@@ -74,7 +74,7 @@ const modelBase = {
   /** After so long without a word a second route is asked beside the first; absent: never. */
   hedge_after: seconds.optional(),
   /** Whose calls go to the same route while it works, where routes have weights; absent: each call and each run draws. */
-  sticky: z.enum(['user']).optional(),
+  sticky: z.enum(['user', 'conversation']).optional(),
   /** Answers of a provider that make the gateway ask the next route, beside those that always do. */
   failover_on: failoverRule.optional(),
   /** Answers that go to the client although they would make it ask the next route. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { inTrace } from '../../base/trace-context.ts';
+import { conversationKeyOf } from '../stored/conversation-key.ts';
 import { readPlainRequest, readTrace } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
@@ -41,6 +42,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         model,
         key,
         runId: run.id,
+        conversation: () => conversationKeyOf(run),
         onUsed: (usage) => state.saw(usage),
       }),
       tools: opened.tools,

@@ -41,16 +41,29 @@ export function routesOf(
   return usableRoutes(inOrder(configured, draw), { key, providers, rules: rulesOf(query.model) });
 }
 
+/** Who asks, for those that keep to one of several routes. */
+export interface DrawQuery extends Pick<RouteQuery, 'key' | 'model'> {
+  /** The run that asks, also for log lines. */
+  runId?: string | undefined;
+  /** Names the conversation that the request belongs to, if it does. Called only where that is of interest. */
+  conversation?: (() => string | undefined) | undefined;
+}
+
 /**
- * What decides among routes that share their load: the same for a user where the model says so, and for a run, whose
- * provider remembers what it has read; else chance.
+ * What decides among routes that share their load: the same for a user or a conversation where the model says so, and for
+ * a run, whose provider remembers what it has read; else chance.
  */
-export function drawFor(
-  { key, model, runId }: Pick<RouteQuery, 'key' | 'model'> & { runId?: string | undefined },
-  random: () => number,
-): number {
-  const name = model.sticky === 'user' && key ? `user ${key.user ?? key.id}` : runId;
+export function drawFor(query: DrawQuery, random: () => number): number {
+  const name = stickyName(query) ?? query.runId;
   return name === undefined ? random() : hash('sha256', name, 'buffer').readUInt32BE() / 2 ** 32;
+}
+
+function stickyName({ key, model: { sticky }, conversation }: DrawQuery): string | undefined {
+  if (sticky === undefined || !key) return undefined;
+  const user = `user ${key.user ?? key.id}`;
+  if (sticky === 'user') return user;
+  const name = conversation?.();
+  return name === undefined ? undefined : `${user} ${name}`;
 }
 
 /** By priority; of the best ones that share their load one comes first, by its weight, and the others behind it. */
