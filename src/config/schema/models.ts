@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { seconds } from '../units.ts';
+import { seconds, size } from '../units.ts';
 import { route, routes } from './providers.ts';
 
 /** `models`: what clients may ask for. */
@@ -64,6 +64,15 @@ const failoverRule = z
   )
   .min(1);
 
+/** Answers of proxied calls that are given again to the same user. */
+const cache = z
+  .strictObject({
+    ttl_seconds: seconds,
+    /** What they may take together, in the memory of a process. */
+    max_bytes: size.prefault('16mb'),
+  })
+  .transform(({ ttl_seconds: ttlMs, max_bytes: maxBytes }) => ({ ttlMs, maxBytes }));
+
 const modelBase = {
   apis: z.array(api).min(1).default(['chat_completions']),
   context_length: z.int().positive().default(128_000),
@@ -99,6 +108,7 @@ export const model = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('proxy'),
       ...modelBase,
+      cache: cache.optional(),
       /** A stream that breaks is continued by the next route, in place. */
       continue_streams: z.boolean().default(false),
       /**

@@ -55,7 +55,7 @@ export class RelayedStream implements ResultReceiver {
     this.#head = head;
     this.#control = control;
     this.#context = context;
-    this.#writer = new ClientWriter(context.client.res, control);
+    this.#writer = new ClientWriter(context.client, control);
     this.#opening = new StreamOpening(context);
   }
 
