@@ -18,6 +18,7 @@ import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { Files } from './files/files.ts';
 import { CallAccount } from './gateway/call-account.ts';
+import { KeptAnswers } from './gateway/kept-answers.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
 import { createStreamedPassage } from './gateway/unheld/streamed-passage.ts';
@@ -131,7 +132,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
     ...accounting({ ...foundation, usage, webhooks }),
   });
-
   const owner = randomUUID();
   const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs: config.store.retentionMs };
   const executor = await openExecutor(foundation, common, stack);
@@ -190,6 +190,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...vectorStores,
     documents: toolbox,
     proxy,
+    answers: new KeptAnswers(storage.caches),
     streamed,
     schemas,
     clock: systemClock,

@@ -155,6 +155,25 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
       code = await backUpStoreCommand({ ...options, file }, parts);
     });
 
+  store
+    .command('verify')
+    .description('look through a backup or a store folder for damage')
+    .argument('<path>', 'the backup, or the folder')
+    .action(async (path: string) => {
+      const { verifyStoreCommand } = await import('./store.ts');
+      code = await verifyStoreCommand({ path }, parts);
+    });
+  store
+    .command('restore')
+    .description('put a backup in the place of the configured file: store, which no gateway may use')
+    .argument('<path>', 'the backup, or the folder of another store')
+    .option('--force', 'also where the store holds what the backup does not')
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (path: string, options: { config?: string; force?: boolean }) => {
+      const { restoreStoreCommand } = await import('./store.ts');
+      code = await restoreStoreCommand({ ...options, path }, parts);
+    });
+
   program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')

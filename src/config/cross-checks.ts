@@ -32,6 +32,10 @@ export function crossCheck(sections: Sections): CrossCheckProblem[] {
 function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheckProblem> {
   for (const [name, model] of Object.entries(models)) {
     yield* checkRoutes(model.routes, ['models', name, 'routes'], providers);
+    for (const [index, rule] of (model.failover_off ?? []).entries()) {
+      if (!model.failover_on?.includes(rule)) continue;
+      yield { path: ['models', name, 'failover_off', index], message: 'stands in failover_on too: remove one of them' };
+    }
     if (model.kind !== 'research') continue;
     const { reader = [], tools } = model.research;
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Permit } from '../base/fair-semaphore.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
+import type { AnswerCopy } from './answers/answer-copy.ts';
 import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { AttemptMeter, CallAccount } from './call-account.ts';
 import type { PassedRequest } from './replace-spans.ts';
@@ -10,6 +11,8 @@ import type { StreamKind } from './streams/stream-kind.ts';
 /** Whom an answer goes to piece by piece. */
 export interface Client {
   res: ServerResponse;
+  /** Takes down what goes out. */
+  copy?: AnswerCopy | undefined;
   /** Whether a stream was asked for. */
   stream: boolean;
   /** How long comments that keep the connection alive are held back before the first content, in milliseconds. */

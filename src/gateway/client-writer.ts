@@ -4,13 +4,24 @@ import { atTurnEnd, writeAtTurnEnd } from '../base/turn-end.ts';
 /** A client that takes nothing for this long is gone, in milliseconds. */
 const STALLED_MS = 5 * 60_000;
 
+/** Takes down what goes out; see `AnswerCopy`. */
+interface Copy {
+  begin(status: number, headers: Readonly<Record<string, string>>): void;
+  push(bytes: Buffer | string): void;
+}
+
 /** Writes an answer to a client piece by piece, and stops its source while the client is slow. */
 export class ClientWriter {
   readonly #res: ServerResponse;
+  readonly #copy: Copy | undefined;
   readonly #source: { pause(): void; resume(): void };
 
-  constructor(res: ServerResponse, source: { pause(): void; resume(): void }) {
+  constructor(
+    { res, copy }: { res: ServerResponse; copy?: Copy | undefined },
+    source: { pause(): void; resume(): void },
+  ) {
     this.#res = res;
+    this.#copy = copy;
     this.#source = source;
   }
 
@@ -20,16 +31,20 @@ export class ClientWriter {
   }
 
   begin(status: number, headers: Readonly<Record<string, string>>): void {
-    if (!this.hasHead) this.#res.writeHead(status, headers);
+    if (this.hasHead) return;
+    this.#copy?.begin(status, headers);
+    this.#res.writeHead(status, headers);
   }
 
   write(bytes: Buffer): void {
     if (bytes.length === 0) return;
+    this.#copy?.push(bytes);
     if (this.#res.socket) writeAtTurnEnd(this.#res.socket);
     if (!this.#res.write(bytes)) this.#waitForClient();
   }
 
   end(bytes?: string): void {
+    if (bytes !== undefined) this.#copy?.push(bytes);
     end(this.#res, bytes);
   }
 

@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
 import type { Lane } from '../base/hedge.ts';
-import type { JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { workOwner } from '../base/load/event-loop.ts';
+import { conversationIn } from '../protocol/requests/conversation-key.ts';
 import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../upstream/upstream.ts';
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
-import type { RoutedCall } from './attempt-context.ts';
+import type { Client, RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { asOperation } from './call-operation.ts';
 import { receiverOf } from './choose-receiver.ts';
@@ -38,23 +39,24 @@ export interface ForwardParts {
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
-  const { res, request, modelName, model, key, account, stream, signal } = call;
+  const { res, request, modelName, model, key, account, stream, conversation, copy, signal } = call;
   const { api, body } = request;
   const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
   const continued = continues ? new ContinuedAnswer() : undefined;
   const kind = streamOf(api, modelName, body);
   const held = memory.open(key.id);
-  const routed = { request, modelName, kind, account, memory: held, client: { res, stream, holdMs, continued } };
+  const client = { res, copy, stream, holdMs, continued };
+  const routed = { request, modelName, kind, account, memory: held, client };
   const asking = continued ? continuing(askRoute, continued) : askRoute;
   try {
     const passed = await asOperation(routed, {
-      attempts: upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true }),
+      attempts: upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
       modelName,
       ask: (attempt, lane) => asking(routed, attempt, lane),
       hedgeMs: model.hedge_after,
       signal,
     });
-    passOn(passed, res, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
+    passOn(passed, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
@@ -74,7 +76,7 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
   const kind = streamOf(request.api, modelName, request.body);
   const routed = { request, modelName, kind, account, memory: held };
   const passed = await asOperation(routed, {
-    attempts: upstream.attempts({ modelName, model, key }),
+    attempts: upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
     modelName,
     ask: (attempt, lane) => askRoute(routed, attempt, lane),
     hedgeMs: model.hedge_after,
@@ -108,6 +110,11 @@ function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, la
   return meter.result(span.in(send));
 }
 
+function conversationOf(body: string): string | undefined {
+  const request = parseJson(body);
+  return isObject(request) ? conversationIn('chat_completions', request) : undefined;
+}
+
 function requestOfTask(task: ProxyTask): PassedRequest {
   const body = Buffer.from(task.body);
   const [modelAt] = topLevelSpans(body, 'model');
@@ -125,20 +132,27 @@ function requestOfTask(task: ProxyTask): PassedRequest {
 }
 
 /** Writes what is not written yet. `fail`: ends a stream whose head went out already. */
-function passOn(passed: Passed, res: ServerResponse, fail: (error: GatewayError) => void): void {
+function passOn(passed: Passed, client: Client, fail: (error: GatewayError) => void): void {
+  if (isWhole(passed)) client.copy?.complete();
   if (passed.is === 'delivered') return;
-  if (passed.is === 'answered' || !res.headersSent) writeAnswer(res, passed.answer, targetOf(passed.route));
+  if (passed.is === 'answered' || !client.res.headersSent) writeAnswer(client, passed.answer, targetOf(passed.route));
   else fail(new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
+}
+
+function isWhole(passed: Passed): boolean {
+  return passed.is === 'answered' || (passed.is === 'delivered' && passed.failure === undefined);
 }
 
 /** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
 const SHORT = 32 * 1024;
 
-function writeAnswer(res: ServerResponse, answer: HeldAnswer, target: ProviderTarget): void {
+function writeAnswer({ res, copy }: Client, answer: HeldAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
   target.mask.apply(body);
   const headers = target.headersToClient(answer);
   headers['content-length'] = String(body.length);
+  copy?.begin(status, headers);
+  copy?.push(body);
   res.writeHead(status, headers);
   if (body.length <= SHORT) endAnswer(res, body.toString('latin1'), 'latin1');
   else endAnswer(res, body);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
+import type { AnswerCopy } from './answers/answer-copy.ts';
 import type { CallAccount } from './call-account.ts';
 import type { PassedRequest } from './replace-spans.ts';
 
@@ -15,6 +16,10 @@ export interface ProxyCall {
   key: KeyConfig;
   /** Whether the body asks for a stream. */
   stream: boolean;
+  /** See `DrawQuery`. */
+  conversation?: () => string | undefined;
+  /** Takes down the answer, which is complete there where it may be given again. */
+  copy?: AnswerCopy | undefined;
   /** What the call uses is added up here, also where it fails or is left. */
   account: CallAccount;
   /** Aborts when the client leaves: the provider's request ends with it. */

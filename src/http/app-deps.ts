@@ -7,6 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
+import type { KeptAnswers } from '../gateway/kept-answers.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
@@ -73,6 +74,8 @@ export interface HttpParts {
   thoughts: Pick<SealedThoughts, 'open'>;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
+  /** Answers of proxy models that are given again. */
+  answers: Pick<KeptAnswers, 'placeOf'>;
   /** Calls that are passed as they come, without being held. */
   streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
   /** Looks at the schemas that clients send. */

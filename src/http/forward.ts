@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
+import { giveAgain } from '../gateway/kept-answers.ts';
+import { conversationIn } from '../protocol/requests/conversation-key.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { costOf, highestKnownPrice } from '../upstream/price.ts';
 import { tagOf } from '../usage/tag.ts';
@@ -43,21 +45,28 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const { modelName, model, api, body, modelAt, encoding, stream, fields } = forwarding;
   const routes = key.routes[modelName] ?? model.routes;
   const tag = tagOf(req.headers, fields?.metadata);
-  const worst = worstCase({ api, body, fields }, { ...model, routes });
-  const price = highestKnownPrice(routes);
+  const path = providerPath(req.url, key);
+  const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
+  const place = deps.answers.placeOf({ request, fields, modelName, model, key });
+  const kept = await place?.find();
   const account = new CallAccount();
   const admitted = await deps.admission.admit({
     key,
-    tokens: worst.input + worst.output,
-    cost: price && costOf(price, worst),
+    ...(kept ? {} : mostOf({ api, body, fields }, { ...model, routes })),
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
   });
   let failed = true;
   try {
-    const path = providerPath(req.url, key);
-    const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
-    await deps.proxy.forward({ request, res, modelName, model, key, stream, account, signal: context.signal });
+    if (place) res.setHeader('x-cache', kept ? 'hit' : 'miss');
+    using copy = place?.copy();
+    if (kept) giveAgain(res, kept);
+    else {
+      const conversation = () => fields && conversationIn(api, fields);
+      const { signal } = context;
+      await deps.proxy.forward({ request, res, modelName, model, key, stream, conversation, copy, account, signal });
+    }
+    if (copy) void place?.keep(copy);
     failed = res.statusCode >= 400;
   } finally {
     // Whatever became of it: what was sent and delivered is counted.
@@ -67,6 +76,13 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     await admitted.settle(used);
   }
   return { kind: 'written' };
+}
+
+/** The most that a call may use. */
+function mostOf(call: Parameters<typeof worstCase>[0], model: Parameters<typeof worstCase>[1]) {
+  const worst = worstCase(call, model);
+  const price = highestKnownPrice(model.routes);
+  return { tokens: worst.input + worst.output, cost: price && costOf(price, worst) };
 }
 
 function announce(res: ServerResponse, headers: Record<string, string>): void {

@@ -38,6 +38,36 @@ export async function backUpStore(config: StoreConfig, to: string): Promise<void
   backUpDatabase(folderOf(config.url), to);
 }
 
+/**
+ * Looks through a backup of a `file:` store, or a store folder.
+ * @throws Error where there is none, or it cannot be read at all.
+ */
+export async function verifyStore(path: string): Promise<StoreFindings> {
+  const { checkDatabase } = await import('./sqlite/maintenance.ts');
+  return await checkDatabase(path);
+}
+
+/**
+ * Puts a backup, or the store of another folder, in the place of the configured `file:` store; see `restoreDatabase`.
+ * @throws Error with the fix where that cannot be done, or the backup is damaged.
+ */
+export async function restoreStore(
+  config: StoreConfig,
+  from: string,
+  options: { force: boolean },
+): Promise<{ summary: string; kept: string | undefined }> {
+  if (config.url === 'memory:') throw new Error('A store in memory keeps nothing: set store.url to file:<folder>.');
+  if (!config.url.startsWith('file:')) throw new Error(REDIS_RESTORE);
+  const { summary, problems } = await verifyStore(from);
+  if (problems.length > 0) throw new Error(`${from} is damaged: ${problems.join('; ')}`);
+  const { restoreDatabase } = await import('./sqlite/restore.ts');
+  return { summary, kept: restoreDatabase(from, folderOf(config.url), options) };
+}
+
+const REDIS_RESTORE =
+  'Redis restores itself: stop all gateways, then Redis; put the saved dump.rdb, or its folder appendonlydir, into the ' +
+  'folder that CONFIG GET dir names; start Redis, see with `store check` that the runs are there, and start the gateways.';
+
 function folderOf(url: string): string {
   return url.slice('file:'.length);
 }

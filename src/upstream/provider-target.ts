@@ -9,6 +9,7 @@ import {
 } from './credentials/provider-headers.ts';
 import { SecretMask } from './credentials/secret-mask.ts';
 import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
+import { type FailoverRules, judgedBy } from './routing/failover-rules.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import { collectedBody } from './transport/collected-body.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
@@ -55,6 +56,7 @@ export class ProviderTarget {
   readonly mask: SecretMask;
   readonly config: RemoteProviderConfig;
   readonly #pool: ConnectionPool;
+  readonly #rules: FailoverRules;
   readonly #base: URL;
   readonly #own: Readonly<Record<string, string>>;
   readonly #ownOfMessages: Readonly<Record<string, string>>;
@@ -62,11 +64,17 @@ export class ProviderTarget {
   readonly #streamedLimits: CallLimits;
   readonly #wholeLimits: CallLimits;
 
-  constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
+  /** `rules`: of the model that is asked for. */
+  constructor(
+    provider: { config: RemoteProviderConfig; pool: ConnectionPool },
+    credential: string | undefined,
+    rules?: FailoverRules,
+  ) {
     const { config, pool } = provider;
     this.config = config;
     this.mask = new SecretMask({ credential, headers: config.headers, refreshed: config.refreshed });
     this.#pool = pool;
+    this.#rules = rules ?? {};
     this.#base = new URL(config.base_url);
     const { patience: _, ...limits } = config.timeouts;
     this.#streamedLimits = limits;
@@ -157,12 +165,13 @@ export class ProviderTarget {
 
   /** What a status other than 2xx means. */
   failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
-    return failureOfAnswer({ status, headers, text: body.toString('utf8') }, this.mask, Date.now());
+    const refusal = { status, headers, text: body.toString('utf8') };
+    return judgedBy(this.#rules, failureOfAnswer(refusal, this.mask, Date.now()));
   }
 
   /** What an error object inside a stream, or in an answer with status 200, means. */
   failureOfStreamError(payload: Record<string, unknown>): AttemptFailure {
-    return failureOfStreamError(payload, this.mask);
+    return judgedBy(this.#rules, failureOfStreamError(payload, this.mask));
   }
 
   /** What a model says, without credentials. */

@@ -13,7 +13,7 @@ import { type BackoffPolicy, DEFAULT_BACKOFF } from './routing/backoff.ts';
 import type { BreakerPolicy } from './routing/circuit-breaker.ts';
 import { Provider, type ProviderState } from './routing/provider.ts';
 import type { LimiterPolicy } from './routing/rate-limiter.ts';
-import { drawFor, type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
+import { type DrawQuery, drawFor, type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
 export type { Attempt, AttemptReport, Attempts } from './routing/attempts.ts';
@@ -35,9 +35,7 @@ export interface UpstreamOptions {
   observe?: (report: AttemptReport) => void;
 }
 
-export interface ChatModelQuery extends RouteQuery {
-  /** For log lines. */
-  runId?: string | undefined;
+export interface ChatModelQuery extends RouteQuery, DrawQuery {
   /** Called with what the client of the run should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
   /** See `ChatModelOptions`. */
@@ -157,8 +155,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
 }
 
 /** A route's provider under the credential that this caller uses there. */
-export function targetOf({ provider, credential }: Route): ProviderTarget {
-  return provider.target(credential);
+export function targetOf({ provider, credential, rules }: Route): ProviderTarget {
+  return provider.target(credential, rules);
 }
 
 /** A builtin provider is one like any other, at an address that only the composition root knows. */

@@ -13,6 +13,7 @@ import { Sealer } from '../../src/base/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
+import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
@@ -32,6 +33,7 @@ import type { RunDriver } from '../../src/runs/executing/run-driver.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
+import { memoryCaches } from '../../src/store/cache.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
@@ -200,6 +202,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
         return (options.proxy ?? echo)(call);
       },
     },
+    answers: new KeptAnswers(memoryCaches({ log })),
     streamed: {
       pass: () => Promise.reject(new Error('nothing is passed here')),
       connect: async (_, socket) => void socket.destroy(),

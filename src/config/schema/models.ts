@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { seconds } from '../units.ts';
+import { seconds, size } from '../units.ts';
 import { route, routes } from './providers.ts';
 
 /** `models`: what clients may ask for. */
@@ -54,6 +54,25 @@ const research = z.strictObject({
   instructions: z.string().optional(),
 });
 
+/** What a provider may answer: a status, or its own code. */
+const failoverRule = z
+  .array(
+    z.union(
+      [z.int().min(400).max(599), z.string().trim().min(1)],
+      'must be a status from 400 to 599, or a code of the provider as text, such as "model_overloaded" or "1305"',
+    ),
+  )
+  .min(1);
+
+/** Answers of proxied calls that are given again to the same user. */
+const cache = z
+  .strictObject({
+    ttl_seconds: seconds,
+    /** What they may take together, in the memory of a process. */
+    max_bytes: size.prefault('16mb'),
+  })
+  .transform(({ ttl_seconds: ttlMs, max_bytes: maxBytes }) => ({ ttlMs, maxBytes }));
+
 const modelBase = {
   apis: z.array(api).min(1).default(['chat_completions']),
   context_length: z.int().positive().default(128_000),
@@ -64,7 +83,11 @@ const modelBase = {
   /** After so long without a word a second route is asked beside the first; absent: never. */
   hedge_after: seconds.optional(),
   /** Whose calls go to the same route while it works, where routes have weights; absent: each call and each run draws. */
-  sticky: z.enum(['user']).optional(),
+  sticky: z.enum(['user', 'conversation']).optional(),
+  /** Answers of a provider that make the gateway ask the next route, beside those that always do. */
+  failover_on: failoverRule.optional(),
+  /** Answers that go to the client although they would make it ask the next route. */
+  failover_off: failoverRule.optional(),
   routes,
 };
 export const model = z.discriminatedUnion(
@@ -85,6 +108,7 @@ export const model = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('proxy'),
       ...modelBase,
+      cache: cache.optional(),
       /** A stream that breaks is continued by the next route, in place. */
       continue_streams: z.boolean().default(false),
       /**

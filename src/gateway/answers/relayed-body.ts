@@ -28,7 +28,7 @@ export class RelayedBody implements ResultReceiver {
     this.#control = control;
     this.#context = context;
     this.#isJson = mediaTypeOf(head) === 'application/json';
-    this.#writer = new ClientWriter(context.client.res, control);
+    this.#writer = new ClientWriter(context.client, control);
     this.#masked = new MaskedBody(context.target.mask);
   }
 

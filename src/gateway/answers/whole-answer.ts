@@ -121,13 +121,20 @@ export function judgeWhole(
   // JSON that is no object holds nothing that an API with known answers could show.
   const payload = isJsonObject(judged.parsed) ? judged.parsed : {};
   switch (judge(kind, payload)) {
-    case 'failed':
-      return { is: 'failed', failure: target.failureOfStreamError(payload) };
+    case 'failed': {
+      const failure = target.failureOfStreamError(payload);
+      return { is: 'failed', failure, ...(isClients(failure) && { answer }) };
+    }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
     case 'begun':
       return judged;
   }
+}
+
+/** Whether an error inside an answer is for the client to see, because its model says so (`failover_off`). */
+export function isClients({ blames }: AttemptFailure): boolean {
+  return blames === 'request';
 }
 
 type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });

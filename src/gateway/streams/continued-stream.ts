@@ -44,7 +44,7 @@ export class ContinuedStream implements ResultReceiver {
     this.#control = control;
     this.#context = context;
     this.#answer = answer;
-    this.#writer = new ClientWriter(context.client.res, control);
+    this.#writer = new ClientWriter(context.client, control);
     answer.restart();
   }
 

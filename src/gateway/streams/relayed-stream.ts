@@ -5,6 +5,7 @@ import { streamHeaders } from '../answers/answer-headers.ts';
 import { HeldBytes } from '../answers/held-bytes.ts';
 import { lastReportedUsage } from '../answers/reported-usage.ts';
 import { Tail } from '../answers/tail.ts';
+import { isClients } from '../answers/whole-answer.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
@@ -54,7 +55,7 @@ export class RelayedStream implements ResultReceiver {
     this.#head = head;
     this.#control = control;
     this.#context = context;
-    this.#writer = new ClientWriter(context.client.res, control);
+    this.#writer = new ClientWriter(context.client, control);
     this.#opening = new StreamOpening(context);
   }
 
@@ -130,7 +131,8 @@ export class RelayedStream implements ResultReceiver {
   /** What was read and thought for an answer that says nothing is paid all the same. */
   #unopened(failure: AttemptFailure, held: Buffer): AttemptResult {
     const usage = lastReportedUsage(held.toString('utf8'));
-    return { is: 'failed', failure, ...(usage && { usage }) };
+    const answer = isClients(failure) && !this.#writer.hasHead ? { ...this.#head, body: held } : undefined;
+    return { is: 'failed', failure, ...(answer && { answer }), ...(usage && { usage }) };
   }
 
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */

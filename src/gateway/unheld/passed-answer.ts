@@ -97,7 +97,7 @@ function passBody(
   decoded: Readable,
   { res, target: { mask } }: { res: ServerResponse; target: ProviderTarget },
 ): void {
-  const writer = new ClientWriter(res, decoded);
+  const writer = new ClientWriter({ res }, decoded);
   const masked = new MaskedBody(mask);
   // Broken compression is no end of the body; what is broken otherwise, http-proxy-middleware sees.
   decoded.on('error', () => writer.cut());

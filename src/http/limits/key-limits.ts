@@ -77,7 +77,7 @@ function teamOwner(id: string, limits: KeyConfig['limits']): LimitOwner & { owne
 
 /** What a request will use at most, by what is known, and for how long it holds that, in milliseconds. */
 export interface Most {
-  tokens: number;
+  tokens?: number | undefined;
   cost?: number | undefined;
   isRun: boolean;
   ttlMs: number;

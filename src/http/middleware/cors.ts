@@ -14,6 +14,7 @@ const EXPOSED = [
   'openai-poll-after-ms',
   'x-ignored-parameters',
   'idempotent-replayed',
+  'x-cache',
   'content-disposition',
 ].join(', ');
 

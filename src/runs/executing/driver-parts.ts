@@ -36,6 +36,8 @@ export interface DriverParts {
     model: ModelConfig;
     key: KeyConfig | undefined;
     runId: string;
+    /** Names the conversation that the run belongs to. */
+    conversation: () => string | undefined;
     /** Other routes than the model's. */
     routes?: readonly RouteConfig[];
     /** Called with what the client of the run should know, again with every turn. */

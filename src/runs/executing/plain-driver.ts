@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { conversationKeyOf } from '../stored/conversation-key.ts';
 import { readPlainRequest } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
@@ -40,6 +41,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         model,
         key,
         runId: run.id,
+        conversation: () => conversationKeyOf(run),
         onUsed: (usage) => state.saw(usage),
       }),
       tools: opened.tools,

@@ -16,6 +16,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import type { TurnUsage } from '../../upstream/turn.ts';
+import { conversationKeyOf } from '../stored/conversation-key.ts';
 import { readHeld, readResearchRequest, readTag, readTells } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
@@ -67,6 +68,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         model,
         key,
         runId: run.id,
+        conversation: () => conversationKeyOf(run),
         onWarning(warning: Warning) {
           if (concerns(request, warning)) addWarning(told, warning);
         },

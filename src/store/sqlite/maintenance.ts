@@ -1,9 +1,11 @@
-import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
+import { isUsed } from './files/lock.ts';
+import { lostLog } from './files/lost-log.ts';
 import { integer, type Row, text } from './rows.ts';
 import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
 import { StoredLogs } from './stored-logs.ts';
@@ -19,17 +21,27 @@ export interface StoreFindings {
 const MOST_PROBLEMS = 100;
 const READ_BYTES = 1024 * 1024;
 
+/** The path of the database that a store folder holds, or that a file is. */
+export function databaseAt(path: string): string {
+  const full = resolve(path);
+  return statSync(full, { throwIfNoEntry: false })?.isFile() ? full : join(full, 'runs.db');
+}
+
 /**
- * Looks through the database of a store folder, page by page and log by log, also while a gateway uses it.
+ * Looks through the database of a store folder or a backup, page by page and log by log, also while a gateway uses it.
  * @throws Error where there is no database, or it cannot be read at all.
  */
-export async function checkDatabase(folder: string): Promise<StoreFindings> {
-  using db = openForReading(folder);
+export async function checkDatabase(path: string): Promise<StoreFindings> {
   const problems: string[] = [];
   const note = (problem: string) => {
     if (problems.length < MOST_PROBLEMS) problems.push(problem);
   };
-  const version = schemaVersion(db);
+  const database = databaseAt(path);
+  const lost = isUsed(dirname(database)) ? undefined : lostLog(database);
+  if (lost !== undefined) note(`${database}-wal ${lost}: what was stored last is gone`);
+  using db = openForReading(path);
+  const version = versionOf(db, path);
+  if (version === 0) throw new Error(problems[0] ?? `${database} is a database, but no store of runs.`);
   if (version > SCHEMA_VERSION) note(`its version is ${version}; this gateway knows ${SCHEMA_VERSION}`);
   for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
     const found = text(row, 'integrity_check');
@@ -45,6 +57,15 @@ export async function checkDatabase(folder: string): Promise<StoreFindings> {
   }
   const open = runs.filter((run) => run.ended_at === null).length;
   return { summary: `${runs.length} runs, ${open} of them open; version ${version}`, problems };
+}
+
+/** @throws Error where the file is no database. */
+function versionOf(db: DatabaseSync, path: string): number {
+  try {
+    return schemaVersion(db);
+  } catch (cause) {
+    throw new Error(`${databaseAt(path)} cannot be read: ${messageOf(cause)}.`, { cause });
+  }
 }
 
 /** What is wrong with the log of a run, if anything. */
@@ -80,12 +101,12 @@ async function lookThrough(run: Row, logs: StoredLogs): Promise<{ last: number; 
 }
 
 /**
- * Copies the database of a store folder as it is at this moment, also while a gateway uses it. The copy can be put in
+ * Copies the database of a store folder, or a backup, as it is at this moment, also while a gateway uses it. The copy can be put in
  * the place of `runs.db` of a gateway that is stopped.
  * @throws Error where there is no database, or `to` exists or cannot be written.
  */
-export function backUpDatabase(folder: string, to: string): void {
-  using db = openForReading(folder);
+export function backUpDatabase(from: string, to: string): void {
+  using db = openForReading(from);
   const target = resolve(to);
   // Requests and answers are the users' own.
   closeSync(openSync(target, 'wx', 0o600));
@@ -98,8 +119,8 @@ export function backUpDatabase(folder: string, to: string): void {
   }
 }
 
-function openForReading(folder: string): DatabaseSync & Disposable {
-  const path = join(resolve(folder), 'runs.db');
-  if (!existsSync(path)) throw new Error(`There is no ${path}.`);
-  return new DatabaseSync(path, { readOnly: true, timeout: 5000 });
+function openForReading(path: string): DatabaseSync & Disposable {
+  const database = databaseAt(path);
+  if (!existsSync(database)) throw new Error(`There is no ${database}.`);
+  return new DatabaseSync(database, { readOnly: true, timeout: 5000 });
 }

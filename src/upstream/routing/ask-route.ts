@@ -57,8 +57,8 @@ export async function* askRoute(
 }
 
 async function* askOnce(route: Route, request: TurnRequest, options: RouteRequestOptions): AsyncGenerator<TurnPart> {
-  const { provider, model, credential } = route;
-  const target = provider.target(credential);
+  const { provider, model, credential, rules } = route;
+  const target = provider.target(credential, rules);
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
   const run = options.run ?? newRunTraits();

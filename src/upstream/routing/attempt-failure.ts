@@ -13,6 +13,8 @@ export interface AttemptFailureDetails {
   advice: RetryAdvice;
   /** HTTP status of the provider, if it answered with one. */
   status?: number | undefined;
+  /** The provider's own codes for it. */
+  codes?: readonly string[];
   /** What the provider asked us to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
   /**
@@ -32,6 +34,7 @@ export class AttemptFailure extends Error {
   readonly kind: TurnFailureKind;
   readonly advice: RetryAdvice;
   readonly status: number | undefined;
+  readonly codes: readonly string[];
   readonly retryAfterMs: number | undefined;
   readonly #refusal: { text: string; body: JsonObject } | undefined;
   readonly blames: Blamed | undefined;
@@ -42,6 +45,7 @@ export class AttemptFailure extends Error {
     this.kind = details.kind;
     this.advice = details.advice;
     this.status = details.status;
+    this.codes = details.codes ?? [];
     this.retryAfterMs = details.retryAfterMs;
     this.#refusal = details.refusal;
     this.blames = details.blames;

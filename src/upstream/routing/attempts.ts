@@ -187,7 +187,7 @@ export class Attempts {
     });
     const limiter = provider.limiter(credential);
     if (outcome === 'ok') limiter.succeeded();
-    else if (failure?.kind === 'rate_limit') limiter.limited(failure.retryAfterMs);
+    else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
     provider
       .breaker(model)
       .end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');

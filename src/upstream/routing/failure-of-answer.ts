@@ -24,7 +24,8 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = mask.message(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const details = { status, retryAfterMs: wait, blames: blamedBy(status, text) };
+  const codes = codesIn(parseJson(answer.text));
+  const details = { status, codes, retryAfterMs: wait, blames: blamedBy(status, text) };
   const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
     new AttemptFailure(message, { ...details, ...more });
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
@@ -65,20 +66,23 @@ function failureOfError(payload: Record<string, unknown>, mask: SecretMask): Att
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
   const detail = mask.message(errorText(JSON.stringify(payload)));
   const message = `an error inside the answer: ${detail === '' ? 'no message' : detail}`;
-  if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
-  if (saysContentFilter(text)) return new AttemptFailure(message, { kind: 'refused', advice: 'never' });
   const status = statusIn(payload);
+  const blames = blamedBy(status ?? 400, text) === 'credential' ? 'credential' : undefined;
+  const failure = (details: AttemptFailureDetails) =>
+    new AttemptFailure(message, { codes: codesIn(payload), blames, ...details });
+  if (saysContextLength(text)) return failure({ kind: 'context_length', advice: 'elsewhere' });
+  if (saysContentFilter(text)) return failure({ kind: 'refused', advice: 'never' });
   if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
     const advice = isLasting(text) ? 'elsewhere' : 'again';
-    return new AttemptFailure(message, { kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
+    return failure({ kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
   }
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
-    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere', status });
+    return failure({ kind: 'refused', advice: 'elsewhere', status });
   }
   if (/"(?:invalid_request|authentication|permission|not_found|billing)_error"/.test(text)) {
-    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere' });
+    return failure({ kind: 'refused', advice: 'elsewhere' });
   }
-  return new AttemptFailure(message, { kind: 'failed', advice: 'again', status, unhealthy: true });
+  return failure({ kind: 'failed', advice: 'again', status, unhealthy: true });
 }
 
 /** The human part of an error body in any of the shapes that providers use. */
@@ -134,6 +138,18 @@ function isLasting(text: string): boolean {
   return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota|request too large for/i.test(
     text,
   );
+}
+
+/** Where providers put the codes of an error. */
+const CODES = ['code', 'type', 'status', 'error_code', 'status_code'];
+
+/** The provider's own codes for an error in any of the shapes that providers use. */
+function codesIn(payload: unknown): string[] {
+  const body: unknown = Array.isArray(payload) ? payload[0] : payload;
+  if (!isObject(body)) return [];
+  const places = [body, body.error, body.base_resp].filter(isObject);
+  const found = places.flatMap((place) => CODES.map((name) => place[name]));
+  return found.filter((code) => typeof code === 'string' || typeof code === 'number').map(String);
 }
 
 function statusIn(payload: Record<string, unknown>): number | undefined {

@@ -6,6 +6,7 @@ import { ProviderTarget, WHOLE } from '../provider-target.ts';
 import { ConnectionPool } from '../transport/connection-pool.ts';
 import { BackgroundProbe } from './background-probe.ts';
 import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
+import type { FailoverRules } from './failover-rules.ts';
 import { FirstTokenTimes } from './first-token-times.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
 
@@ -42,7 +43,8 @@ export class Provider implements AsyncDisposable {
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
   readonly #probes = new Map<string, BackgroundProbe>();
-  readonly #targets = new Map<string | undefined, ProviderTarget>();
+  /** By the rules that a model has, else by the provider itself, and then by credential. */
+  #targets = new WeakMap<object, Map<string | undefined, ProviderTarget>>();
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   readonly #firstTokens = new Map<string, FirstTokenTimes>();
@@ -86,9 +88,11 @@ export class Provider implements AsyncDisposable {
     };
   }
 
-  /** The provider under this credential. */
-  target(credential: string | undefined): ProviderTarget {
-    return remembered(this.#targets, credential, () => new ProviderTarget(this, credential));
+  /** The provider under this credential. `rules`: of the model that is asked for, the same object each time. */
+  target(credential: string | undefined, rules?: FailoverRules): ProviderTarget {
+    const targets = this.#targets.get(rules ?? this) ?? new Map<string | undefined, ProviderTarget>();
+    this.#targets.set(rules ?? this, targets);
+    return remembered(targets, credential, () => new ProviderTarget(this, credential, rules));
   }
 
   /** The limiter shared by everybody who uses this credential. */
@@ -118,7 +122,7 @@ export class Provider implements AsyncDisposable {
   renew(config: RemoteProviderConfig): void {
     const { api_key: before } = this.config;
     this.config = config;
-    this.#targets.clear();
+    this.#targets = new WeakMap();
     const limiter = this.#limiters.get(before);
     if (limiter === undefined || before === config.api_key) return;
     this.#limiters.delete(before);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { KeyConfig, ModelConfig, RouteConfig } from '../../config/schema.ts';
 import { lacksSecret } from '../credentials/refreshed-secrets.ts';
+import { type FailoverRules, rulesOf } from './failover-rules.ts';
 import type { Provider } from './provider.ts';
 
 /** One (provider, upstream model) pair with the credential that this caller uses there. */
@@ -12,6 +13,8 @@ export interface Route {
   /** Tokens that it reads at most, where the configuration says so. */
   contextLength?: number | undefined;
   price?: RouteConfig['price'];
+  /** Of the model that is asked for. */
+  rules?: FailoverRules | undefined;
 }
 
 export interface RouteQuery {
@@ -35,19 +38,32 @@ export function routesOf(
 ): Route[] {
   const { key } = query;
   const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
-  return usableRoutes(inOrder(configured, draw), { key, providers });
+  return usableRoutes(inOrder(configured, draw), { key, providers, rules: rulesOf(query.model) });
+}
+
+/** Who asks, for those that keep to one of several routes. */
+export interface DrawQuery extends Pick<RouteQuery, 'key' | 'model'> {
+  /** The run that asks, also for log lines. */
+  runId?: string | undefined;
+  /** Names the conversation that the request belongs to, if it does. Called only where that is of interest. */
+  conversation?: (() => string | undefined) | undefined;
 }
 
 /**
- * What decides among routes that share their load: the same for a user where the model says so, and for a run, whose
- * provider remembers what it has read; else chance.
+ * What decides among routes that share their load: the same for a user or a conversation where the model says so, and for
+ * a run, whose provider remembers what it has read; else chance.
  */
-export function drawFor(
-  { key, model, runId }: Pick<RouteQuery, 'key' | 'model'> & { runId?: string | undefined },
-  random: () => number,
-): number {
-  const name = model.sticky === 'user' && key ? `user ${key.user ?? key.id}` : runId;
+export function drawFor(query: DrawQuery, random: () => number): number {
+  const name = stickyName(query) ?? query.runId;
   return name === undefined ? random() : hash('sha256', name, 'buffer').readUInt32BE() / 2 ** 32;
+}
+
+function stickyName({ key, model: { sticky }, conversation }: DrawQuery): string | undefined {
+  if (sticky === undefined || !key) return undefined;
+  const user = `user ${key.user ?? key.id}`;
+  if (sticky === 'user') return user;
+  const name = conversation?.();
+  return name === undefined ? undefined : `${user} ${name}`;
 }
 
 /** By priority; of the best ones that share their load one comes first, by its weight, and the others behind it. */
@@ -68,7 +84,15 @@ export function inOrder(configured: readonly RouteConfig[], draw: number): reado
 /** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
 export function usableRoutes(
   configured: readonly RouteConfig[],
-  { key, providers }: { key?: KeyConfig | undefined; providers: ReadonlyMap<string, Provider> },
+  {
+    key,
+    providers,
+    rules,
+  }: {
+    key?: KeyConfig | undefined;
+    providers: ReadonlyMap<string, Provider>;
+    rules?: FailoverRules | undefined;
+  },
 ): Route[] {
   const routes: Route[] = [];
   for (const { provider: name, model, context_length: contextLength, price } of configured) {
@@ -76,7 +100,7 @@ export function usableRoutes(
     if (!provider) continue;
     const credential = own(key?.provider_keys, name) ?? provider.config.api_key;
     if (credential === undefined && lacksSecret(provider.config)) continue;
-    routes.push({ provider, model, credential, contextLength, price });
+    routes.push({ provider, model, credential, contextLength, price, rules });
   }
   return routes;
 }

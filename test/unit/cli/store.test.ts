@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import { runCommandLine } from '../../../src/cli/command-line.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { endedRun } from '../../contract/run-store-fixture.ts';
+import { claimedRun, endedRun, events, newRun } from '../../contract/run-store-fixture.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
 
 describe('the commands about the store', () => {
@@ -18,22 +18,28 @@ describe('the commands about the store', () => {
     folder = await mkdtemp(join(tmpdir(), 'store-commands-'));
     store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
     await endedRun(store);
+    await configure(`file:${folder}`);
+  });
+  async function configure(url: string) {
     const config = {
-      store: { url: `file:${folder}` },
+      store: { url },
       providers: { demo: { builtin: 'demo' } },
       models: { m: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] } },
       keys: [{ id: 'k', user: 'u', secret: 'sk-a-secret-of-tests' }],
     };
     await writeFile(join(folder, 'gateway.yaml'), JSON.stringify(config));
-  });
+  }
   afterEach(async () => {
     await store.close();
     await rm(folder, { recursive: true });
   });
 
-  async function run(...args: string[]) {
+  const run = (...args: string[]) => command([...args, '--config', join(folder, 'gateway.yaml')]);
+  /** Whatever is configured: there need not be a file. */
+  const verify = (path: string) => command(['verify', path]);
+  async function command(args: string[]) {
     const terminal = new RecordedTerminal();
-    const code = await runCommandLine(['store', ...args, '--config', join(folder, 'gateway.yaml')], {
+    const code = await runCommandLine(['store', ...args], {
       environment: readEnvironment({}),
       terminal,
       startGateway: () => Promise.reject(new Error('not to be started')),
@@ -68,4 +74,153 @@ describe('the commands about the store', () => {
     assert.equal(found.code, 1);
     assert.match(found.err, /^run [0-9a-f-]+: The stored event log is damaged: event 3 is missing/m);
   });
+
+  describe('verify', () => {
+    it('says that a backup is sound, and a store folder, with a gateway on it and without', async () => {
+      const sound = { code: 0, out: '1 runs, 0 of them open; version 9\nEverything is in order.\n', err: '' };
+      const copy = join(folder, 'copy.db');
+      await run('backup', copy);
+      assert.deepEqual(await verify(copy), sound);
+      assert.deepEqual(await verify(folder), sound);
+      await store.close();
+      assert.deepEqual(await verify(folder), sound);
+    });
+
+    it('names what is damaged, lost, or no store at all', async () => {
+      const copy = join(folder, 'copy.db');
+      await run('backup', copy);
+      edit(copy, 'UPDATE batches SET first = first + 1 WHERE first = 3');
+      const damaged = await verify(copy);
+      assert.equal(damaged.code, 1);
+      assert.match(damaged.err, /event 3 is missing/);
+      // As a copy of the files of a running gateway, one by one, may leave it.
+      const part = join(folder, 'part');
+      await mkdir(part);
+      await cp(join(folder, 'runs.db'), join(part, 'runs.db'));
+      await cp(join(folder, 'runs.db-open'), join(part, 'runs.db-open'));
+      const lost = await verify(part);
+      assert.equal(lost.code, 1);
+      assert.match(lost.err, /runs\.db-wal is missing: what was stored last is gone/);
+      const text = join(folder, 'text.db');
+      await writeFile(text, 'no database'.repeat(1000));
+      for (const [path, reason] of [
+        [text, /text\.db cannot be read: file is not a database/],
+        [join(folder, 'none'), /There is no .*none.runs\.db/],
+        [join(part, 'other.db'), /There is no/],
+      ] as const) {
+        const { code, err } = await verify(path);
+        assert.equal(code, 1);
+        assert.match(err, reason);
+      }
+      edit(join(folder, 'other.db'), 'CREATE TABLE runs (id TEXT)');
+      assert.match((await verify(join(folder, 'other.db'))).err, /no store of runs/);
+    });
+  });
+
+  describe('restore', () => {
+    let copy: string;
+    beforeEach(async () => {
+      copy = join(folder, 'copy.db');
+      await run('backup', copy);
+    });
+    const reopened = () => {
+      store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
+      return store;
+    };
+    const kept = async () => (await readdir(folder)).filter((name) => /^runs\.db\.before-[^.]*Z$/.test(name));
+
+    it('refuses while a gateway uses the store', async () => {
+      const refused = await run('restore', copy, '--force');
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, /Another process uses the store folder/);
+      assert.deepEqual(await kept(), []);
+    });
+
+    it('puts a backup in the place of what is there, which is kept', async () => {
+      await store.close();
+      const { code, out } = await run('restore', copy);
+      assert.equal(code, 0);
+      assert.match(
+        out,
+        /copy\.db is in place: 1 runs, 0 of them open; version 9\.\nWhat was there is kept as .*runs\.db\.before-/,
+      );
+      const [before] = await kept();
+      assert.equal((await verify(join(folder, String(before)))).code, 0);
+      assert.equal((await reopened().countOpen()).queued, 0);
+      assert.equal((await run('check')).code, 0);
+    });
+
+    it('puts it where nothing is yet', async () => {
+      await store.close();
+      for (const name of await readdir(folder)) {
+        if (name.startsWith('runs.db') || name === 'lock.db') await rm(join(folder, name));
+      }
+      assert.equal((await run('restore', copy)).code, 0);
+      assert.deepEqual(await kept(), []);
+      assert.match((await run('check')).out, /^1 runs/);
+    });
+
+    it('puts it in the place of a store that cannot be read', async () => {
+      await store.close();
+      await writeFile(join(folder, 'runs.db'), 'no database'.repeat(1000));
+      // A gateway that was killed leaves this; beside the backup it would say that a log is missing.
+      await writeFile(join(folder, 'runs.db-open'), '');
+      assert.equal((await run('restore', copy)).code, 0);
+      const [before] = await kept();
+      assert.ok((await readdir(folder)).includes(`${before}-open`));
+      assert.deepEqual(await run('check'), {
+        code: 0,
+        out: '1 runs, 0 of them open; version 9\nEverything is in order.\n',
+        err: '',
+      });
+    });
+
+    it('refuses where the store went on since, unless it is forced to', async () => {
+      await store.create(newRun());
+      await store.close();
+      const refused = await run('restore', copy);
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, /holds what the backup does not: 1 newer .*--force/);
+      assert.match((await verify(folder)).out, /^2 runs, 1 of them open/, 'nothing was touched');
+      assert.equal((await run('restore', copy, '--force')).code, 0);
+      assert.match((await run('check')).out, /^1 runs/);
+      const [before] = await kept();
+      assert.match((await verify(join(folder, String(before)))).out, /^2 runs/);
+    });
+
+    it('sees that an open run went on, and takes what the killed gateway left in its log', async () => {
+      const { run: open, token } = await claimedRun(store);
+      const later = join(folder, 'later.db');
+      await run('backup', later);
+      await store.append(open.id, events(token, 3, 4));
+      // As a killed gateway leaves it: the last events stand in the write-ahead log alone.
+      const left = join(folder, 'left');
+      await mkdir(left);
+      for (const name of ['runs.db', 'runs.db-wal', 'runs.db-shm']) await cp(join(folder, name), join(left, name));
+      await store.close();
+      assert.match((await run('restore', later)).err, /1 newer/);
+      assert.equal((await run('restore', left)).code, 0, 'the folder of the killed one has the same');
+      assert.match((await run('restore', later)).err, /1 newer/);
+    });
+
+    it('refuses a damaged backup, and one of another kind of store', async () => {
+      await store.close();
+      edit(copy, 'UPDATE batches SET first = first + 1 WHERE first = 3');
+      const damaged = await run('restore', copy, '--force');
+      assert.equal(damaged.code, 1);
+      assert.match(damaged.err, /copy\.db is damaged: run .*event 3 is missing/);
+      assert.match((await run('restore', folder)).err, /is the store itself/);
+      await configure('redis://:sk-redis-password@127.0.0.1:1/0');
+      const redis = await run('restore', copy);
+      assert.equal(redis.code, 1);
+      assert.match(redis.err, /stop all gateways, then Redis.*dump\.rdb/);
+      await configure('memory:');
+      assert.match((await run('restore', copy)).err, /store\.url to file:/);
+    });
+  });
 });
+
+function edit(path: string, sql: string): void {
+  using db = new DatabaseSync(path);
+  db.exec(sql);
+}

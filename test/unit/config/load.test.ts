@@ -465,6 +465,18 @@ describe('what ties sections together', () => {
       /`z`/,
     ],
     [
+      'a rule of failover that is no status',
+      MINIMAL.replace('kind: proxy,', 'kind: proxy, failover_on: [429, 200],'),
+      'models.m.failover_on[1]',
+      /at least 400/,
+    ],
+    [
+      'a rule of failover that contradicts itself',
+      MINIMAL.replace('kind: proxy,', 'kind: proxy, failover_on: [busy, 429], failover_off: [500, busy],'),
+      'models.m.failover_off[1]',
+      /failover_on/,
+    ],
+    [
       'an answer as long as the context',
       MINIMAL.replace(
         'kind: proxy,',

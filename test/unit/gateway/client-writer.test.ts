@@ -20,7 +20,7 @@ async function answering() {
   const [, res]: ServerResponse[] = await once(server, 'request');
   assert.ok(res);
   const source = { paused: 0, resumed: 0, pause: () => void source.paused++, resume: () => void source.resumed++ };
-  const writer = new ClientWriter(res, source);
+  const writer = new ClientWriter({ res }, source);
   return {
     res,
     source,

@@ -84,6 +84,20 @@ describe('an error answer', () => {
     for (const shape of shapes) assert.equal(errorText(shape), 'no', shape);
   });
 
+  it('keeps the codes of the provider, whatever its shape', () => {
+    const shapes: [string, string[]][] = [
+      ['{"error":{"code":"a","type":"b","message":"no"}}', ['a', 'b']],
+      ['[{"error":{"code":400,"status":"INVALID_ARGUMENT"}}]', ['400', 'INVALID_ARGUMENT']],
+      ['{"type":"error","error":{"type":"overloaded_error"}}', ['error', 'overloaded_error']],
+      ['{"base_resp":{"status_code":1008,"status_msg":"no"}}', ['1008']],
+      ['{"error":"no"}', []],
+      ['no', []],
+    ];
+    for (const [text, codes] of shapes) {
+      assert.deepEqual(failureOfAnswer({ status: 400, headers: {}, text }, NONE, 0).codes, codes, text);
+    }
+  });
+
   it('is cleaned of credentials in use and of what looks like one, and cut', () => {
     const mask = new SecretMask({
       credential: 'secret-of-mine',

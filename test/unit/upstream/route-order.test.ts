@@ -88,4 +88,34 @@ describe('the order of routes', () => {
     const low = draws.filter((draw) => draw < 0.25).length;
     assert.ok(low > 400 && low < 600, `${low} of 2000 in the first quarter`);
   });
+
+  it('is kept for a conversation of a user where the model says so', () => {
+    const { models, keys } = configSchema.parse({
+      providers: { demo: { builtin: 'demo' } },
+      models: {
+        kept: { kind: 'proxy', sticky: 'conversation', routes: [{ provider: 'demo', model: 'm' }] },
+        user: { kind: 'proxy', sticky: 'user', routes: [{ provider: 'demo', model: 'm' }] },
+      },
+      keys: [
+        { id: 'a', user: 'ann', secret: 'sk-a' },
+        { id: 'b', user: 'ann', secret: 'sk-b' },
+        { id: 'c', secret: 'sk-c' },
+      ],
+    });
+    const { kept, user } = models;
+    assert.ok(kept && user);
+    const [a, b, c] = keys;
+    const none = () => assert.fail('chance has no say');
+    const draw = (key: typeof a, name: string | undefined, runId?: string) =>
+      drawFor({ model: kept, key, runId, conversation: () => name }, none);
+    assert.equal(draw(a, 'one'), draw(b, 'one', 'run'));
+    assert.notEqual(draw(a, 'one'), draw(a, 'two'));
+    assert.notEqual(draw(a, 'one'), draw(c, 'one'), 'what a user says moves nobody else');
+    assert.equal(draw(a, undefined, 'run'), draw(c, undefined, 'run'), 'what belongs to none is drawn for its run');
+    assert.equal(
+      drawFor({ model: kept, key: a, conversation: () => undefined }, () => 0.25),
+      0.25,
+    );
+    drawFor({ model: user, key: a, conversation: () => assert.fail('nobody asked') }, none);
+  });
 });

@@ -29,6 +29,18 @@ export function lockFolder(folder: string): Disposable {
   return { [Symbol.dispose]: () => lock.close() };
 }
 
+/** Whether a process holds the lock of a store folder, found without a change to it. */
+export function isUsed(folder: string): boolean {
+  if (!hasLock(folder)) return false;
+  using lock = new DatabaseSync(join(folder, LOCK_FILE), { readOnly: true });
+  try {
+    lock.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (thrown) {
+    return resourceFailure(thrown)?.includes('locked') ?? false;
+  }
+}
+
 export function hasLock(folder: string): boolean {
   return existsSync(join(folder, LOCK_FILE));
 }
