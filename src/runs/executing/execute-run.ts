@@ -22,6 +22,7 @@ import { Recorder } from './recorder.ts';
 import { regainRun } from './regain-run.ts';
 import type { ExecutionOutcome, ExecutionResult, RunDriver } from './run-driver.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
+import { usedBy } from './used-by.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
@@ -348,13 +349,6 @@ class Execution {
     if (this.#options.lease.run.kind === 'proxy') {
       return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
     }
-    const { usage, cost } = this.#state;
-    return {
-      inputTokens: usage.input_tokens,
-      cachedTokens: usage.input_tokens_details.cached_tokens,
-      outputTokens: usage.output_tokens,
-      reasoningTokens: usage.output_tokens_details.reasoning_tokens,
-      cost: cost > 0 ? cost : (usage.cost?.total ?? 0),
-    };
+    return usedBy(this.#state);
   }
 }
