@@ -151,8 +151,10 @@ export class DocumentReader implements AsyncDisposable {
       );
     } catch (thrown) {
       if (this.#closing.signal.aborted) throw thrown;
-      // It was taken out while it was read: who misses it takes it out of the index.
-      if (thrown instanceof GatewayError && thrown.code === 'not_found' && thrown.param === null) return;
+      // It was taken out while it was read.
+      if (thrown instanceof GatewayError && thrown.code === 'not_found' && thrown.param === null) {
+        return await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] });
+      }
       if (thrown instanceof GatewayError && thrown.code === 'store_unavailable') throw thrown;
       const isKnown = thrown instanceof UnreadableDocument;
       if (!isKnown) log.warn({ file: file.id, err: messageOf(thrown) }, 'a document could not be read');

@@ -89,13 +89,20 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
       assert.ok(!seen.has(revision), `${revision}`);
       seen.add(revision);
     };
+    assert.deepEqual([...seen], [0]);
     await changed(store.add(list, entry));
     await changed(store.replace(list, { ...entry, value: '2' }, { before: entry }));
-    await changed(store.remove(list, 'a'));
-    await changed(store.add(list, entry));
-    await changed(store.clear(list));
     await store.remove(list, 'a');
-    assert.ok(seen.has(await peer.revision(list)), 'nothing was changed');
+    assert.equal(await peer.revision(list), 0);
+    await changed(store.add(list, entry));
+    await changed(store.add(list, { ...entry, id: 'b' }));
+    await changed(store.remove(list, 'b'));
+    const last = await peer.revision(list);
+    await store.remove(list, 'b');
+    assert.equal(await peer.revision(list), last, 'nothing was changed');
+    await store.clear(list);
+    assert.equal(await peer.revision(list), 0);
+    await changed(store.add(list, entry));
   });
 }
 

@@ -38,6 +38,7 @@ const NEVER_THROUGH = [
   'GET /admin/keys',
   'POST /admin/keys',
   'GET /admin/keys/{id}',
+  'PATCH /admin/keys/{id}',
   'DELETE /admin/keys/{id}',
   'POST /admin/keys/{id}/rotate',
   'GET /console',

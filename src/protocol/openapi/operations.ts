@@ -52,5 +52,5 @@ export function tagged(
 }
 
 function methodOf(name: string | undefined): Method {
-  return name === 'post' || name === 'delete' ? name : 'get';
+  return name === 'post' || name === 'patch' || name === 'delete' ? name : 'get';
 }

@@ -22,7 +22,7 @@ export interface EntryStore {
   counts(list: string): Promise<Record<string, number>>;
   /** Removes all of a list. */
   clear(list: string): Promise<void>;
-  /** A number that is another one after each change of the list. */
+  /** A number that grows with each change of the list; 0 while it is empty. */
   revision(list: string): Promise<number>;
 }
 

@@ -194,7 +194,8 @@ CREATE INDEX entries_order ON entries (list, created_at, id);
 CREATE INDEX entries_state ON entries (list, state, created_at, id);
 CREATE TABLE entry_lists (
   list TEXT PRIMARY KEY,
-  revision INTEGER NOT NULL
+  revision INTEGER NOT NULL,
+  size INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE usage (
   day TEXT NOT NULL,

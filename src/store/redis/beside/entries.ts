@@ -22,7 +22,11 @@ local function moved(id, from, to, at)
     redis.call('ZADD', KEYS[2] .. ':' .. to, at, id)
     redis.call('HINCRBY', KEYS[3], to, 1)
   end
-  redis.call('INCR', KEYS[4])
+  -- By the clock, so that a list that was empty in between has no revision again that it had before.
+  local t = redis.call('TIME')
+  local now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+  local before = tonumber(redis.call('GET', KEYS[4]) or '0')
+  redis.call('SET', KEYS[4], string.format('%.0f', math.max(before + 1, now)))
 end
 local function removed(id)
   local json = redis.call('HGET', KEYS[1], id)
@@ -30,6 +34,7 @@ local function removed(id)
   if not json then return 0 end
   redis.call('HDEL', KEYS[1], id)
   moved(id, cjson.decode(json).state)
+  if redis.call('HLEN', KEYS[1]) == 0 then redis.call('UNLINK', KEYS[4]) end
   return 1
 end
 `;
@@ -64,8 +69,7 @@ return removed(ARGV[1])`),
 
   clear: loadScript(`
 for _, state in ipairs(redis.call('HKEYS', KEYS[3])) do redis.call('UNLINK', KEYS[2] .. ':' .. state) end
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-redis.call('INCR', KEYS[4])
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
 return 1`),
 };
 

@@ -1,14 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../../base/clock.ts';
 import type { Entry, EntryStore } from '../../beside/entry-store.ts';
 import { integer, type Row, text } from '../rows.ts';
 import type { Writer } from '../writer.ts';
 
 /** Lists of small records, in the database of the runs. */
 export class SqliteEntries implements EntryStore {
-  readonly #options: { writer: Writer; read<T>(read: () => T): T };
+  readonly #options: { writer: Writer; clock: Clock; read<T>(read: () => T): T };
   readonly #statements;
+  #lastChange = 0;
 
-  constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {
+  constructor(db: DatabaseSync, options: { writer: Writer; clock: Clock; read<T>(read: () => T): T }) {
     this.#options = options;
     const page = (order: 'asc' | 'desc', where = '') => {
       const sign = order === 'asc' ? '>' : '<';
@@ -28,15 +30,18 @@ export class SqliteEntries implements EntryStore {
         'DELETE FROM entries WHERE list = ? AND id IN (SELECT id FROM entries WHERE list = ? ORDER BY created_at, id LIMIT ?)',
       ),
       clear: db.prepare('DELETE FROM entries WHERE list = ?'),
-      size: db.prepare('SELECT count(*) AS size FROM entries WHERE list = ?'),
+      size: db.prepare('SELECT size FROM entry_lists WHERE list = ?'),
       counts: db.prepare('SELECT state, count(*) AS size FROM entries WHERE list = ? GROUP BY state'),
       asc: page('asc'),
       desc: page('desc'),
       ascInState: page('asc', 'AND state = ?'),
       descInState: page('desc', 'AND state = ?'),
+      // By the clock, so that a list that was empty in between has no revision again that it had before.
       change: db.prepare(
-        'INSERT INTO entry_lists (list, revision) VALUES (?, 1) ON CONFLICT (list) DO UPDATE SET revision = revision + 1',
+        'INSERT INTO entry_lists (list, revision, size) VALUES (?, ?, ?) ' +
+          'ON CONFLICT (list) DO UPDATE SET revision = max(revision + 1, excluded.revision), size = size + excluded.size',
       ),
+      forget: db.prepare('DELETE FROM entry_lists WHERE list = ? AND size <= 0'),
       revision: db.prepare('SELECT revision FROM entry_lists WHERE list = ?'),
     };
   }
@@ -47,9 +52,9 @@ export class SqliteEntries implements EntryStore {
       const limit = most ?? newest;
       const over = limit === undefined ? 0 : this.#size(list) + 1 - limit;
       if (most !== undefined && over > 0) return 'full';
-      if (over > 0) this.#statements.removeOldest.run(list, list, over);
+      const gone = over > 0 ? Number(this.#statements.removeOldest.run(list, list, over).changes) : 0;
       this.#statements.insert.run(list, id, state, value, createdAt);
-      this.#statements.change.run(list);
+      this.#changed(list, 1 - gone);
       return 'added';
     });
 
@@ -60,12 +65,14 @@ export class SqliteEntries implements EntryStore {
     });
 
   replace: EntryStore['replace'] = (list, { id, state, value }, { before }) =>
-    this.#options.writer.run(() =>
-      this.#changed(list, this.#statements.update.run(state, value, list, id, before.state, before.value)),
-    );
+    this.#options.writer.run(() => {
+      const { changes } = this.#statements.update.run(state, value, list, id, before.state, before.value);
+      if (Number(changes) > 0) this.#changed(list, 0);
+      return Number(changes) > 0;
+    });
 
   remove: EntryStore['remove'] = (list, id) =>
-    this.#options.writer.run(() => this.#changed(list, this.#statements.remove.run(list, id)));
+    this.#options.writer.run(() => this.#removed(list, this.#statements.remove.run(list, id)));
 
   page: EntryStore['page'] = async (list, { limit, order, after, state }) =>
     this.#options.read(() => {
@@ -81,19 +88,27 @@ export class SqliteEntries implements EntryStore {
     );
 
   clear: EntryStore['clear'] = (list) =>
-    this.#options.writer.run(() => void this.#changed(list, this.#statements.clear.run(list)));
+    this.#options.writer.run(() => void this.#removed(list, this.#statements.clear.run(list)));
 
   revision: EntryStore['revision'] = async (list) =>
     this.#options.read(() => Number(this.#statements.revision.get(list)?.revision ?? 0));
 
-  #changed(list: string, { changes }: { changes: number | bigint }): boolean {
+  #removed(list: string, { changes }: { changes: number | bigint }): boolean {
     if (Number(changes) === 0) return false;
-    this.#statements.change.run(list);
+    this.#changed(list, -Number(changes));
+    this.#statements.forget.run(list);
     return true;
   }
 
+  /** Counts the list up, and how many are in it. */
+  #changed(list: string, more: number): void {
+    // Microseconds: no two changes have one time.
+    this.#lastChange = Math.max(this.#lastChange + 1, this.#options.clock.now() * 1000);
+    this.#statements.change.run(list, this.#lastChange, more);
+  }
+
   #size(list: string): number {
-    return integer(this.#statements.size.get(list) ?? {}, 'size');
+    return Number(this.#statements.size.get(list)?.size ?? 0);
   }
 }
 
