@@ -175,6 +175,15 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     });
 
   program
+    .command('doctor')
+    .description('say what is set up here and what is missing, with the fix')
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (options: { config?: string }) => {
+      const { doctor } = await import('./doctor/doctor.ts');
+      code = await doctor(options, parts);
+    });
+
+  program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')
     .argument('<provider>', 'its name in the configuration')

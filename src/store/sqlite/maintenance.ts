@@ -68,6 +68,24 @@ function versionOf(db: DatabaseSync, path: string): number {
   }
 }
 
+/** What is known of a store folder at a glance. */
+export interface StoreGlance {
+  /** Of the schema; undefined where there is no database yet. */
+  version: number | undefined;
+  /** The latest version that this gateway knows. */
+  known: number;
+  /** Whether a gateway uses it now. */
+  used: boolean;
+}
+
+/** Looks at a store folder without a change to it. @throws Error where its database cannot be read. */
+export function lookAtStore(folder: string): StoreGlance {
+  const seen = { known: SCHEMA_VERSION, used: isUsed(folder) };
+  if (!existsSync(databaseAt(folder))) return { ...seen, version: undefined };
+  using db = openForReading(folder);
+  return { ...seen, version: versionOf(db, folder) };
+}
+
 /** What is wrong with the log of a run, if anything. */
 async function problemOf(run: Row, logs: StoredLogs): Promise<string | undefined> {
   try {

@@ -1,12 +1,9 @@
-import { withTimeout } from '../../base/abort.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
-import { isObject, parseJson } from '../../base/json.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits } from '../dialects/dialects.ts';
-import type { ProviderTarget } from '../provider-target.ts';
 import { askRoute } from '../routing/ask-route.ts';
 import { Provider } from '../routing/provider.ts';
 import type { Route } from '../routing/routes.ts';
@@ -19,6 +16,7 @@ import {
   quoted,
   reasoningFinding,
 } from './probe-report.ts';
+import { modelsOf } from './reach.ts';
 
 export type { ProbeReport };
 
@@ -168,9 +166,7 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
   let models: string[] = [];
   let detail = 'it lists none';
   try {
-    const body = await withTimeout('the list of models', 15_000, (limited) => getModels(target, limited), { signal });
-    const list = isObject(body) && Array.isArray(body.data) ? body.data : [];
-    models = list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : []));
+    models = (await modelsOf(target, signal)) ?? [];
     detail = `${models.length} listed`;
   } catch (error) {
     signal.throwIfAborted();
@@ -185,13 +181,4 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
       detail,
     }),
   };
-}
-
-/** The longest list that is read, in bytes. */
-const MAX_LIST = 4 * 1024 * 1024;
-
-async function getModels(target: ProviderTarget, signal: AbortSignal): Promise<unknown> {
-  const headers = { accept: 'application/json' };
-  const request = { method: 'GET', path: '/models', api: 'models', headers, body: null };
-  return parseJson(await target.text(request, { limit: MAX_LIST, signal }));
 }

@@ -1,0 +1,74 @@
+import project from '../../../package.json' with { type: 'json' };
+import { Redactor } from '../../base/logger.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import type { Environment } from '../../config/environment.ts';
+import { type LoadedConfig, loadConfig } from '../../config/load.ts';
+import { secretsIn } from '../../config/secrets.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { count } from '../printable.ts';
+import type { Terminal } from '../terminal.ts';
+import { type Finding, lineOf } from './finding.ts';
+import { providerFindings } from './providers.ts';
+import { storeFindings } from './store.ts';
+import { nodeFinding, portFindings } from './system.ts';
+
+/**
+ * `doctor`: says what is set up here and what is missing, one line each, with the fix. Nothing is changed, and nothing is
+ * asked of providers that costs.
+ */
+export async function doctor(
+  options: { config?: string | undefined },
+  { environment, terminal }: { environment: Environment; terminal: Terminal },
+): Promise<ExitCode> {
+  const redactor = new Redactor();
+  let wrong = 0;
+  const show = (findings: readonly Finding[]) => {
+    for (const finding of findings) {
+      if (finding.state === 'wrong') wrong += 1;
+      terminal.out(`${lineOf(finding, redactor)}\n`);
+    }
+  };
+  show([nodeFinding(process.versions.node, project.engines.node)]);
+  const loaded = await load({ environment, file: options.config }, show);
+  if (loaded) {
+    const { config } = loaded;
+    redactor.setSecrets(secretsIn(config));
+    show(configFindings(loaded));
+    const leaving = new AbortController();
+    using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('stopped')));
+    const looks = [
+      storeFindings(config),
+      portFindings(config.server),
+      providerFindings(config, { redactor, signal: leaving.signal }),
+    ];
+    for (const findings of await Promise.all(looks)) show(findings);
+  }
+  terminal.out(wrong === 0 ? 'Nothing is missing.\n' : `${count(wrong, 'thing')} to put right.\n`);
+  return wrong === 0 ? EXIT.completed : EXIT.failed;
+}
+
+async function load(
+  options: Parameters<typeof loadConfig>[0],
+  show: (findings: Finding[]) => void,
+): Promise<LoadedConfig | undefined> {
+  try {
+    return await loadConfig(options);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    // Each line names its place and the fix.
+    show(thrown.message.split('\n').map((detail) => ({ state: 'wrong', about: 'configuration', detail })));
+    return undefined;
+  }
+}
+
+function configFindings({ config, file, notices }: LoadedConfig): Finding[] {
+  const sizes = [
+    count(Object.keys(config.providers).length, 'provider'),
+    count(Object.keys(config.models).length, 'model'),
+    count(config.keys.length, 'key'),
+  ];
+  return [
+    { state: 'ok', about: 'configuration', detail: `${file} is valid: ${sizes.join(', ')}` },
+    ...notices.map((notice): Finding => ({ state: 'note', about: 'configuration', detail: `it ${notice}` })),
+  ];
+}

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { messageOf } from '../../base/errors.ts';
+import type { GatewayConfig } from '../../config/schema.ts';
+import type { Finding } from './finding.ts';
+
+const GB = 1024 ** 3;
+/** Less than this is too little to work with, and this is little, in bytes. */
+const TOO_LITTLE = GB / 10;
+const LITTLE = GB;
+/** How long whoever has a port is asked, in milliseconds. */
+const ASK_MS = 2000;
+
+/** `needed`: as in `engines` of package.json, such as `>=26` or `>=22.12`. */
+export function nodeFinding(version: string, needed: string): Finding {
+  const numbers = (text: string) => text.replace(/^\D+/, '').split('.').map(Number);
+  const [have, need] = [numbers(version), numbers(needed)];
+  const place = need.findIndex((number, n) => number !== (have[n] ?? 0));
+  if (place === -1 || (have[place] ?? 0) > (need[place] ?? 0)) return { state: 'ok', about: 'Node', detail: version };
+  const fix = `install Node ${needed.replace(/^\D+/, '')} or newer, or start through npm, which brings one along`;
+  return { state: 'wrong', about: 'Node', detail: `${version} is too old`, fix };
+}
+
+/** Whether the addresses can be listened on, or a gateway does so already. */
+export async function portFindings({ host, port, admin_port: admin }: GatewayConfig['server']): Promise<Finding[]> {
+  const doors = [
+    { about: 'port', port, setting: 'PORT, or server.port' },
+    ...(admin === undefined ? [] : [{ about: 'admin port', port: admin, setting: 'server.admin_port' }]),
+  ];
+  const isGateway =
+    doors.some(({ port: n }) => n !== 0) &&
+    (await Promise.all(doors.map((door) => answersAt(host, door.port)))).includes(true);
+  return await Promise.all(
+    doors.map(async ({ about, port: number, setting }): Promise<Finding> => {
+      const place = `${host}:${number}`;
+      const code = await listeningFails(host, number);
+      if (code === undefined) return { state: 'ok', about, detail: number === 0 ? 'any' : `${place} is free` };
+      if (code === 'EADDRINUSE') {
+        if (isGateway) return { state: 'ok', about, detail: `a gateway runs at ${place}` };
+        return { state: 'wrong', about, detail: `${place} is in use`, fix: `end what uses it, or set ${setting}` };
+      }
+      const fix = code === 'EACCES' ? `set ${setting} to a number above 1023` : 'set HOST, or server.host';
+      return { state: 'wrong', about, detail: `${place} cannot be listened on (${code})`, fix };
+    }),
+  );
+}
+
+/** Why an address cannot be listened on, by the system's code. */
+async function listeningFails(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : messageOf(thrown);
+  } finally {
+    server.close();
+  }
+}
+
+async function answersAt(host: string, port: number): Promise<boolean> {
+  if (port === 0) return false;
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  try {
+    const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/healthz`;
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
+    return (await answer.text()) === '{"status":"ok"}';
+  } catch {
+    return false;
+  }
+}
+
+/** The space left on the disk of a folder that is there. */
+export async function diskFinding(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  return spaceFinding(folder, bavail * bsize);
+}
+
+/** `free`: in bytes. */
+export function spaceFinding(folder: string, free: number): Finding {
+  const detail = `${(free / GB).toFixed(1)} GB are free for ${folder}`;
+  if (free >= LITTLE) return { state: 'ok', about: 'disk', detail };
+  const fix = 'free some, or lower store.retention_hours';
+  return { state: free < TOO_LITTLE ? 'wrong' : 'note', about: 'disk', detail, fix };
+}

@@ -1,0 +1,60 @@
+import { withTimeout } from '../../base/abort.ts';
+import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { isObject, parseJson } from '../../base/json.ts';
+import type { RemoteProviderConfig } from '../../config/schema.ts';
+import type { ProviderTarget } from '../provider-target.ts';
+import { AttemptFailure } from '../routing/attempt-failure.ts';
+import { Provider } from '../routing/provider.ts';
+
+/** The longest list of models that is read, in bytes. */
+const MAX_LIST = 4 * 1024 * 1024;
+/** How long the list is waited for, in milliseconds. */
+const LIST_MS = 15_000;
+
+/**
+ * What a provider says to a request that costs nothing. `listed`: its models. `unlisted`: it answers, and lists none, so
+ * that nothing is known of the credential. `refused`: the credential is wrong. `away`: it does not answer, or with a fault.
+ */
+export interface Reached {
+  is: 'listed' | 'unlisted' | 'refused' | 'away';
+  /** How many models, or what was said; without credentials. */
+  detail: string;
+}
+
+/** Asks a provider for the list of its models. Never throws but the signal's reason. */
+export async function reachProvider(
+  name: string,
+  config: RemoteProviderConfig,
+  { signal }: { signal: AbortSignal },
+): Promise<Reached> {
+  await using provider = new Provider(name, config, { clock: systemClock });
+  const target = provider.target(config.api_key);
+  try {
+    const models = await modelsOf(target, signal);
+    if (models === undefined) return { is: 'unlisted', detail: 'it answers with something else than a list of models' };
+    return { is: 'listed', detail: `${models.length} models` };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const detail = target.mask.message(messageOf(thrown));
+    return { is: thrown instanceof AttemptFailure ? meaningOf(thrown) : 'away', detail };
+  }
+}
+
+function meaningOf({ blames, kind, status }: AttemptFailure): Reached['is'] {
+  if (blames === 'credential') return 'refused';
+  return kind === 'rate_limit' || (status !== undefined && status < 500 && status !== 408) ? 'unlisted' : 'away';
+}
+
+/**
+ * The names of the models that a provider lists; undefined where its answer is no such list.
+ * @throws AttemptFailure where it gives none; TimeoutError after 15 seconds; the signal's reason.
+ */
+export async function modelsOf(target: ProviderTarget, signal: AbortSignal): Promise<string[] | undefined> {
+  const headers = { accept: 'application/json' };
+  const request = { method: 'GET', path: '/models', api: 'models', headers, body: null };
+  const ask = (limited: AbortSignal) => target.text(request, { limit: MAX_LIST, signal: limited });
+  const list = parseJson(await withTimeout('the list of models', LIST_MS, ask, { signal }));
+  if (!isObject(list) || !Array.isArray(list.data)) return undefined;
+  return list.data.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : []));
+}
