@@ -4,7 +4,7 @@ import type { Logger } from './base/logger.ts';
 import type { LiveConfig } from './config/live-config.ts';
 import type { Admission } from './http/limits/admission.ts';
 import type { Activity } from './http/operator/activity.ts';
-import type { DriverParts } from './runs/executing/driver-parts.ts';
+import type { DriverParts } from './runs/executing/driving/driver-parts.ts';
 import type { RunMetrics } from './runs/metrics.ts';
 import type { AdmittedRun, EndedRun } from './runs/runs.ts';
 import type { Usage } from './usage/usage.ts';

@@ -3,7 +3,7 @@ import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Effort } from '../config/schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import type { KeysOptions } from './keys.ts';
+import type { KeysOptions } from './operating/keys.ts';
 import { printable } from './printable.ts';
 import type { StartGateway } from './running-gateway.ts';
 import type { Terminal } from './terminal.ts';
@@ -80,7 +80,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('-q, --quiet', 'print the result only')
     .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
     .action(async (question: string | undefined, options: AskFlags) => {
-      const { ask } = await import('./ask.ts');
+      const { ask } = await import('./ask/ask.ts');
       code = await ask({ ...options, question }, terminal);
     });
 
@@ -114,7 +114,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .command('schema')
     .description('print the JSON Schema of the configuration file, for editors')
     .action(async () => {
-      const { printConfigSchema } = await import('./config-schema.ts');
+      const { printConfigSchema } = await import('./operating/config-schema.ts');
       code = printConfigSchema(terminal);
     });
   config
@@ -124,7 +124,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .requiredOption('--model <name>', 'the model')
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (file: string | undefined, options: { key: string; model: string }) => {
-      const { explainConfig } = await import('./explain-config.ts');
+      const { explainConfig } = await import('./operating/explain-config.ts');
       code = await explainConfig({ ...options, file }, parts);
     });
   config
@@ -132,7 +132,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('validate a configuration file')
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (file: string | undefined) => {
-      const { checkConfig } = await import('./check-config.ts');
+      const { checkConfig } = await import('./operating/check-config.ts');
       code = await checkConfig({ file }, parts);
     });
 
@@ -142,7 +142,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('look through the store for damage, also while gateways use it')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (options: { config?: string }) => {
-      const { checkStoreCommand } = await import('./store.ts');
+      const { checkStoreCommand } = await import('./operating/store.ts');
       code = await checkStoreCommand(options, parts);
     });
   store
@@ -151,7 +151,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .argument('<file>', 'the copy, which must not exist yet')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (file: string, options: { config?: string }) => {
-      const { backUpStoreCommand } = await import('./store.ts');
+      const { backUpStoreCommand } = await import('./operating/store.ts');
       code = await backUpStoreCommand({ ...options, file }, parts);
     });
 
@@ -160,7 +160,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('look through a backup or a store folder for damage')
     .argument('<path>', 'the backup, or the folder')
     .action(async (path: string) => {
-      const { verifyStoreCommand } = await import('./store.ts');
+      const { verifyStoreCommand } = await import('./operating/store.ts');
       code = await verifyStoreCommand({ path }, parts);
     });
   store
@@ -170,7 +170,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('--force', 'also where the store holds what the backup does not')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (path: string, options: { config?: string; force?: boolean }) => {
-      const { restoreStoreCommand } = await import('./store.ts');
+      const { restoreStoreCommand } = await import('./operating/store.ts');
       code = await restoreStoreCommand({ ...options, path }, parts);
     });
 
@@ -190,7 +190,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('--model <name>', "the provider's name of the model; else the first that it lists")
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (provider: string, options: { model?: string; config?: string }) => {
-      const { probe } = await import('./probe.ts');
+      const { probe } = await import('./operating/probe.ts');
       code = await probe({ provider, ...options }, parts);
     });
 
@@ -210,21 +210,21 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('--id <id>', 'its id; else one is made')
     .option('--user <user>', 'whose runs and files it sees; else its id')
     .action(async (options: KeysOptions & { id?: string; user?: string }) => {
-      code = await (await import('./keys.ts')).createKey(options, terminal);
+      code = await (await import('./operating/keys.ts')).createKey(options, terminal);
     });
   asAdmin(keys.command('list').description('list the keys of a running gateway')).action(
     async (options: KeysOptions) => {
-      code = await (await import('./keys.ts')).listKeys(options, terminal);
+      code = await (await import('./operating/keys.ts')).listKeys(options, terminal);
     },
   );
   asAdmin(keys.command('rotate').description('give a key of the store another secret').argument('<id>'))
     .option('--overlap <seconds>', 'for how long the old one is taken too', parseSeconds, 0)
     .action(async (id: string, options: KeysOptions & { overlap: number }) => {
-      code = await (await import('./keys.ts')).rotateKey({ ...options, id }, terminal);
+      code = await (await import('./operating/keys.ts')).rotateKey({ ...options, id }, terminal);
     });
   asAdmin(keys.command('revoke').description('remove a key of the store').argument('<id>')).action(
     async (id: string, options: KeysOptions) => {
-      code = await (await import('./keys.ts')).revokeKey({ ...options, id }, terminal);
+      code = await (await import('./operating/keys.ts')).revokeKey({ ...options, id }, terminal);
     },
   );
   keys
@@ -232,7 +232,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
     .action(async (options: { id: string }) => {
-      const { newKey } = await import('./new-key.ts');
+      const { newKey } = await import('./operating/new-key.ts');
       code = newKey(options, terminal);
     });
 

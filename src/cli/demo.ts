@@ -1,7 +1,7 @@
 import { createLogger } from '../base/logger.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/load.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import { ask } from './ask.ts';
+import { ask } from './ask/ask.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { loadOrExplain, type ServeParts } from './serve.ts';
 

@@ -1,4 +1,4 @@
-import { encryptionKey } from '../base/encrypt.ts';
+import { encryptionKey } from '../base/secrets/encrypt.ts';
 import { keyringOf } from './keyring.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { secretHash } from './secrets.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
-import type { Sealer } from '../base/sealed.ts';
+import type { Sealer } from '../base/secrets/sealed.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest, UserPart } from '../upstream/turn.ts';
 import { stepsOf } from './truncation.ts';

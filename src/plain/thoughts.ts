@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
-import type { Sealer } from '../base/sealed.ts';
+import type { Sealer } from '../base/secrets/sealed.ts';
 import type { AssistantMessage } from '../upstream/turn.ts';
 
 /** What a provider wants back of the thoughts of one turn, as clients keep it in `encrypted_content`. */

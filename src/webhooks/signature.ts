@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { webhookKey } from '../base/webhook-secret.ts';
+import { webhookKey } from '../base/secrets/webhook-secret.ts';
 
 /** What a receiver gets. */
 export interface WebhookMessage {

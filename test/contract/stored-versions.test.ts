@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
-import { Sealer } from '../../src/base/sealed.ts';
+import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RunView } from '../../src/cli/run-view.ts';
+import { RunView } from '../../src/cli/ask/run-view.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
 import { patience } from '../support/time-limit.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
-import { ask } from '../../src/cli/ask.ts';
+import { ask } from '../../src/cli/ask/ask.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { SeenRequest } from '../support/seen-request.ts';

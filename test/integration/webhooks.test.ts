@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { encryptionKey } from '../../src/base/encrypt.ts';
 import { createLogger, type Logger } from '../../src/base/logger.ts';
+import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretHash } from '../../src/config/secrets.ts';

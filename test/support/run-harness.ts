@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { encryptionKey } from '../../src/base/encrypt.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { Sealer } from '../../src/base/sealed.ts';
+import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
+import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { SealedSummaries } from '../../src/plain/compaction.ts';
@@ -13,10 +13,10 @@ import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts'
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
-import type { DriverParts } from '../../src/runs/executing/driver-parts.ts';
+import type { DriverParts } from '../../src/runs/executing/driving/driver-parts.ts';
+import { createDriver } from '../../src/runs/executing/driving/research-driver.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
-import { createDriver } from '../../src/runs/executing/research-driver.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';

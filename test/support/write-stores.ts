@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { Sealer } from '../../src/base/sealed.ts';
+import { Sealer } from '../../src/base/secrets/sealed.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord, Submission } from '../../src/runs/runs.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/webhook-secret.ts';
+import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/secrets/webhook-secret.ts';
 import { httpUrl } from './values.ts';
 
 /** `webhooks`, and the receiver of a key (docs/webhooks.md). */

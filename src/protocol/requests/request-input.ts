@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { Sealer } from '../../base/sealed.ts';
+import { Sealer } from '../../base/secrets/sealed.ts';
 import {
   type DroppedItem,
   foreignComponents,

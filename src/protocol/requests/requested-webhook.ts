@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/webhook-secret.ts';
+import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/secrets/webhook-secret.ts';
 import { optional } from './parse.ts';
 
 const MOST_CHARACTERS = 2048;

@@ -5,11 +5,11 @@ import { workFor } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import type { LoadMeter } from '../load-meter.ts';
-import { AppendTick } from './append-tick.ts';
 import { Capacity } from './capacity.ts';
+import type { ExecutionResult, RunDriver } from './driving/run-driver.ts';
 import { executeRun } from './execute-run.ts';
-import type { Beginning } from './found-log.ts';
-import type { ExecutionResult, RunDriver } from './run-driver.ts';
+import { AppendTick } from './log/append-tick.ts';
+import type { Beginning } from './log/found-log.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 import { inRunSpan } from './run-span.ts';
 

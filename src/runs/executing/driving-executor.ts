@@ -1,7 +1,7 @@
 import type { RunId } from '../../base/ids.ts';
 import { ActiveRuns } from './active-runs.ts';
+import type { ExecutionResult } from './driving/run-driver.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
-import type { ExecutionResult } from './run-driver.ts';
 
 /** What the executors share: the runs that they drive here. How they find them is their own. */
 export abstract class DrivingExecutor implements Executor {

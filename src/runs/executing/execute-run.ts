@@ -14,15 +14,15 @@ import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
-import type { AppendTick } from './append-tick.ts';
-import { cutStep, shownBy } from './by-loop.ts';
-import { type Beginning, FoundLog } from './found-log.ts';
-import { LogWriter } from './log-writer.ts';
-import { Recorder } from './recorder.ts';
+import { cutStep, shownBy } from './driving/by-loop.ts';
+import type { ExecutionOutcome, ExecutionResult, RunDriver } from './driving/run-driver.ts';
+import { usedBy } from './driving/used-by.ts';
+import type { AppendTick } from './log/append-tick.ts';
+import { type Beginning, FoundLog } from './log/found-log.ts';
+import { LogWriter } from './log/log-writer.ts';
+import { Recorder } from './log/recorder.ts';
 import { regainRun } from './regain-run.ts';
-import type { ExecutionOutcome, ExecutionResult, RunDriver } from './run-driver.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
-import { usedBy } from './used-by.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;

@@ -1,6 +1,6 @@
 import type { RunId } from '../../base/ids.ts';
 import type { ActiveRunsOptions, Reservation } from './active-runs.ts';
-import type { ExecutionResult } from './run-driver.ts';
+import type { ExecutionResult } from './driving/run-driver.ts';
 import type { RunLease } from './run-lease.ts';
 
 /** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */

@@ -4,9 +4,9 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
+import type { ExecutionResult } from './driving/run-driver.ts';
 import { DrivingExecutor } from './driving-executor.ts';
 import type { ExecutorOptions } from './executor.ts';
-import type { ExecutionResult } from './run-driver.ts';
 
 const QUEUE = 'runs';
 /** See `QueueExecutorOptions.lockMs`. */

@@ -1,8 +1,8 @@
 import { sleep } from '../../base/abort.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, RunStore } from '../../store/run-store.ts';
-import type { AppendedBatches } from './appended-batches.ts';
-import type { FoundLog } from './found-log.ts';
+import type { AppendedBatches } from './log/appended-batches.ts';
+import type { FoundLog } from './log/found-log.ts';
 import { LEASE_MS, type RunLease } from './run-lease.ts';
 
 /** How long an owner waits for what its own process may have claimed, in milliseconds. */

@@ -1,7 +1,7 @@
 import { activeSpan, inSpan } from '../../base/telemetry/spans.ts';
 import type { Append, AppendResult, RunRecord } from '../../store/run-store.ts';
 import { loopOf, readConversation, readTrace } from '../stored/stored-request.ts';
-import type { ExecutionOutcome, ExecutionResult } from './run-driver.ts';
+import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 
 /**
  * Drives a run in a span of its own, in the trace of the request that submitted it. A run that several processes drive has

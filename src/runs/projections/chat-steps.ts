@@ -4,8 +4,8 @@ import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
 import { planIn, planText, UPDATE_PLAN } from '../../protocol/plan.ts';
-import { objectIn, textIn } from '../executing/call-items.ts';
-import { textOfReasoning } from '../executing/reasoning-events.ts';
+import { objectIn, textIn } from '../executing/log/call-items.ts';
+import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
 

@@ -9,7 +9,7 @@ import type {
 import type { FunctionCallItem, UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { textOfReasoning } from '../executing/reasoning-events.ts';
+import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 import { searchResults, toReasoningStep } from './chat-steps.ts';
 
 /** A run as a chat completion (docs/api.md, "Chat completions"): another reader of the same log. */

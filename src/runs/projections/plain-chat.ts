@@ -4,7 +4,7 @@ import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { textOfReasoning } from '../executing/reasoning-events.ts';
+import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 import { finishReason, toChatUsage, toToolCall } from './chat.ts';
 import type { ChatStreamOptions } from './chat-stream.ts';
 

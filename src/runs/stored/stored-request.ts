@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { decrypt, encrypt } from '../../base/encrypt.ts';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { decrypt, encrypt } from '../../base/secrets/encrypt.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -12,7 +12,7 @@ import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.t
 import { mcpServer, type StoredRequest, stored, version } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
-/** A request as it is stored. `key` encrypts credentials; see `base/encrypt.ts`. */
+/** A request as it is stored. `key` encrypts credentials; see `base/secrets/encrypt.ts`. */
 export function storedRequest(
   submission: Submission,
   { key, held, tells }: { key: Buffer; held: HeldLimits; tells: boolean },

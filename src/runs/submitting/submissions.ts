@@ -30,7 +30,7 @@ export interface SubmissionsOptions {
   clock: Clock;
   maxQueued(): number;
   retentionMs: number;
-  /** The encryption key that belongs to an API key; see `base/encrypt.ts`. */
+  /** The encryption key that belongs to an API key; see `base/secrets/encrypt.ts`. */
   encryptionKeyOf(keyId: string): Buffer | undefined;
   /** What remembers runs whose end is told; nobody is told without it. */
   deliveries?: Pick<DeliveryStore, 'expect'>;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sealer } from '../../../src/base/sealed.ts';
+import { Sealer } from '../../../src/base/secrets/sealed.ts';
 
 const share = async () => 'what the store keeps';
 const OLD = 'a key that the operator has made, no. 1';

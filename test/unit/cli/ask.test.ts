@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type AskOptions, ask } from '../../../src/cli/ask.ts';
+import { type AskOptions, ask } from '../../../src/cli/ask/ask.ts';
 import { type FakeScript, startFakeGateway } from './fake-gateway.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { probe } from '../../../src/cli/probe.ts';
+import { probe } from '../../../src/cli/operating/probe.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig, parseConfig } from '../../../src/config/load.ts';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sealer } from '../../../src/base/sealed.ts';
+import { Sealer } from '../../../src/base/secrets/sealed.ts';
 import { SealedThoughts } from '../../../src/plain/thoughts.ts';
 
 const sealer = new Sealer({ keys: ['a key that tests share'], share: async () => '' });

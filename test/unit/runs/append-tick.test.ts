@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { AppendTick, MAX_TICK_MS } from '../../../src/runs/executing/append-tick.ts';
+import { AppendTick, MAX_TICK_MS } from '../../../src/runs/executing/log/append-tick.ts';
 
 describe('the tick of appends', () => {
   const idle = { utilization: 0, lagMs: 0 };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AppendedBatches } from '../../../src/runs/executing/appended-batches.ts';
+import { AppendedBatches } from '../../../src/runs/executing/log/appended-batches.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 

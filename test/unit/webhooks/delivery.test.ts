@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { encryptionKey } from '../../../src/base/encrypt.ts';
 import { newRunId } from '../../../src/base/ids.ts';
+import { encryptionKey } from '../../../src/base/secrets/encrypt.ts';
 import { readTells, readWebhook } from '../../../src/runs/stored/stored-request.ts';
 import type { RunRecord } from '../../../src/store/run-store.ts';
 import {

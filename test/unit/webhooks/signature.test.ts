@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { webhookKey } from '../../../src/base/webhook-secret.ts';
+import { webhookKey } from '../../../src/base/secrets/webhook-secret.ts';
 import { webhookHeaders } from '../../../src/webhooks/signature.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes ...').toString('base64')}`;

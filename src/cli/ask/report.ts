@@ -1,0 +1,66 @@
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
+import { count, oneLine, printable } from '../printable.ts';
+
+/** The answer with its numbered sources, as text. */
+export function formatReport(response: ResponseObject): string {
+  const text = printable(response.output_text).trim();
+  const cited = sourcesOf(response);
+  if (cited.length === 0) return `${text}\n`;
+  return `${text}\n\nSources\n${cited.map(formatSource).join('\n')}\n`;
+}
+
+/** Each cited source once, in the order of its number. */
+function sourcesOf(response: ResponseObject): UrlCitation[] {
+  const byUrl = new Map<string, UrlCitation>();
+  for (const item of response.output) {
+    if (item.type !== 'message') continue;
+    for (const { annotations } of item.content) {
+      for (const annotation of annotations) {
+        const known = byUrl.get(annotation.url);
+        if (!known || known.index === null) byUrl.set(annotation.url, annotation);
+      }
+    }
+  }
+  return [...byUrl.values()].sort((a, b) => (a.index ?? Infinity) - (b.index ?? Infinity));
+}
+
+function formatSource({ index: number, source_id, title, url, verified }: UrlCitation): string {
+  const doubt = verified ? '' : source_id === null ? ' (never seen by this run)' : ' (could not be read)';
+  return `${`[${number ?? '-'}]`.padStart(5)} ${oneLine(title) || 'untitled'} – ${oneLine(url)}${doubt}`;
+}
+
+const FORCED: Readonly<Record<IncompleteReason, string>> = {
+  max_output_tokens: 'The answer was cut: it reached the limit of output tokens.',
+  content_filter: 'The answer was cut: the provider stopped it by its content filter.',
+  max_tool_calls: 'The answer was written early: the limit of tool calls was reached.',
+  budget: 'The answer was written early: the budget of turns, time or tokens was spent.',
+  stuck: 'The answer was written early: the research got nowhere any more.',
+  no_sources: 'Nothing could be retrieved: the answer has no sources.',
+};
+
+/** One line on how a run ended. */
+export function formatEnd(response: ResponseObject, facts: { elapsed: string; sources: number }): string {
+  const { usage, incomplete_details: incomplete, error, status, id } = response;
+  const spent =
+    `${facts.elapsed}, ${count(usage.num_tool_calls, 'tool call')}, ${count(facts.sources, 'source')}, ` +
+    `${count(usage.total_tokens, 'token')}, ${id}`;
+  if (status === 'cancelled') return `Cancelled after ${spent}`;
+  if (status === 'failed')
+    return `Failed after ${spent}: ${oneLine(error?.message ?? 'no reason given')} (${error?.code})`;
+  const lines = [
+    `Completed in ${spent}`,
+    ...(incomplete ? [FORCED[incomplete.reason]] : []),
+    ...formatClaims(response),
+  ];
+  return lines.join('\n');
+}
+
+/** How many sentences their sources carry; nothing where none was held against one. */
+function formatClaims({ claims }: ResponseObject): string[] {
+  if (!claims || claims.checked + claims.unchecked + claims.unmarked === 0) return [];
+  const { quoted, partial, none, unchecked, unmarked } = claims;
+  return [
+    `Claims: ${quoted} quoted, ${partial} partial, ${none} not found in their source, ${unchecked} unchecked, ${unmarked} without a source.`,
+  ];
+}

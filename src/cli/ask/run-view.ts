@@ -1,0 +1,99 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import type { RunEvent } from '../../protocol/events.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import { count, oneLine } from '../printable.ts';
+import { callOf, type ShownCall, urlsOf } from './tool-call.ts';
+
+/** What a run is doing, as a reader of its events knows it. */
+export class RunView {
+  id: string | undefined;
+  phase = 'waiting';
+  toolCalls = 0;
+  /** The response object of the terminal event. */
+  final: ResponseObject | undefined;
+  readonly #sources = new Set<string>();
+  readonly #running = new Map<string, string>();
+
+  get sources(): number {
+    return this.#sources.size;
+  }
+
+  /** Takes an event in, and says in a line what a reader of plain output should know of it, if anything. */
+  update(event: RunEvent): string | undefined {
+    switch (event.type) {
+      case 'response.created':
+        this.id = event.response.id;
+        return `run ${event.response.id} of ${event.response.model}`;
+      case 'response.output_item.added':
+        return this.#added(event.item);
+      case 'response.reasoning_text.done':
+        return event.text.trim() === '' ? undefined : `thought: ${oneLine(event.text)}`;
+      case 'response.output_item.done': {
+        const call = callOf(event.item);
+        return call && this.#toolDone(call);
+      }
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        this.final = event.response;
+        this.phase = 'done';
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #added(item: Extract<RunEvent, { type: 'response.output_item.added' }>['item']): string | undefined {
+    const call = callOf(item);
+    if (call) {
+      this.#running.set(call.id, call.name);
+      this.phase = this.#toolPhase();
+      return `${call.name}: ${subjectOf(call)}`;
+    }
+    this.phase = item.type === 'reasoning' ? 'thinking' : 'writing the answer';
+    return item.type === 'message' ? 'writing the answer' : undefined;
+  }
+
+  #toolDone(item: ShownCall): string {
+    this.#running.delete(item.id);
+    this.toolCalls++;
+    this.phase = this.#running.size > 0 ? this.#toolPhase() : 'thinking';
+    const result = parseJson(item.result ?? '');
+    for (const url of [...urlsIn(result), ...item.met]) this.#sources.add(url);
+    return `${item.name}: ${outcomeOf(item, result)}`;
+  }
+
+  #toolPhase(): string {
+    const names = [...this.#running.values()];
+    const kinds = new Set(names);
+    if (kinds.size > 1) return `running ${count(names.length, 'tool')}`;
+    if (kinds.has('web_search')) return 'searching';
+    if (kinds.has('fetch_url_content')) return `reading ${count(names.length, 'page')}`;
+    return `running ${names[0] ?? 'tools'}`;
+  }
+}
+
+function subjectOf(item: ShownCall): string {
+  const args = parseJson(item.arguments);
+  if (!isObject(args)) return oneLine(item.arguments);
+  if (Array.isArray(args.queries)) return args.queries.map((query) => `“${oneLine(String(query))}”`).join(', ');
+  if (typeof args.url === 'string') return oneLine(args.url);
+  return item.arguments === '{}' ? '' : oneLine(item.arguments);
+}
+
+function outcomeOf(item: ShownCall, result: unknown): string {
+  if (isObject(result)) {
+    if (isObject(result.error)) return `failed: ${oneLine(String(result.error.message))}`;
+    if (Array.isArray(result.results)) return count(result.results.length, 'result');
+    if (typeof result.title === 'string' && typeof result.content === 'string') {
+      return `read “${oneLine(result.title)}”, ${count(result.content.length, 'character')}`;
+    }
+  }
+  if (item.failed) return 'failed';
+  // OpenAI's items tell what a search met, and no result.
+  return item.name === 'web_search' && item.met.length > 0 ? count(item.met.length, 'result') : 'done';
+}
+
+function urlsIn(result: unknown): string[] {
+  return urlsOf(isObject(result) && Array.isArray(result.results) ? result.results : [result]);
+}

@@ -1,0 +1,41 @@
+import type { Environment } from '../../config/environment.ts';
+import type { GatewayConfig } from '../../config/schema.ts';
+import { findConfinement } from '../../tools/execute-python/confinement.ts';
+import { unknownDialect } from '../../upstream/dialects/dialects.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { count } from '../printable.ts';
+import { loadOrExplain } from '../serve.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Validates a configuration file and says what is in it. */
+export async function checkConfig(
+  options: { file?: string | undefined },
+  parts: { environment: Environment; terminal: Terminal },
+): Promise<ExitCode> {
+  const loaded = await loadOrExplain({ environment: parts.environment, file: options.file }, parts.terminal);
+  if (loaded === undefined) return EXIT.usage;
+  const { config, file, notices } = loaded;
+  for (const [name, provider] of Object.entries(config.providers)) {
+    const problem = 'builtin' in provider ? undefined : unknownDialect(name, provider);
+    if (problem === undefined) continue;
+    parts.terminal.err(`${file}: ${problem}\n`);
+    return EXIT.usage;
+  }
+  const sizes = [
+    count(Object.keys(config.providers).length, 'provider'),
+    count(Object.keys(config.models).length, 'model'),
+    count(config.keys.length, 'key'),
+  ];
+  parts.terminal.out(`${file} is valid: ${sizes.join(', ')}\n`);
+  if (runsResearch(config)) {
+    const { holds } = await findConfinement();
+    const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
+    parts.terminal.out(`Python, and what reads pages, schemas and reports, is confined on this system by: ${what}\n`);
+  }
+  for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);
+  return EXIT.completed;
+}
+
+function runsResearch(config: GatewayConfig): boolean {
+  return Object.values(config.models).some(({ kind }) => kind === 'research');
+}

@@ -1,0 +1,66 @@
+import { messageOf } from '../../base/errors.ts';
+import { silentLogger } from '../../base/logger.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import type { Environment } from '../../config/environment.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { writtenProvider } from '../../config/written-provider.ts';
+import { RefreshedSecrets } from '../../upstream/credentials/refreshed-secrets.ts';
+import { probeProvider } from '../../upstream/probing/probe.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { printable } from '../printable.ts';
+import { loadOrExplain } from '../serve.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** How long a probe may take, in milliseconds. */
+const PROBE_MS = 180_000;
+
+/** Asks a configured provider what it can do, and prints the findings with the configuration that fits. */
+export async function probe(
+  options: { provider: string; model?: string | undefined; config?: string | undefined },
+  parts: { environment: Environment; terminal: Terminal },
+): Promise<ExitCode> {
+  const { terminal, environment } = parts;
+  const loaded = await loadOrExplain({ environment, file: options.config }, terminal);
+  if (loaded === undefined) return EXIT.usage;
+  const { providers } = loaded.config;
+  const config = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined;
+  if (config === undefined || 'builtin' in config) {
+    terminal.err(`error: ${notProbed(options.provider, loaded)}\n`);
+    return EXIT.usage;
+  }
+  const leaving = new AbortController();
+  using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('the probe was stopped')));
+  const limit = setTimeout(() => leaving.abort(new Error(`the probe took longer than ${PROBE_MS / 1000} s`)), PROBE_MS);
+  using secrets = new RefreshedSecrets({ log: silentLogger });
+  try {
+    await secrets.prepare({ [options.provider]: config });
+    for (const warning of secrets.warnings) terminal.err(`warning: ${printable(warning)}\n`);
+    const report = await probeProvider({
+      name: options.provider,
+      config: secrets.applied(config),
+      written: (await writtenProvider(loaded.file, options.provider)) ?? {},
+      model: options.model,
+      log: silentLogger,
+      signal: leaving.signal,
+    });
+    for (const { about, result, detail } of report.findings) {
+      terminal.out(`${about}: ${printable(result)}${detail ? ` (${printable(detail)})` : ''}\n`);
+    }
+    terminal.out(`\n${report.configuration.trimEnd()}\n`);
+    return report.usable ? EXIT.completed : EXIT.failed;
+  } catch (error) {
+    terminal.err(`error: ${printable(messageOf(error))}\n`);
+    return EXIT.failed;
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+/** Why a provider cannot be probed. */
+function notProbed(name: string, { config: { providers }, file }: LoadedConfig): string {
+  if (Object.hasOwn(providers, name))
+    return `${name} is the built-in demo model: there is nothing to find out about it`;
+  const known = Object.entries(providers).flatMap(([other, provider]) => ('builtin' in provider ? [] : other));
+  const there = didYouMean(name, known) ?? `it has: ${known.join(', ') || 'none'}`;
+  return `${file} has no provider ${name} with a base_url; ${there}`;
+}

@@ -1,0 +1,42 @@
+import { requestTokens } from '../../../plain/request.ts';
+import type { OutputItem } from '../../../protocol/items.ts';
+import type { ResponseObject } from '../../../protocol/response.ts';
+import { interruptedStep } from '../../../research/interrupted-step.ts';
+import type { ResearchState } from '../../../research/run/state.ts';
+import type { Step } from '../../../research/run/steps.ts';
+import type { RunRecord } from '../../../store/run-store.ts';
+import { loopOf, profileOf, readPlainRequest } from '../../stored/stored-request.ts';
+import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts';
+
+/** What of an execution depends on the loop that drives the run. */
+
+/** How its log tells of a run. */
+export function shownBy(run: RunRecord, response: ResponseObject) {
+  const encrypts = readPlainRequest(run)?.encryptedReasoning ?? false;
+  return { profile: profileOf(run), style: reasoningStyle(run, response), encrypts };
+}
+
+/**
+ * Thoughts of a plain model are shown as its provider shows them, whatever the profile (docs/api.md, "Responses of
+ * plain models").
+ */
+function reasoningStyle(run: RunRecord, { reasoning }: ResponseObject): ReasoningStyle {
+  if (loopOf(run) === 'research' && profileOf(run) === 'openai') return 'summary';
+  return reasoning.summary === null ? 'text' : 'text and summary';
+}
+
+/**
+ * What closes the item that a crash left open, if it did, with what its turn cost by estimate. A message is not closed: the
+ * loop goes on with it.
+ */
+export function cutStep(
+  run: RunRecord,
+  state: ResearchState,
+  open: OutputItem | undefined,
+): Extract<Step, { type: 'reasoning_end' }> | undefined {
+  if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return undefined;
+  const text = open.type === 'reasoning' ? textOfReasoning(open) : (open.content[0]?.text ?? '');
+  const plain = readPlainRequest(run);
+  const entry = interruptedStep(state, { type: open.type, text, ...(plain && { firstTokens: requestTokens(plain) }) });
+  return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
+}

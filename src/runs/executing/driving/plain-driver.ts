@@ -1,0 +1,74 @@
+import { GatewayError } from '../../../base/errors.ts';
+import { conversationKeyOf } from '../../stored/conversation-key.ts';
+import { readPlainRequest } from '../../stored/stored-request.ts';
+import type { DriverParts } from './driver-parts.ts';
+import type { RunDriver } from './run-driver.ts';
+import { openRunTools, serversOf } from './run-tools.ts';
+
+/**
+ * Drives responses of plain models that the gateway makes (docs/api.md, "Responses of plain models"), by the
+ * configuration of now.
+ */
+export function drivePlain(parts: DriverParts): RunDriver['plain'] {
+  return async function* ({ run, state, answerSoFar, live, signal, shouldPause }) {
+    const request = readPlainRequest(run);
+    if (!request) throw new Error('the run holds no request of a plain model');
+    const config = parts.config.current();
+    const model = config.models[run.model];
+    if (model?.kind !== 'proxy') {
+      throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
+    }
+    const key = parts.config.keyById(run.keyId);
+    state.useMoney({ currency: config.server.currency, price: (key?.routes[run.model] ?? model.routes)[0]?.price });
+    const { hosted, toolChoice } = request;
+    const log = parts.log.child({ run: run.id });
+    await using opened = await openRunTools(parts, run, {
+      builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
+      asked: hosted,
+      sources: request.sources,
+      configuredMcp: false,
+      requestedMcp: toolChoice !== 'none' || request.approved !== undefined,
+      signal,
+      log,
+    });
+    // A start does not load it.
+    const { plainResponse } = await import('../../../plain/loop.ts');
+    const steps = plainResponse({
+      id: run.id,
+      request,
+      chat: parts.chatModel({
+        modelName: run.model,
+        model,
+        key,
+        runId: run.id,
+        conversation: () => conversationKeyOf(run),
+        onUsed: (usage) => state.saw(usage),
+      }),
+      tools: opened.tools,
+      onToolCall: (call) => parts.metrics?.toolCall(call),
+      goOn: parts.prompts.continueAnswer(),
+      state,
+      textSoFar: answerSoFar.text,
+      live,
+      ...(request.encryptedReasoning && { sealThought: (thought) => parts.thoughts.seal(thought, run) }),
+      ...(request.compactAt !== undefined && {
+        compaction: {
+          at: request.compactAt,
+          longest: model.max_completion_tokens,
+          seal: (summary) => parts.summaries.seal(summary, run),
+        },
+      }),
+      log,
+      signal,
+      shouldPause,
+    });
+    const servers = serversOf(opened.tools.values());
+    if (servers.length > 0) yield { type: 'mcp_servers', servers };
+    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+    for (;;) {
+      const next = await steps.next();
+      if (next.done) return next.value;
+      yield next.value;
+    }
+  };
+}

@@ -1,0 +1,170 @@
+import { steadyClock } from '../../../base/clock.ts';
+import { GatewayError } from '../../../base/errors.ts';
+import type { KeyConfig, ResearchModelConfig } from '../../../config/schema.ts';
+import type { Warning } from '../../../protocol/warnings.ts';
+import { metOnly } from '../../../research/calls/met-only.ts';
+import { askUserTool } from '../../../research/plan/ask-user.ts';
+import { withPlan } from '../../../research/plan/plan-tool.ts';
+import { budgetOf } from '../../../research/run/budget.ts';
+import { Purse } from '../../../research/run/money.ts';
+import type { ResearchRequest } from '../../../research/run/request.ts';
+import { noted } from '../../../research/run/run.ts';
+import type { ResearchState } from '../../../research/run/state.ts';
+import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
+import { createFence } from '../../../research/text/fence.ts';
+import type { RunRecord } from '../../../store/run-store.ts';
+import type { Tool } from '../../../tools/tool.ts';
+import { highestPrice } from '../../../upstream/price.ts';
+import type { TurnUsage } from '../../../upstream/turn.ts';
+import { conversationKeyOf } from '../../stored/conversation-key.ts';
+import { readHeld, readResearchRequest, readTag, readTells } from '../../stored/stored-request.ts';
+import { runEnded } from '../run-span.ts';
+import type { DriverParts } from './driver-parts.ts';
+import { drivePlain } from './plain-driver.ts';
+import type { RunDriver } from './run-driver.ts';
+import { openRunTools, serversOf } from './run-tools.ts';
+
+/** Puts a research run together from its record and the current configuration. */
+export function createDriver(parts: DriverParts): RunDriver {
+  return {
+    proxy: parts.proxy,
+    plain: drivePlain(parts),
+    async begins(run) {
+      await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
+    },
+    used(run, used) {
+      parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), used });
+    },
+    left({ run, result, ended }) {
+      runEnded({ run, result, ended });
+      const { id, keyId, model } = run;
+      if (ended) {
+        const stored = { held: readHeld(run), tag: readTag(run), tells: readTells(run) };
+        parts.ended?.({ id, keyId, model, ...stored, ...ended });
+        const { cost } = ended.used;
+        if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
+      }
+      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
+    },
+    async *research({ run, state, answerSoFar, live, signal, shouldPause }) {
+      const request = readResearchRequest(run);
+      if (!request) throw new Error('the run holds no research request');
+      const { model, key } = lookUp(parts, run);
+      // Kept from the first time on; a start does not load it.
+      const { research } = await import('../../../research/loop.ts');
+      const log = parts.log.child({ run: run.id });
+      await using opened = await openRunTools(parts, run, {
+        builtin: builtinTools(model, request),
+        asked: request.tools ?? undefined,
+        sources: request.sources,
+        configuredMcp: request.toolChoice !== 'none' && request.tools === null,
+        requestedMcp: request.toolChoice !== 'none',
+        signal,
+        log,
+      });
+      const told = unreachableServers(opened.tools.values());
+      const query = {
+        modelName: run.model,
+        model,
+        key,
+        runId: run.id,
+        conversation: () => conversationKeyOf(run),
+        onWarning(warning: Warning) {
+          if (concerns(request, warning)) addWarning(told, warning);
+        },
+        onUsed: (usage: TurnUsage) => state.saw(usage),
+      };
+      const chat = parts.chatModel(query);
+      const routes = key?.routes[run.model] ?? model.routes;
+      const readerRoutes = model.research.reader ?? routes;
+      const { currency } = parts.config.current().server;
+      state.useMoney({ currency, price: routes[0]?.price });
+      const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
+      const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
+      const steps = research({
+        purse: new Purse({ most, price: highestPrice(routes) }, state),
+        readerPrice: highestPrice(readerRoutes),
+        id: run.id,
+        request,
+        model,
+        budget,
+        chat,
+        reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
+        tools: toolsOf({ request, model, state, opened: opened.tools }),
+        prompts: parts.prompts,
+        schemas: parts.schemas,
+        fence: createFence(request.goesOn?.from ?? run.id),
+        state,
+        answerSoFar,
+        startedAt: run.createdAt,
+        clock: parts.steady ?? steadyClock,
+        log,
+        live,
+        signal,
+        shouldPause,
+        onToolCall: (call) => parts.metrics?.toolCall(call),
+      });
+      if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
+      // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
+      await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+      for (;;) {
+        const next = await steps.next();
+        const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
+        if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
+        if (next.done) return next.value;
+        yield next.value;
+      }
+    },
+  };
+}
+
+/** The tools that the model is offered. */
+function toolsOf(run: {
+  request: ResearchRequest;
+  model: ResearchModelConfig;
+  state: ResearchState;
+  opened: ReadonlyMap<string, Tool>;
+}): ReadonlyMap<string, Tool> {
+  if (run.request.toolChoice === 'none') return new Map();
+  const tools = run.request.sources?.metOnly ? metOnly(run.opened, run) : run.opened;
+  const offered = withPlan(tools, run.request);
+  if (!run.request.clarify || tools.size === 0 || run.request.plan === 'propose') return offered;
+  const ask = askUserTool(run.state);
+  return new Map(offered).set(ask.name, ask);
+}
+
+/** Whether a warning is about something that the client asked for. */
+function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
+  return param !== 'max_output_tokens' || maxOutputTokens !== null;
+}
+
+function unreachableServers(tools: Iterable<Tool>): Warning[] {
+  return [...tools].flatMap(({ unreachable }) =>
+    unreachable
+      ? [
+          {
+            code: 'mcp_server_unavailable' as const,
+            message: `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`,
+          },
+        ]
+      : [],
+  );
+}
+
+function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {
+  const config = parts.config.current();
+  const model = config.models[run.model];
+  if (model?.kind !== 'research') {
+    throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
+  }
+  return { model, key: parts.config.keyById(run.keyId) };
+}
+
+/** The request may only narrow what the model's configuration offers. */
+function builtinTools(model: ResearchModelConfig, request: ResearchRequest): string[] {
+  if (request.toolChoice === 'none') return [];
+  const { tools } = request;
+  if (tools === null) return model.research.tools;
+  const own = tools.fileSearch === undefined ? [] : ['file_search'];
+  return [...model.research.tools.filter((name) => tools.builtin.includes(name)), ...own];
+}

@@ -1,0 +1,59 @@
+import type { Logger } from '../../../base/logger.ts';
+import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
+import type { ListedServer } from '../../../research/run/steps.ts';
+import type { RunRecord } from '../../../store/run-store.ts';
+import type { Tool } from '../../../tools/tool.ts';
+import { readMcpServers } from '../../stored/stored-request.ts';
+import type { DriverParts, RunTools } from './driver-parts.ts';
+
+/** What a run's request says of the tools that run here. */
+interface ToolOptions {
+  /** Names of built-in tools. */
+  builtin: readonly string[];
+  /** How they are used; undefined: as the model's configuration says. */
+  asked: BuiltinTools | undefined;
+  /** Where they may search and read; undefined: as `asked` says. */
+  sources?: RequestedSources | undefined;
+  /** Whether the configured MCP servers are offered too. */
+  configuredMcp: boolean;
+  /** Whether the MCP servers of the request are. */
+  requestedMcp: boolean;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** Opens the tools of a run. */
+export async function openRunTools(
+  parts: Pick<DriverParts, 'openTools' | 'encryptionKeyOf'>,
+  run: RunRecord,
+  { builtin, asked, sources, configuredMcp, requestedMcp, signal, log }: ToolOptions,
+): Promise<RunTools> {
+  const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
+  return await parts.openTools({
+    builtin,
+    ...(sources ?? { allowedDomains: asked?.allowedDomains ?? [] }),
+    country: asked?.country,
+    contextSize: asked?.searchContextSize,
+    fileSearch: asked?.fileSearch,
+    configuredMcp,
+    mcpServers,
+    user: run.user,
+    signal,
+    log,
+  });
+}
+
+/** The MCP servers among the tools of a run, each with its own tools. */
+export function serversOf(tools: Iterable<Tool>): ListedServer[] {
+  const servers = new Map<string, ListedServer>();
+  for (const { name, description, parameters, unreachable } of tools) {
+    const dot = name.indexOf('.');
+    if (dot === -1) continue;
+    const label = name.slice(0, dot);
+    const server = servers.get(label) ?? { label, tools: [] };
+    servers.set(label, server);
+    if (unreachable) server.error = unreachable.reason;
+    else server.tools.push({ name: name.slice(dot + 1), description, parameters });
+  }
+  return [...servers.values()];
+}

@@ -1,0 +1,320 @@
+import { itemId, type RunId } from '../../../base/ids.ts';
+import { isJsonObject, isObject, type JsonObject, parseJson } from '../../../base/json.ts';
+import type { Profile } from '../../../config/schema.ts';
+import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import type { CustomToolCallItem, FunctionCallItem, OutputItem, ToolCallItem } from '../../../protocol/items.ts';
+import type {
+  CodeInterpreterCall,
+  FileSearchCall,
+  McpApprovalRequest,
+  McpCall,
+  McpListTools,
+  OpenAiCall,
+  WebSearchCall,
+} from '../../../protocol/openai-items.ts';
+import type { FunctionCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
+
+/**
+ * How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (docs/api.md, "The profile of OpenAI",
+ * `profile`).
+ */
+
+/** The item of a tool call. */
+export type CallItem = ToolCallItem | OpenAiCall;
+
+/** An item and the events that tell of it. */
+export interface ToldItem<T extends OutputItem> {
+  item: T;
+  events: UnnumberedEvent[];
+}
+
+export function isCallItem(item: OutputItem): item is CallItem {
+  return CALL_TYPES.has(item.type);
+}
+const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
+  'tool_call',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'mcp_call',
+]);
+
+/** The places of calls in an output by their numbers, of which the first `before` stand in earlier ones. */
+export function placesOfCalls(
+  output: readonly OutputItem[],
+  { hidden, before }: { hidden: ReadonlySet<number>; before: number },
+): number[] {
+  const places: number[] = [];
+  let call = before;
+  for (const [index, item] of output.entries()) {
+    if (!isCallItem(item)) continue;
+    while (hidden.has(call)) call++;
+    places[call++] = index;
+  }
+  return places;
+}
+
+/** A call that begins as item `index` of its run. */
+export function beginCall(
+  call: StartedCall,
+  { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
+): ToldItem<CallItem> {
+  const id = (prefix: 'tc' | 'ws' | 'fs' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
+  if (profile === undefined) {
+    const { name, arguments: args } = call;
+    const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
+    return { item, events: [added(item, index)] };
+  }
+  const args = objectIn(call.arguments);
+  switch (call.name) {
+    case 'web_search':
+      return beginSearch({ type: 'search', ...queriesOf(args), sources: [] }, { id: id('ws'), index });
+    case 'fetch_url_content':
+      return beginSearch({ type: 'open_page', url: textIn(args.url) }, { id: id('ws'), index });
+    case 'file_search':
+      return beginFileSearch(queriesOf(args).queries, { id: id('fs'), index });
+    case 'execute_python':
+      return beginCode(textIn(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
+    default:
+      return beginMcp(call, { id: id('mcp'), index });
+  }
+}
+
+/** The same call when it is done. */
+export function endCall(
+  open: CallItem,
+  { index, status, result }: { index: number; status: 'completed' | 'failed'; result: string },
+): ToldItem<CallItem> {
+  const item = ended(open, { status, result });
+  const events: UnnumberedEvent[] = [];
+  const place = { output_index: index, item_id: item.id };
+  if (item.type === 'mcp_call') events.push({ type: `response.mcp_call.${status}`, ...place });
+  // OpenAI has no event for one that failed: its item says so.
+  else if (item.type !== 'tool_call' && status === 'completed')
+    events.push({ type: `response.${item.type}.completed`, ...place });
+  events.push({ type: 'response.output_item.done', output_index: index, item });
+  return { item, events };
+}
+
+/** A call that the client is to make: told whole. */
+export function functionCall(
+  call: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<FunctionCallItem | CustomToolCallItem | McpApprovalRequest> {
+  if (call.as === 'custom') return customCall(call, { run, index });
+  if (call.as === 'approval') return approvalRequest(call, { run, index });
+  const { callId, name, namespace, arguments: args } = call;
+  const id = itemId('fc', run, { output: index });
+  const named = { name, ...(namespace !== undefined && { namespace }) };
+  const begun = { id, type: 'function_call', call_id: callId, ...named, arguments: '', status: 'in_progress' } as const;
+  const item: FunctionCallItem = { ...begun, arguments: args, status: 'completed' };
+  const place = { item_id: id, output_index: index };
+  const events: UnnumberedEvent[] = [
+    added(begun, index),
+    { type: 'response.function_call_arguments.delta', ...place, delta: args },
+    { type: 'response.function_call_arguments.done', ...place, name, arguments: args },
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+  return { item, events };
+}
+
+/** A call that the client is to approve: OpenAI has no events of its own for it. */
+function approvalRequest(
+  { name, arguments: args }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<McpApprovalRequest> {
+  const id = itemId('mcpr', run, { output: index });
+  const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
+  return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
+}
+
+/** A tool of an MCP server is offered as `<server>.<tool>`. */
+function serverNames(offered: string): { server_label: string; name: string } {
+  const dot = offered.indexOf('.');
+  return { server_label: offered.slice(0, Math.max(0, dot)), name: offered.slice(dot + 1) };
+}
+
+/** A call of a tool of the client's own that takes a text: told whole. */
+function customCall(
+  { callId, name, arguments: input }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<CustomToolCallItem> {
+  const id = itemId('ctc', run, { output: index });
+  const begun = { id, type: 'custom_tool_call', call_id: callId, name, input: '', status: 'in_progress' } as const;
+  const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
+  const place = { item_id: id, output_index: index };
+  const events: UnnumberedEvent[] = [
+    added(begun, index),
+    { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
+    { type: 'response.custom_tool_call_input.done', ...place, input },
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+  return { item, events };
+}
+
+/** The tools of an MCP server, as a run of OpenAI's profile begins with them. */
+export function listedTools(
+  { label, tools, error }: ListedServer,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<McpListTools> {
+  const item: McpListTools = {
+    id: itemId('mcpl', run, { output: index }),
+    type: 'mcp_list_tools',
+    server_label: label,
+    tools: tools.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      input_schema: parameters,
+      annotations: null,
+    })),
+    error: error ?? null,
+  };
+  const place = { output_index: index, item_id: item.id };
+  const outcome = error === undefined ? 'completed' : 'failed';
+  return {
+    item,
+    events: [
+      added({ ...item, tools: [], error: null }, index),
+      { type: 'response.mcp_list_tools.in_progress', ...place },
+      { type: `response.mcp_list_tools.${outcome}`, ...place },
+      { type: 'response.output_item.done', output_index: index, item },
+    ],
+  };
+}
+
+function added(item: OutputItem, index: number): UnnumberedEvent {
+  return { type: 'response.output_item.added', output_index: index, item };
+}
+
+function beginSearch(
+  action: WebSearchCall['action'],
+  { id, index }: { id: string; index: number },
+): ToldItem<WebSearchCall> {
+  const item: WebSearchCall = { id, type: 'web_search_call', status: 'in_progress', action };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added(item, index),
+    { type: 'response.web_search_call.in_progress', ...place },
+    { type: 'response.web_search_call.searching', ...place },
+  ];
+  return { item, events };
+}
+
+function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): ToldItem<FileSearchCall> {
+  const item: FileSearchCall = { id, type: 'file_search_call', status: 'in_progress', queries, results: null };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added(item, index),
+    { type: 'response.file_search_call.in_progress', ...place },
+    { type: 'response.file_search_call.searching', ...place },
+  ];
+  return { item, events };
+}
+
+function beginCode(
+  code: string,
+  { id, container, index }: { id: string; container: string; index: number },
+): ToldItem<CodeInterpreterCall> {
+  const begun = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
+  const item: CodeInterpreterCall = { ...begun, code, outputs: [] };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added({ ...item, code: '' }, index),
+    { type: 'response.code_interpreter_call.in_progress', ...place },
+    { type: 'response.code_interpreter_call_code.delta', ...place, delta: code },
+    { type: 'response.code_interpreter_call_code.done', ...place, code },
+    { type: 'response.code_interpreter_call.interpreting', ...place },
+  ];
+  return { item, events };
+}
+
+function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): ToldItem<McpCall> {
+  const item: McpCall = {
+    id,
+    type: 'mcp_call',
+    status: 'in_progress',
+    ...serverNames(call.name),
+    arguments: call.arguments,
+    output: null,
+    error: null,
+    approval_request_id: call.approval ?? null,
+  };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added({ ...item, arguments: '' }, index),
+    { type: 'response.mcp_call.in_progress', ...place },
+    { type: 'response.mcp_call_arguments.delta', ...place, delta: call.arguments },
+    { type: 'response.mcp_call_arguments.done', ...place, arguments: call.arguments },
+  ];
+  return { item, events };
+}
+
+function ended(item: CallItem, { status, result }: { status: 'completed' | 'failed'; result: string }): CallItem {
+  switch (item.type) {
+    case 'tool_call':
+      return { ...item, result, status };
+    case 'web_search_call': {
+      const { action } = item;
+      return { ...item, status, action: action.type === 'search' ? { ...action, sources: sourcesIn(result) } : action };
+    }
+    case 'file_search_call':
+      return { ...item, status, results: status === 'completed' ? passagesIn(result) : null };
+    case 'code_interpreter_call':
+      return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
+    case 'mcp_call':
+      return status === 'failed' ? { ...item, status, error: messageIn(result) } : { ...item, status, output: result };
+  }
+}
+
+function queriesOf({ queries }: JsonObject): { query: string; queries: string[] } {
+  const texts = [queries].flat().filter((query) => typeof query === 'string');
+  return { query: texts[0] ?? '', queries: texts };
+}
+
+function sourcesIn(result: string): { type: 'url'; url: string }[] {
+  const { results } = objectIn(result);
+  if (!Array.isArray(results)) return [];
+  return results.flatMap((found) =>
+    isObject(found) && typeof found.url === 'string' ? [{ type: 'url' as const, url: found.url }] : [],
+  );
+}
+
+/** What `file_search` found. */
+function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
+  const { results } = objectIn(result);
+  return (Array.isArray(results) ? results : []).flatMap((found) => {
+    if (!isJsonObject(found)) return [];
+    const { page, section, score } = found;
+    return {
+      file_id: /^file:\/\/\/([^/]+)/.exec(textIn(found.url))?.[1] ?? '',
+      filename: textIn(found.title),
+      score: typeof score === 'number' ? score : 0,
+      text: textIn(found.snippet),
+      ...(typeof page === 'number' && { page }),
+      ...(typeof section === 'string' && { section }),
+    };
+  });
+}
+
+/** What a program wrote, and what it came to. */
+function logsIn(result: string): string {
+  const { stdout, stderr, result: value, error } = objectIn(result);
+  const parts = [stdout, stderr, value, isObject(error) ? messageIn(result) : error];
+  return parts.filter((part) => typeof part === 'string' && part !== '').join('\n');
+}
+
+function messageIn(result: string): string {
+  const { error } = objectIn(result);
+  return isObject(error) && typeof error.message === 'string' ? error.message : result;
+}
+
+/** The text that a value is, else none. */
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The JSON object that a text holds; an empty one where it holds something else. */
+export function objectIn(text: string): JsonObject {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,102 @@
+import { itemId, type RunId } from '../../../base/ids.ts';
+import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import type { CompactionItem, OutputItem, ReasoningItem } from '../../../protocol/items.ts';
+
+/**
+ * How thoughts stand in a log: as text, as text and as a summary beside it where the request asked for one (contract
+ * section 3, `reasoning.summary`), or as a summary alone, as in the API of OpenAI (`profile: openai`).
+ */
+export type ReasoningStyle = 'text' | 'text and summary' | 'summary';
+
+interface Place {
+  item_id: string;
+  output_index: number;
+}
+
+/** The deltas that show a thought. */
+export const REASONING_DELTAS = {
+  text: ['response.reasoning_text.delta'],
+  'text and summary': ['response.reasoning_text.delta', 'response.reasoning_summary_text.delta'],
+  summary: ['response.reasoning_summary_text.delta'],
+} as const satisfies Record<ReasoningStyle, readonly string[]>;
+
+/** The text of a reasoning item, whatever its style. */
+export function textOfReasoning({ content, summary }: ReasoningItem): string {
+  return content[0]?.text ?? summary[0]?.text ?? '';
+}
+
+/** The events that open the parts of an item. */
+export function openedParts(style: ReasoningStyle, place: Place): UnnumberedEvent[] {
+  const content = { ...place, content_index: 0, part: { type: 'reasoning_text' as const, text: '' } };
+  const summary = { ...place, summary_index: 0 as const, part: { type: 'summary_text' as const, text: '' } };
+  const events: UnnumberedEvent[] = [];
+  if (style !== 'summary') events.push({ type: 'response.content_part.added', ...content });
+  if (style !== 'text') events.push({ type: 'response.reasoning_summary_part.added', ...summary });
+  return events;
+}
+
+/** The closed item, and the events that close it and its parts. */
+export function closedItem(
+  style: ReasoningStyle,
+  open: {
+    index: number;
+    item: ReasoningItem;
+    text: string;
+    status: 'completed' | 'incomplete';
+    encrypted?: string | undefined;
+  },
+): { item: ReasoningItem; events: UnnumberedEvent[] } {
+  const { index, text, status, encrypted } = open;
+  const part = { type: 'reasoning_text' as const, text };
+  const summed = { type: 'summary_text' as const, text };
+  const item: ReasoningItem = {
+    ...open.item,
+    summary: style === 'text' ? [] : [summed],
+    content: style === 'summary' ? [] : [part],
+    ...(encrypted !== undefined && { encrypted_content: encrypted }),
+    status,
+  };
+  const place = { item_id: item.id, output_index: index };
+  const content = { ...place, content_index: 0 };
+  const summary = { ...place, summary_index: 0 as const };
+  const events: UnnumberedEvent[] = [];
+  if (style !== 'summary') {
+    events.push({ type: 'response.reasoning_text.done', ...content, text });
+    events.push({ type: 'response.content_part.done', ...content, part });
+  }
+  if (style !== 'text') {
+    events.push({ type: 'response.reasoning_summary_text.done', ...summary, text });
+    events.push({ type: 'response.reasoning_summary_part.done', ...summary, part: summed });
+  }
+  events.push({ type: 'response.output_item.done', output_index: index, item });
+  return { item, events };
+}
+
+/** The item of a thought that its provider does not show, and its events. */
+export function hiddenThought(
+  run: RunId,
+  { index, encrypted }: { index: number; encrypted: string },
+): { item: ReasoningItem; events: UnnumberedEvent[] } {
+  const id = itemId('rs', run, { output: index });
+  const begun: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+  const item: ReasoningItem = { ...begun, encrypted_content: encrypted, status: 'completed' };
+  return { item, events: wholeItem(item, index, begun) };
+}
+
+/** The item that stands for what was summed up, and its events. */
+export function compaction(
+  run: RunId,
+  { index, encrypted }: { index: number; encrypted: string },
+): { item: CompactionItem; events: UnnumberedEvent[] } {
+  const id = itemId('cmp', run, { output: index });
+  const item: CompactionItem = { id, type: 'compaction', encrypted_content: encrypted };
+  return { item, events: wholeItem(item, index) };
+}
+
+/** The events of an item that is told whole. */
+function wholeItem(item: OutputItem, index: number, begun: OutputItem = item): UnnumberedEvent[] {
+  return [
+    { type: 'response.output_item.added', output_index: index, item: begun },
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+}

@@ -1,0 +1,342 @@
+import type { ErrorObject } from '../../../base/errors.ts';
+import { itemId, type RunId } from '../../../base/ids.ts';
+import type { Profile } from '../../../config/schema.ts';
+import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../../protocol/items.ts';
+import { type Plan, UPDATE_PLAN } from '../../../protocol/plan.ts';
+import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../../protocol/response.ts';
+import type { Warning } from '../../../protocol/warnings.ts';
+import { ASK_USER } from '../../../research/run/own-tools.ts';
+import {
+  type FunctionCall,
+  isProgress,
+  type ListedServer,
+  type StartedCall,
+  type Step,
+} from '../../../research/run/steps.ts';
+import {
+  beginCall,
+  type CallItem,
+  endCall,
+  functionCall,
+  isCallItem,
+  listedTools,
+  placesOfCalls,
+  type ToldItem,
+} from './call-items.ts';
+import type { LogWriter } from './log-writer.ts';
+import {
+  closedItem,
+  compaction,
+  hiddenThought,
+  openedParts,
+  REASONING_DELTAS,
+  type ReasoningStyle,
+  textOfReasoning,
+} from './reasoning-events.ts';
+
+/** How a run ended, for the terminal event. Times are whole Unix seconds. */
+export interface RunEnd {
+  status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  error: ErrorObject | null;
+  incomplete: IncompleteReason | null;
+  plan: Plan | null;
+  warnings: Warning[];
+  claims: Claims | null;
+  usage: Usage;
+  /** Null where the run was cancelled before it began. */
+  startedAt: number | null;
+  completedAt: number;
+}
+
+export interface RecorderOptions {
+  runId: RunId;
+  writer: LogWriter;
+  /** The items so far. */
+  output: readonly OutputItem[];
+  /** Whose items and events the log has; the service's own where undefined. */
+  profile?: Profile | undefined;
+  /** How thoughts are shown; as text where absent. */
+  style?: ReasoningStyle;
+  /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
+  encrypts?: boolean;
+  /** The calls so far, by their numbers. */
+  made?: ReadonlyMap<number, { name: string; client?: true }>;
+  /** How many of them belong to earlier responses. */
+  before?: number;
+}
+
+/** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
+const MAX_REASONING = 4 * 1024 * 1024;
+const LEFT_OUT = '\n\n(Further thoughts are left out.)';
+
+/**
+ * Turns the steps of a run into events of docs/api.md, "Events" and keeps the output as it grows. Items that a crash
+ * left open come in with `output`; an open message is continued in place.
+ */
+export class Recorder {
+  readonly #runId: RunId;
+  readonly #writer: LogWriter;
+  readonly #output: OutputItem[];
+  /** Index in the output of each tool call, by its number in the run. */
+  readonly #callIndexes: number[];
+  /** Calls that have no item. */
+  readonly #hidden = new Set<number>();
+  readonly #profile: Profile | undefined;
+  readonly #style: ReasoningStyle;
+  readonly #encrypts: boolean;
+  /** UTF-16 code units of all reasoning so far. */
+  #reasoned = 0;
+  #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
+  #message: { index: number; item: MessageItem; text: string; annotations: UrlCitation[] } | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#runId = options.runId;
+    this.#writer = options.writer;
+    this.#profile = options.profile;
+    this.#style = options.style ?? 'text';
+    this.#encrypts = options.encrypts ?? false;
+    this.#output = [...options.output];
+    for (const [call, made] of options.made ?? []) if (this.#isHidden(made)) this.#hidden.add(call);
+    this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before: options.before ?? 0 });
+    this.#output.forEach((item, index) => {
+      if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
+      if (item.type === 'reasoning' && item.status === 'in_progress') {
+        this.#reasoning = { index, item, text: textOfReasoning(item) };
+      }
+      if (item.type === 'message' && item.status === 'in_progress') {
+        const { text = '', annotations = [] } = item.content[0] ?? {};
+        this.#message = { index, item, text, annotations: [...annotations] };
+      }
+    });
+  }
+
+  /** What a model asks its user is its answer, and OpenAI has no item for a plan. */
+  #isHidden({ name, client }: { name: string; client?: true }): boolean {
+    return client || name === ASK_USER || (this.#profile !== undefined && name === UPDATE_PLAN);
+  }
+
+  /** Remembers the items as they are; the function given back restores them where later events were refused. */
+  checkpoint(): () => void {
+    const output = [...this.#output];
+    const reasoning = this.#reasoning;
+    const message = this.#message;
+    const reasoned = this.#reasoned;
+    return () => {
+      this.#reasoned = reasoned;
+      this.#output.splice(0, this.#output.length, ...output);
+      this.#reasoning = reasoning;
+      this.#message = message;
+    };
+  }
+
+  /** The answer so far, as its reader has it; text '' where none was begun. */
+  get answer(): { text: string; annotations: readonly UrlCitation[] } {
+    const { text = '', annotations = [] } = this.#message ?? {};
+    return { text, annotations };
+  }
+
+  record(step: Step): void {
+    switch (step.type) {
+      case 'reasoning':
+        this.#addReasoning(step.delta);
+        break;
+      case 'reasoning_end':
+        this.#endThought(step);
+        break;
+      case 'tool_calls':
+        this.#endThought({ status: 'completed', encrypted: step.encrypted });
+        this.endMessage('completed');
+        for (const started of step.calls) this.#startCall(started);
+        break;
+      case 'function_calls':
+        this.#endThought({ status: 'completed', encrypted: step.encrypted });
+        this.endMessage('completed');
+        for (const call of step.calls) this.#tellFunctionCall(call);
+        break;
+      case 'tool_result':
+        this.#endCall(step);
+        break;
+      case 'answer':
+        this.#addAnswer(step.delta, step.annotations ?? []);
+        break;
+      case 'mcp_servers':
+        this.#listServers(step.servers);
+        break;
+      case 'compaction':
+        this.#tellWhole(compaction, step.encrypted);
+        break;
+      case 'note':
+        break;
+    }
+    if ('entry' in step && step.entry) this.#writer.pushTranscript(step.entry, { progress: isProgress(step) });
+  }
+
+  /** Closes the open reasoning item, if any. */
+  endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
+    if (!this.#reasoning) return;
+    const { index } = this.#reasoning;
+    const { item, events } = closedItem(this.#style, { ...this.#reasoning, status, encrypted });
+    for (const event of events) this.#writer.push(event);
+    this.#output[index] = item;
+    this.#reasoning = undefined;
+  }
+
+  /** Closes the open message, if any. */
+  endMessage(status: 'completed' | 'incomplete'): void {
+    if (!this.#message) return;
+    const { index, text, annotations } = this.#message;
+    const part = { type: 'output_text' as const, text, annotations, logprobs: [] };
+    const item: MessageItem = { ...this.#message.item, status, content: [part] };
+    const place = { item_id: item.id, output_index: index, content_index: 0 };
+    this.#writer.push({ type: 'response.output_text.done', ...place, text, logprobs: [] });
+    this.#writer.push({ type: 'response.content_part.done', ...place, part });
+    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+    this.#output[index] = item;
+    this.#message = undefined;
+  }
+
+  /** Closes whatever is open on a run that failed or was cancelled (docs/api.md, "Events"). */
+  closeOpenItems(error: ErrorObject): void {
+    this.endReasoning('incomplete');
+    const result = JSON.stringify({ error: { message: error.message, code: error.code } });
+    this.#output.forEach((item, index) => {
+      if (isCallItem(item) && item.status === 'in_progress') this.#closeCall(index, item, { status: 'failed', result });
+    });
+    this.endMessage('incomplete');
+  }
+
+  /** The terminal event's response object. */
+  response(created: ResponseObject, end: RunEnd): ResponseObject {
+    const message = this.#output.findLast((item) => item.type === 'message');
+    return {
+      ...created,
+      started_at: end.startedAt,
+      completed_at: end.completedAt,
+      status: end.status,
+      output: [...this.#output],
+      output_text: message?.content[0]?.text ?? '',
+      usage: end.usage,
+      error: end.error,
+      incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
+      plan: end.plan,
+      warnings: end.warnings,
+      claims: end.claims,
+    };
+  }
+
+  #addReasoning(whole: string): void {
+    const delta = this.#within(whole);
+    if (delta === '') return;
+    if (!this.#reasoning) {
+      const index = this.#output.length;
+      const id = itemId('rs', this.#runId, { output: index });
+      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+      this.#output.push(item);
+      this.#reasoning = { index, item, text: '' };
+      this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+      for (const event of openedParts(this.#style, { item_id: id, output_index: index })) this.#writer.push(event);
+    }
+    const open = this.#reasoning;
+    open.text += delta;
+    for (const type of REASONING_DELTAS[this.#style])
+      this.#writer.pushDelta({ type, itemId: open.item.id, outputIndex: open.index, delta });
+  }
+
+  #endThought({ status, encrypted }: { status: 'completed' | 'incomplete'; encrypted?: string | undefined }): void {
+    if (encrypted !== undefined && !this.#reasoning) {
+      this.endMessage('completed');
+      this.#tellWhole(hiddenThought, encrypted);
+    } else this.endReasoning(status, encrypted);
+  }
+
+  /** What of a thought is still told. */
+  #within(delta: string): string {
+    if (this.#reasoned >= MAX_REASONING) return '';
+    const left = MAX_REASONING - this.#reasoned;
+    this.#reasoned += delta.length;
+    return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
+  }
+
+  #addAnswer(delta: string, annotations: readonly UrlCitation[]): void {
+    if (delta === '' && annotations.length === 0) return;
+    if (!this.#encrypts) this.endReasoning('completed');
+    if (!this.#message) {
+      const index = this.#output.length;
+      const id = itemId('msg', this.#runId, { output: index });
+      const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+      this.#output.push(item);
+      this.#message = { index, item, text: '', annotations: [] };
+      this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+      this.#writer.push({
+        type: 'response.content_part.added',
+        item_id: id,
+        output_index: index,
+        content_index: 0,
+        part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
+      });
+    }
+    const open = this.#message;
+    open.text += delta;
+    if (delta !== '') {
+      this.#writer.pushDelta({
+        type: 'response.output_text.delta',
+        itemId: open.item.id,
+        outputIndex: open.index,
+        delta,
+      });
+    }
+    for (const annotation of annotations) this.#addAnnotation(open, annotation);
+  }
+
+  #addAnnotation(
+    open: { index: number; item: MessageItem; annotations: UrlCitation[] },
+    annotation: UrlCitation,
+  ): void {
+    const place = { item_id: open.item.id, output_index: open.index, content_index: 0 };
+    const annotation_index = open.annotations.push(annotation) - 1;
+    this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });
+  }
+
+  #startCall(started: StartedCall): void {
+    if (this.#isHidden(started)) return void this.#hidden.add(started.call);
+    const index = this.#output.length;
+    this.#callIndexes[started.call] = index;
+    this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
+  }
+
+  #tellFunctionCall(call: FunctionCall): void {
+    const index = this.#output.length;
+    this.#tell(functionCall(call, { run: this.#runId, index }), index);
+  }
+
+  #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
+    if (this.#hidden.has(done.call)) return;
+    const index = this.#callIndexes[done.call];
+    const item = index === undefined ? undefined : this.#output[index];
+    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${done.call} was never started`);
+    this.#closeCall(index, item, done);
+  }
+
+  #closeCall(index: number, item: CallItem, done: { status: 'completed' | 'failed'; result: string }): void {
+    this.#tell(endCall(item, { index, status: done.status, result: done.result }), index);
+  }
+
+  #tellWhole(tell: typeof compaction | typeof hiddenThought, encrypted: string): void {
+    const index = this.#output.length;
+    this.#tell(tell(this.#runId, { index, encrypted }), index);
+  }
+
+  /** Servers are listed once, before everything else. */
+  #listServers(servers: readonly ListedServer[]): void {
+    if (this.#profile === undefined || this.#output.length > 0) return;
+    for (const server of servers) {
+      const index = this.#output.length;
+      this.#tell(listedTools(server, { run: this.#runId, index }), index);
+    }
+  }
+
+  #tell({ item, events }: ToldItem<OutputItem>, index: number): void {
+    this.#output[index] = item;
+    for (const event of events) this.#writer.push(event);
+  }
+}
