@@ -37,8 +37,9 @@ export function fileUrl(id: string, name: string, { page, section }: FilePlace =
 
 /** The file that a URL of `fileUrl` names, and the place in it. Any other URL is given as it is. */
 export function placeIn(url: string): { url: string } & FilePlace {
+  if (!url.startsWith('file:')) return { url };
   const [file = '', name, value] = url.split(/\?(page|section)=/);
-  if (!isFileUrl(url) || value === undefined) return { url };
+  if (value === undefined) return { url };
   if (name === 'page') return /^\d{1,9}$/.test(value) ? { url: file, page: Number(value) } : { url };
   try {
     return { url: file, section: decodeURIComponent(value) };

@@ -3,6 +3,7 @@ import { type ClientRequest, request } from 'node:http';
 import OpenAI, { toFile } from 'openai';
 import { send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 describe('files', () => {
   let gateway: TestGateway;
@@ -139,7 +140,9 @@ describe('files', () => {
     assert.deepEqual((await send(gateway, 'GET /v1/files')).json.data, []);
   });
 
-  it('survive forms that are mangled anywhere', async () => {
+  it('survive forms that are mangled anywhere', async function () {
+    // Some hundred uploads.
+    this.timeout(patience(30));
     const whole = Buffer.from(
       '--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n--x\r\n' +
         'Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nabc\r\n--x--\r\n',

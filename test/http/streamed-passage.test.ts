@@ -244,7 +244,7 @@ describe('passed-through APIs', function () {
     const refused = await get('/batches');
     assert.equal(refused.status, 403);
     assert.match(await refused.text(), /passthrough_not_allowed/);
-    assert.equal((await get('/vector_stores')).status, 404);
+    assert.equal((await get('/skills')).status, 404);
     assert.equal((await get('/filesystem')).status, 404);
     assert.equal((await fetch(`${gateway.url}/files`)).status, 401);
     assert.equal(provider.seen.length, 0);
