@@ -3,6 +3,8 @@ import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { StreamedCall } from '../../gateway/unheld/streamed-passage.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
+import { nothingUsed } from '../../upstream/used.ts';
+import { tagOf } from '../../usage/tag.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
@@ -44,14 +46,18 @@ export async function passStreamed(
   const { key, context } = identity;
   const call = streamedCall(req.url, entry, key);
   const announce = (headers: Record<string, string>) => void res.setHeaders(new Map(Object.entries(headers)));
+  const tag = tagOf(req.headers);
   const admitted = await deps.admission.admit({ key, tokens: 0, announce });
+  let failed = true;
   try {
     // A client that sent `Expect: 100-continue` waits for this before it sends the body.
     if (req.headers.expect !== undefined) res.writeContinue();
     context.signal.throwIfAborted();
     context.signal.addEventListener('abort', () => res.destroy(), { once: true });
     await deps.streamed.pass(req, res, call);
+    failed = res.statusCode >= 400;
   } finally {
+    deps.usage.add({ labels: { key: key.id, team: key.team, model: entry.path, tag }, used: nothingUsed(), failed });
     await admitted.settle();
   }
   return { kind: 'written' };
