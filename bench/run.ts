@@ -10,11 +10,12 @@ import { replay, resume, snapshots } from './scenarios/reading.ts';
 import { shortRun } from './scenarios/short-run.ts';
 import { tokens } from './scenarios/tokens.ts';
 import { transfers } from './scenarios/transfers.ts';
+import { vectorStore } from './scenarios/vector-store.ts';
 import type { BenchOptions } from './support/options.ts';
 import { installPeers } from './support/peers.ts';
 import { type Row, scoreboard } from './support/scoreboard.ts';
 
-/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [--documents N] [scenario ...]`: one table. See README.md. */
+/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [--documents N] [--files N] [scenario ...]`: one table. See README.md. */
 const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   'pass-through': passThrough,
   'paced-pass-through': pacedPassThrough,
@@ -31,6 +32,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   'many-keys': manyKeys,
   workers,
   'document-search': documentSearch,
+  'vector-store': vectorStore,
   'console-paint': consolePaint,
   'console-frames': consoleFrames,
   start,
@@ -43,6 +45,7 @@ const { values, positionals: names } = parseArgs({
     rounds: { type: 'string', default: '5' },
     store: { type: 'string' },
     documents: { type: 'string', default: '100000' },
+    files: { type: 'string', default: '10000' },
   },
   allowPositionals: true,
 });
@@ -55,6 +58,7 @@ const options: BenchOptions = {
   stores: (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase()),
   rounds: Number(values.rounds),
   documents: Number(values.documents),
+  files: Number(values.files),
   peers: values.peers ? installPeers() : {},
 };
 const rows: Row[] = [];

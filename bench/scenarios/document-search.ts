@@ -5,6 +5,7 @@ import { createLocalSearch } from '../../src/tools/web-search/local/local-search
 import { quantile } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
 import type { Row } from '../support/scoreboard.ts';
+import { word } from '../support/words.ts';
 
 /** The local search over a large folder: queries while it is indexed, queries afterwards, and after a restart. */
 
@@ -60,14 +61,6 @@ async function measure(options: { folder: string; indexFolder: string }, documen
   }
   return { during: during.length > 0 ? during : [0], after, seconds: seconds ?? 0 };
 }
-
-/** Words as they are spread in texts: few are common, most are rare. */
-function word(seed: number): string {
-  const rank = Math.floor(30_000 ** ((Math.imul(seed, 2654435761) >>> 0) / 2 ** 32));
-  return `${STEMS[rank % STEMS.length]}${rank.toString(36)}`;
-}
-
-const STEMS = ['harbour', 'engine', 'valley', 'copper', 'method', 'winter', 'signal', 'market', 'garden', 'letter'];
 
 async function writeDocuments(folder: string, documents: number): Promise<void> {
   for (let at = 0; at < documents; at++) {

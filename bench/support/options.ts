@@ -6,6 +6,8 @@ export interface BenchOptions {
   rounds: number;
   /** How many documents the local search is measured over. */
   documents: number;
+  /** How many files the vector store holds that is measured, of 100 KB each. */
+  files: number;
   /** Peers beside those that are built in; see `npm run bench -- --peers`. */
   peers: Peers;
 }

@@ -69,7 +69,7 @@ export interface GatewayTarget extends Target {
 
 /** Starts the gateway with this configuration over a folder of its own, or a Redis of its own. */
 export async function startGateway(
-  config: { server?: object; runs?: object; keys?: object[]; store?: object },
+  config: { server?: object; runs?: object; keys?: object[]; store?: object; models?: object; providers?: object },
   kind: StoreKind = 'SQLite',
 ): Promise<GatewayTarget> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-'));

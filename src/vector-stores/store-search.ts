@@ -44,12 +44,14 @@ export class StoreSearch implements Disposable {
   readonly #parts: StoreSearchParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #restUntil = new Map<string, number>();
+  /** Vector stores that were changed here since their index was brought up to date. */
+  readonly #changed = new Set<string>();
   readonly #closing = new AbortController();
   readonly #timers: NodeJS.Timeout[];
 
   constructor(parts: StoreSearchParts) {
     this.#parts = parts;
-    parts.stores.onChange((store) => this.#restUntil.delete(store));
+    parts.stores.onChange((store) => this.#changed.add(store));
     this.#timers = [
       setInterval(() => void this.#sweep(), SWEEP_MS).unref(),
       setInterval(() => void this.#serveOthers(), SERVE_MS).unref(),
@@ -85,22 +87,38 @@ export class StoreSearch implements Disposable {
       .slice(0, limit);
   }
 
-  /** Waits until the index is up to date, for a while. */
+  /**
+   * Waits, for a while, until the index has what was read, here or elsewhere, and what was changed here. What else is not
+   * in it yet does not hold a search up: that index grows.
+   */
   async #refresh(store: string, signal: AbortSignal): Promise<void> {
     const { stores, indexes } = this.#parts;
     const until = performance.now() + PATIENCE_MS;
-    while (performance.now() < until) {
-      const [revision, noted] = await Promise.all([stores.revision(store), indexes.revision(store)]);
-      if (noted === revision) return;
-      // Another process of this machine writes: it is told that somebody waits.
-      if (!indexes.own()) await writeFile(join(indexes.folder, store + WANTED), '').catch(() => {});
-      else if ((this.#restUntil.get(store) ?? 0) > performance.now()) return;
-      else
-        await Promise.race([
-          abortable(this.#bringUpToDate(store), signal),
-          sleep(PATIENCE_MS, undefined, { signal, ref: false }),
-        ]);
-      if (!indexes.own()) await sleep(POLL_MS, undefined, { signal });
+    for (;;) {
+      const [revision, progress, counts] = await Promise.all([
+        stores.revision(store),
+        indexes.progress(store),
+        stores.counts(store),
+      ]);
+      if (progress.revision === revision || performance.now() >= until) return;
+      const isBehind = progress.documents < counts.completed || this.#changed.has(store);
+      if (!indexes.own()) {
+        // Another process of this machine writes: it is told that somebody waits.
+        await writeFile(join(indexes.folder, store + WANTED), '').catch(() => {});
+        if (!isBehind) return;
+        await sleep(POLL_MS, undefined, { signal });
+        continue;
+      }
+      const mayRest = !this.#changed.has(store) && (this.#restUntil.get(store) ?? 0) > performance.now();
+      if (mayRest && !isBehind) return;
+      if (mayRest) {
+        await sleep(POLL_MS, undefined, { signal });
+        continue;
+      }
+      const updated = this.#bringUpToDate(store);
+      if (!isBehind) return;
+      const patience = sleep(Math.max(0, until - performance.now()), undefined, { signal, ref: false });
+      await Promise.race([abortable(updated, signal), patience]);
     }
   }
 
@@ -118,6 +136,7 @@ export class StoreSearch implements Disposable {
   async #update(store: string): Promise<void> {
     const { stores, indexes, reader } = this.#parts;
     const started = performance.now();
+    this.#changed.delete(store);
     // Read before the list: what changes meanwhile is looked at again.
     const revision = await stores.revision(store);
     const user = await stores.userOf(store);
@@ -151,8 +170,8 @@ export class StoreSearch implements Disposable {
       for (const name of await readdir(indexes.folder)) {
         const store = /^(vs_[0-9a-f]{32})\.db$/.exec(name)?.[1];
         if (store === undefined || this.#closing.signal.aborted) continue;
-        const [revision, noted] = await Promise.all([stores.revision(store), indexes.revision(store)]);
-        if (revision !== noted || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
+        const [revision, known] = await Promise.all([stores.revision(store), indexes.progress(store)]);
+        if (revision !== known.revision || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
       }
     } catch (thrown) {
       if (!this.#closing.signal.aborted)

@@ -3,7 +3,7 @@ import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
 import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
-import type { IndexFile, IndexHit, IndexState } from './messages.ts';
+import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
 
 /** How fast a list loses weight, where several queries are asked at once; see `fuseByRank`. */
 const RANK_CONSTANT = 60;
@@ -34,6 +34,7 @@ export class CollectionIndex implements Disposable {
       ),
       remove: db.prepare('DELETE FROM attributes WHERE path = ?'),
       sign: db.prepare('UPDATE documents SET signature = ? WHERE path = ?'),
+      count: db.prepare('SELECT count(*) AS count FROM documents'),
       all: db.prepare('SELECT id, value FROM documents LEFT JOIN attributes USING (path)'),
     };
   }
@@ -42,10 +43,11 @@ export class CollectionIndex implements Disposable {
     return { files: this.#index.signatures() };
   }
 
-  /** The revision of the list that this index was brought up to. */
-  revision(): number | undefined {
+  /** How far this index is. */
+  progress(): IndexProgress {
     const revision = this.#index.noted(REVISION);
-    return revision === undefined ? undefined : Number(revision);
+    const documents = Number(this.#statements.count.get()?.count ?? 0);
+    return { documents, ...(revision !== undefined && { revision: Number(revision) }) };
   }
 
   /** Says up to which revision of the list this index was brought. */

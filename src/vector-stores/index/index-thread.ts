@@ -52,10 +52,8 @@ function answer(question: IndexQuestion): IndexAnswer {
   switch (question.ask) {
     case 'state':
       return index.state();
-    case 'revision': {
-      const revision = index.revision();
-      return revision === undefined ? undefined : { revision };
-    }
+    case 'progress':
+      return index.progress();
     case 'put':
       index.put(question.file);
       return undefined;

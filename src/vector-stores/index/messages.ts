@@ -3,7 +3,7 @@ import type { Attributes, Filter } from '../filters.ts';
 /** What the gateway asks the thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
 export type IndexQuestion = { id: number; store: string } & (
   | { ask: 'state' }
-  | { ask: 'revision' }
+  | { ask: 'progress' }
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
   | { ask: 'remove'; paths: readonly string[] }
@@ -24,7 +24,7 @@ export interface IndexFile {
   attributes: Attributes;
 }
 
-/** What an index holds; `revision`: that of the list that it was brought up to, see `EntryStore`. */
+/** What an index holds. */
 export interface IndexState {
   /** Signatures by path. */
   files: ReadonlyMap<string, string>;
@@ -40,6 +40,13 @@ export interface IndexHit {
   section?: string;
 }
 
-export type IndexAnswer = IndexState | IndexHit[] | { revision: number } | undefined;
+/** How far an index is: how many documents it holds, and the revision of the list that it was brought up to. */
+export interface IndexProgress {
+  documents: number;
+  /** See `EntryStore`. */
+  revision?: number;
+}
+
+export type IndexAnswer = IndexState | IndexHit[] | IndexProgress | undefined;
 
 export type IndexReply = { id: number; value: IndexAnswer } | { id: number; error: string };

@@ -6,7 +6,7 @@ import { abortable } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
-import type { IndexAnswer, IndexHit, IndexQuestion, IndexReply, IndexState } from './messages.ts';
+import type { IndexAnswer, IndexHit, IndexProgress, IndexQuestion, IndexReply, IndexState } from './messages.ts';
 
 /** The heap of the thread, in MiB. The indexes lie outside of it, in SQLite's memory. */
 const HEAP_MB = 512;
@@ -58,10 +58,9 @@ export class StoreIndexes implements Disposable {
     return state && 'files' in state ? state : { files: new Map() };
   }
 
-  /** The revision of the list that an index was brought up to. */
-  async revision(store: string): Promise<number | undefined> {
-    const noted = await this.#ask({ ask: 'revision', store });
-    return noted && 'revision' in noted ? noted.revision : undefined;
+  async progress(store: string): Promise<IndexProgress> {
+    const progress = await this.#ask({ ask: 'progress', store });
+    return progress && 'documents' in progress ? progress : { documents: 0 };
   }
 
   async search(question: Omit<Extract<Asked, { ask: 'search' }>, 'ask'>, signal: AbortSignal): Promise<IndexHit[]> {
@@ -70,7 +69,7 @@ export class StoreIndexes implements Disposable {
   }
 
   /** Puts in, takes out or removes; only for the owner. */
-  async change(question: Exclude<Asked, { ask: 'state' | 'revision' | 'search' }>): Promise<void> {
+  async change(question: Exclude<Asked, { ask: 'state' | 'progress' | 'search' }>): Promise<void> {
     await this.#ask(question);
   }
 

@@ -38,7 +38,7 @@ describe('the index of a vector store', () => {
     }
     using index = new CollectionIndex(path, { owner: true });
     const { files } = index.state();
-    assert.deepEqual([[...files.keys()].toSorted(), index.revision()], [['doc', 'pdf'], 7]);
+    assert.deepEqual([[...files.keys()].toSorted(), index.progress()], [['doc', 'pdf'], { documents: 2, revision: 7 }]);
     const [deposit] = index.search(['deposit'], { limit: 1, filter: undefined });
     assert.deepEqual([deposit?.path, deposit?.page, deposit?.section], ['pdf', 2, undefined]);
     const [rent] = index.search(['rent'], { limit: 1, filter: undefined });
