@@ -103,10 +103,10 @@ describe('the console for everybody', function () {
         await page.getByRole('tab', { name: tab }).click();
         await assertAccessible(page, `run, ${tab}`);
       }
-      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await page.getByRole('link', { name: 'Runs', exact: true }).click();
       await page.locator('.entry-line').first().waitFor();
       await assertAccessible(page, 'runs');
-      await page.getByRole('button', { name: 'Operate' }).click();
+      await page.getByRole('link', { name: 'Operate' }).click();
       await page.getByRole('cell', { name: 'demo' }).waitFor();
       await assertAccessible(page, 'operate');
       await page.getByRole('button', { name: 'Sign out' }).click();
@@ -206,13 +206,13 @@ describe('the console for everybody', function () {
     }
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertNothingSticksOut(page, 'replay');
-    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
     await assertNothingSticksOut(page, 'runs');
-    await page.getByRole('button', { name: 'Operate' }).click();
+    await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertNothingSticksOut(page, 'operate');
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.getByRole('link', { name: 'Ask', exact: true }).click();
     await askOn(page, '流式传输中断后客户端如何恢复？'.repeat(12));
     await untilStatus(page, 'completed');
     await assertNothingSticksOut(page, 'run in Chinese');
@@ -308,7 +308,7 @@ describe('the console for everybody', function () {
     await page.route('**/v1/responses/resp_1?stream=true*', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
     );
-    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open', { hasText: 'Synthetic' }).click();
   }
 });

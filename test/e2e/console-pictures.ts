@@ -44,7 +44,7 @@ await page.locator('.report-sources').waitFor();
 await page.screenshot({ path: `${FOLDER}console-report.png` });
 await using dark = await openConsole(browser, { ...picture, colorScheme: 'dark' });
 await dark.page.goto(gateway.url);
-await dark.page.getByRole('button', { name: 'Runs' }).click();
+await dark.page.getByRole('link', { name: 'Runs' }).click();
 await dark.page.locator('.entry-open').first().click();
 await dark.page.locator('.cite').nth(2).click();
 await dark.page.locator('.drawer mark').waitFor();

@@ -127,12 +127,12 @@ describe('the console', function () {
     await page.getByRole('button', { name: 'Follow up' }).click();
     await page.getByRole('heading', { name: 'And what happens at the end of a stream?' }).waitFor();
     await untilStatus(page, 'completed');
-    await page.getByRole('button', { name: 'follows another run' }).click();
+    await page.getByRole('link', { name: 'follows another run' }).click();
     await page.getByRole('heading', { name: QUESTION }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: /^And what happens/ }).waitFor();
 
-    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Runs' }).click();
     const entries = page.locator('.entry-line');
     await entries.first().waitFor();
     assert.match(await entries.first().innerText(), /^And what happens at the end of a stream\?/);
@@ -157,7 +157,7 @@ describe('the console', function () {
       .first()
       .waitFor();
 
-    await page.getByRole('button', { name: 'All runs' }).click();
+    await page.getByRole('link', { name: 'All runs' }).click();
     await entries.first().waitFor();
     assert.equal(await entries.count(), before);
     await entries.first().getByRole('button', { name: 'Delete' }).click();
@@ -235,7 +235,7 @@ describe('the console', function () {
     }
     await using console = await open();
     const { page } = console;
-    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Runs' }).click();
     // They carry no title: what was asked is read from their input.
     await page.getByText('Question number 23 of many').waitFor();
     assert.equal(await page.locator('.entry-line').count(), 20);
@@ -283,7 +283,7 @@ describe('the console', function () {
     await submit('plain');
     await using console = await open();
     const { page } = console;
-    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Runs' }).click();
     await page.getByRole('tab', { name: 'Tasks' }).click();
     const entry = (model: string) => page.locator('.entry-line', { hasText: model });
     await entry('plain').locator('.entry-open').click();
@@ -292,7 +292,7 @@ describe('the console', function () {
       .getByText(/This is the demo model/)
       .first()
       .waitFor();
-    await page.getByRole('button', { name: 'All tasks' }).click();
+    await page.getByRole('link', { name: 'All tasks' }).click();
     await entry('deep').locator('.entry-open').click();
     await page.getByRole('heading', { name: QUESTION }).waitFor();
     await untilStatus(page, 'completed');
@@ -302,7 +302,7 @@ describe('the console', function () {
   it('shows operators the gateway, live and without secrets', async () => {
     await using console = await open();
     const { page } = console;
-    await page.getByRole('button', { name: 'Operate' }).click();
+    await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     const shown = await page.locator('main').innerText();
     assert.match(shown, /Instances 1[\s\S]*Providers 1[\s\S]*healthy[\s\S]*Keys 1/);
@@ -380,7 +380,7 @@ describe('the console over a bad connection', function () {
     await page.goto(gateway.url);
     // Browsers open six connections to one address: with a seventh run the page would stand still.
     for (let n = 7; n >= 0; n -= 1) {
-      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await page.getByRole('link', { name: 'Runs', exact: true }).click();
       await page.locator('.entry-open', { hasText: `Run ${n}` }).click();
       await page.getByRole('heading', { name: `${QUESTION} ${n}` }).waitFor();
       await page.locator('.entry').first().waitFor();
@@ -450,7 +450,7 @@ describe('signing in to the console', function () {
     await page.getByRole('alert').getByText('not known to this gateway').waitFor();
     await signIn(page, OWN_KEY);
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Operate' }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     await page.reload();
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
     assert.equal(await page.evaluate(`JSON.stringify({ ...localStorage })`), '{}');
@@ -470,7 +470,7 @@ describe('signing in to the console', function () {
     await using console = await openConsole(browser, { url: gateway.url });
     await console.page.goto(gateway.url);
     await signIn(console.page, 'sk-boss');
-    await console.page.getByRole('button', { name: 'Operate' }).click();
+    await console.page.getByRole('link', { name: 'Operate' }).click();
     await console.page.getByRole('cell', { name: 'ann' }).first().waitFor();
     assert.doesNotMatch(await console.page.locator('main').innerText(), /sk-/);
     await console.assertHarmless();

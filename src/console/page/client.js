@@ -1,7 +1,6 @@
+import { GATEWAY } from './address.js';
 import { eventsIn } from './sse.js';
 
-/** The gateway's address, wherever it is mounted: the page is `<gateway>/console`. */
-const GATEWAY = new URL('.', location.href);
 /** An answer that is not a stream takes no longer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 

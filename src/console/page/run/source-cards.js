@@ -19,6 +19,16 @@ function markOf(source) {
   return MARKS[source.state] ?? MARKS.listed;
 }
 
+/** What a source is called in an address: its number in the report, else its own address. */
+export function nameOf(source) {
+  return source?.cited && Number.isSafeInteger(source.number) ? String(source.number) : source?.url;
+}
+
+export function sourceNamed(sources, name) {
+  if (!/^\d{1,9}$/.test(name)) return sources.get(name);
+  return [...sources.values()].find((source) => nameOf(source) === name);
+}
+
 /** Cited sources by their number, then those that were read, then the rest. */
 export function sorted(sources) {
   const rank = ({ cited, number, state }) =>

@@ -1,7 +1,9 @@
-import { app, go } from '../app.js';
+import { app, move } from '../app.js';
 import { line, number, placeOf } from '../format.js';
 import { html, useCallback, useMemo, useState } from '../lib/preact.js';
-import { Button, Status, Tabs } from '../parts/controls.js';
+import { Status, Tabs } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
 import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
 import { Meters } from '../run/meters.js';
@@ -10,23 +12,26 @@ import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useQuestion, useRun } from '../run/use-run.js';
 
+const TABS = [
+  { id: 'report', label: 'Reports' },
+  { id: 'sources', label: 'Sources' },
+  { id: 'events', label: 'Events' },
+  { id: 'timeline', label: 'Timelines' },
+];
+
 /** Two runs side by side, for whoever tunes a model. */
-export function Compare({ ids }) {
+export function Compare({ ids, place = {} }) {
+  useTitle('Compare');
   const left = useRun(ids[0]);
   const right = useRun(ids[1]);
-  const [tab, setTab] = useState('report');
+  const tab = TABS.some(({ id }) => id === place.tab) ? place.tab : 'report';
   const sides = [
     { session: left, other: right },
     { session: right, other: left },
   ];
   return html`<section class="compare">
-    <header class="list-head"><h1 tabindex="-1">Compare</h1><${Button} onClick=${() => go({ name: 'runs' })}>All runs<//></header>
-    <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${setTab} tabs=${[
-      { id: 'report', label: 'Reports' },
-      { id: 'sources', label: 'Sources' },
-      { id: 'events', label: 'Events' },
-      { id: 'timeline', label: 'Timelines' },
-    ]} />
+    <header class="list-head"><h1 tabindex="-1">Compare</h1><${Link} class="button" to=${{ name: 'runs' }}>All runs<//></header>
+    <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${(next) => move({ tab: next })} tabs=${TABS} />
     <div class="compare-sides" id="compare-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
       ${sides.map(({ session, other }) => html`<${Side} key=${session.id} session=${session} other=${other} tab=${tab} />`)}
     </div>
@@ -41,7 +46,7 @@ function Side({ session, other, tab }) {
   const cite = useCallback(({ url }, claim) => setOpened({ url, claim }), []);
   const source = opened && state.sources.get(opened.url);
   return html`<section class="compare-side">
-    <h2 dir="auto"><button type="button" class="link" onClick=${() => go({ name: 'run', id: session.id })}>${line(question?.text ?? '…', 140)}</button></h2>
+    <h2 dir="auto"><${Link} class="link" to=${{ name: 'run', id: session.id }}>${line(question?.text ?? '…', 140)}<//></h2>
     <p class="run-about"><${Status} status=${state.status} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />

@@ -2,6 +2,7 @@ import { app } from '../app.js';
 import { compact, duration, exactly, number, when } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Failure } from '../parts/controls.js';
+import { useTitle } from '../parts/title.js';
 import { gauge, rateBetween } from './operate-metrics.js';
 
 const REFRESH_MS = 3000;
@@ -10,6 +11,7 @@ const FEW_MODELS = 4;
 
 /** Instances, queue, providers, keys and failures. Nothing can be changed here. */
 export function Operate() {
+  useTitle('Operate');
   const { overview, error, metrics } = useOverview();
   if (!overview)
     return html`<section class="operate"><h1 tabindex="-1">Operate</h1><${Failure} error=${error} /></section>`;

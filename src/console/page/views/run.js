@@ -1,31 +1,41 @@
-import { app, ask, forget, go } from '../app.js';
+import { app, ask, move } from '../app.js';
 import { exactly, line } from '../format.js';
 import { html, useCallback, useEffect, useState } from '../lib/preact.js';
 import { Composer } from '../parts/composer.js';
-import { Button, ConfirmButton, Failure, Menu, Status, Tabs } from '../parts/controls.js';
-import { ReportView } from '../report/report-view.js';
+import { Failure, Status, Tabs } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
+import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
-import { copy, jsonFile, save } from '../run/exports.js';
 import { Log } from '../run/log.js';
 import { Meters } from '../run/meters.js';
-import { Notes } from '../run/notes.js';
+import { ReportTab } from '../run/report-tab.js';
 import { Scrubber } from '../run/scrubber.js';
-import { SourceCards, SourceDialog } from '../run/source-cards.js';
+import { nameOf, SourceCards, SourceDialog, sourceNamed } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useQuestion, useRun } from '../run/use-run.js';
 
+const TABS = ['report', 'timeline', 'sources', 'log'];
+
 /** One run: live, resumed or replayed, always the same log. */
-export function Run({ id, asked }) {
+export function Run({ id, asked, place = {} }) {
   const session = useRun(id);
   const [position, setPosition] = useState(null);
   const [replaying, setReplaying] = useState(false);
-  const [tab, setTab] = useState('report');
-  const [opened, setOpened] = useState(null);
+  const tab = TABS.includes(place.tab) ? place.tab : 'report';
+  const [claim, setClaim] = useState(null);
   const [problem, setProblem] = useState(null);
   const question = useQuestion(app.value.client, id);
   const state = position === null ? session.state : session.stateAt(position);
-  const cite = useCallback(({ url }, claim) => setOpened({ url, claim }), []);
-  const openSource = useCallback(({ url }) => setOpened({ url }), []);
+  useTitle(question?.text ?? 'Run');
+  const open = useCallback(
+    ({ url }, said = null) => {
+      setClaim(said);
+      move({ source: nameOf(session.state.sources.get(url)) });
+    },
+    [session],
+  );
+  const openSource = useCallback((source) => open(source), [open]);
   const ended = session.state.ended;
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
@@ -34,7 +44,7 @@ export function Run({ id, asked }) {
   }, [ended]);
 
   if (session.connection === 'gone') return html`<${Gone} session=${session} />`;
-  const source = opened && session.state.sources.get(opened.url);
+  const source = place.source && sourceNamed(session.state.sources, place.source);
   const closeReplay = () => {
     setReplaying(false);
     setPosition(null);
@@ -59,7 +69,7 @@ export function Run({ id, asked }) {
         label="Views of this run"
         panel="run-panel"
         selected=${tab}
-        onSelect=${setTab}
+        onSelect=${(next) => move({ tab: next === 'report' ? undefined : next })}
         tabs=${[
           { id: 'report', label: 'Report' },
           { id: 'timeline', label: 'Timeline', count: state.items.length },
@@ -68,7 +78,7 @@ export function Run({ id, asked }) {
         ]}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
-        ${tab === 'report' && html`<${Report} state=${state} onCite=${cite} onSource=${openSource} />`}
+        ${tab === 'report' && html`<${ReportTab} state=${state} onCite=${open} onSource=${openSource} />`}
         ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
@@ -76,7 +86,7 @@ export function Run({ id, asked }) {
       ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline"><h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
-    ${source && html`<${SourceDialog} key=${opened.url + (opened.claim ?? '')} source=${source} claim=${opened.claim} onClose=${() => setOpened(null)} />`}
+    ${source && html`<${SourceDialog} key=${source.url + (claim ?? '')} source=${source} claim=${claim} onClose=${() => move({ source: undefined })} />`}
   </article>`;
 }
 
@@ -91,104 +101,10 @@ function Title({ state, question }) {
       ${question?.files > 0 && html`<span>${question.files} attached</span>`}
       ${
         response?.previous_response_id &&
-        html`<button type="button" class="link" onClick=${() => go({ name: 'run', id: response.previous_response_id })}>follows another run</button>`
+        html`<${Link} class="link" to=${{ name: 'run', id: response.previous_response_id }}>follows another run<//>`
       }
     </p>
   </div>`;
-}
-
-function Actions({ session, onProblem, onReplay }) {
-  const [copied, setCopied] = useState(false);
-  const [stopping, setStopping] = useState(false);
-  const { client } = app.value;
-  const { id, state } = session;
-  const tell = (work) => async () => {
-    onProblem(null);
-    try {
-      await work();
-    } catch (error) {
-      onProblem(error);
-    }
-  };
-  const stop = tell(async () => {
-    setStopping(true);
-    try {
-      await client.cancel(id);
-    } finally {
-      setStopping(false);
-    }
-  });
-  const remove = tell(async () => {
-    await client.remove(id);
-    forget(id);
-    go({ name: 'runs' }, { replace: true });
-  });
-  const report = (format) =>
-    tell(async () => {
-      const { name, blob } = await client.report(id, format);
-      save(name, blob);
-    });
-  const copyReport = tell(async () => {
-    await copy(await (await client.report(id, 'md')).blob.text());
-    setCopied(true);
-    setTimeout(() => setCopied(false), 2000);
-  });
-  const json = tell(async () => {
-    const { name, blob } = jsonFile(await client.response(id));
-    save(name, blob);
-  });
-  if (!state.ended) {
-    return html`<div class="actions"><${Button} kind="stop" icon="stop" disabled=${stopping} onClick=${stop}>${stopping ? 'Stopping…' : 'Stop'}<//></div>`;
-  }
-  const written = (state.message?.text ?? '').trim() !== '';
-  const files = [
-    ...(written
-      ? [
-          { label: 'Markdown', icon: 'save', onPick: report('md') },
-          { label: 'HTML, in one file', icon: 'save', onPick: report('html') },
-          { label: 'Word', icon: 'save', onPick: report('docx') },
-          { label: 'JSON, the report', icon: 'save', onPick: report('json') },
-        ]
-      : []),
-    { label: 'JSON, the whole run', icon: 'save', onPick: json },
-    ...(written ? [{ label: 'Print or PDF', icon: 'print', onPick: () => print() }] : []),
-  ];
-  return html`<div class="actions">
-    ${written && html`<${Button} icon=${copied ? 'check' : 'copy'} onClick=${copyReport}>${copied ? 'Copied' : 'Copy'}<//>`}
-    <${Menu} label="Download" icon="save" entries=${files} />
-    <${Button} icon="replay" onClick=${onReplay}>Replay<//>
-    <${ConfirmButton} icon="trash" kind="plain" aria-label="Delete this run" question="Delete?" onConfirm=${remove} />
-  </div>`;
-}
-
-/** The answer; before there is one, what the research is about at this moment. */
-function Report({ state, onCite, onSource }) {
-  const { message } = state;
-  const text = message?.text ?? '';
-  if (text !== '') {
-    const structured =
-      state.response?.text?.format?.type !== 'text' && state.response?.text?.format?.type !== undefined;
-    return html`<div class="report">
-      <${Notes} response=${state.response} />
-      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} />`}
-      ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
-    </div>`;
-  }
-  if (state.ended) return html`<div class="report"><${Notes} response=${state.response} /></div>`;
-  const thought = state.items.findLast(({ kind }) => kind === 'thought');
-  return html`<div class="report waiting">
-    <p class="waiting-thought" dir="auto">${thought?.text ? line(thought.text.slice(-600), 320) : 'The run begins…'}</p>
-    <p class="quiet">The report appears here as it is written. You may leave: the run goes on by itself.</p>
-    ${state.sources.size > 0 && html`<${SourceCards} state=${state} onOpen=${onSource} limit=${12} />`}
-  </div>`;
-}
-
-function indented(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
 
 function FollowUp({ session }) {
@@ -204,13 +120,13 @@ function FollowUp({ session }) {
 }
 
 function Again() {
-  return html`<p class="quiet">A follow-up needs a completed run. <button type="button" class="link" onClick=${() => go({ name: 'ask' })}>Ask again</button></p>`;
+  return html`<p class="quiet">A follow-up needs a completed run. <${Link} class="link" to=${{ name: 'ask' }}>Ask again<//></p>`;
 }
 
 function Gone({ session }) {
   return html`<section class="ask"><h1 tabindex="-1">This run is not there</h1>
     <p class="lead">It was deleted, its time was over, or it belongs to another key.</p>
     <${Failure} error=${session.error} />
-    <p><${Button} onClick=${() => go({ name: 'runs' })}>All runs<//></p>
+    <p><${Link} class="button" to=${{ name: 'runs' }}>All runs<//></p>
   </section>`;
 }

@@ -2,6 +2,8 @@ import { app, forget, go } from '../app.js';
 import { exactly, line, when } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Empty, Failure, Status, Tabs } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
 import { useQuestion } from '../run/use-run.js';
 
 const PAGE = 20;
@@ -46,6 +48,7 @@ function fromTask({ id, status, model, created_at, completed_at, cancelled_at })
 /** Responses and tasks of this key's user, newest first. */
 export function Runs({ kind = 'responses' }) {
   const { client, models } = app.value;
+  useTitle(kind === 'tasks' ? 'Tasks' : 'Runs');
   const [status, setStatus] = useState('');
   const [model, setModel] = useState('');
   const [chosen, setChosen] = useState([]);
@@ -136,10 +139,10 @@ function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
   };
   return html`<li class="entry-line">
     ${kind === 'responses' && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
-    <button type="button" class="entry-open" onClick=${() => go({ name: view, id })}>
+    <${Link} class="entry-open" to=${{ name: view, id }}>
       <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${id} />`}</span>
       <span class="entry-about-line"><${Status} status=${status} /><span>${model}</span><time title=${exactly(created)}>${when(created)}</time></span>
-    </button>
+    <//>
     ${
       OPEN.test(status)
         ? html`<${Button} kind="bare" icon="stop" aria-label="Stop" title="Stop" onClick=${() => attempt(() => cancel(client, id))} />`

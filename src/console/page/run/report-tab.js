@@ -1,0 +1,35 @@
+import { line } from '../format.js';
+import { html } from '../lib/preact.js';
+import { ReportView } from '../report/report-view.js';
+import { Notes } from './notes.js';
+import { SourceCards } from './source-cards.js';
+
+/** The answer; before there is one, what the research is about at this moment. */
+export function ReportTab({ state, onCite, onSource }) {
+  const { message } = state;
+  const text = message?.text ?? '';
+  if (text !== '') {
+    const structured =
+      state.response?.text?.format?.type !== 'text' && state.response?.text?.format?.type !== undefined;
+    return html`<div class="report">
+      <${Notes} response=${state.response} />
+      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} />`}
+      ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
+    </div>`;
+  }
+  if (state.ended) return html`<div class="report"><${Notes} response=${state.response} /></div>`;
+  const thought = state.items.findLast(({ kind }) => kind === 'thought');
+  return html`<div class="report waiting">
+    <p class="waiting-thought" dir="auto">${thought?.text ? line(thought.text.slice(-600), 320) : 'The run begins…'}</p>
+    <p class="quiet">The report appears here as it is written. You may leave: the run goes on by itself.</p>
+    ${state.sources.size > 0 && html`<${SourceCards} state=${state} onOpen=${onSource} limit=${12} />`}
+  </div>`;
+}
+
+function indented(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
