@@ -5,15 +5,13 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { openConsole } from '../support/console-page.ts';
+import { DESK, openConsole, PHONE } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
 const ANN = 'sk-console-of-ann';
 const BOB = 'sk-console-of-bob';
 const QUESTION = 'How does a client resume a dropped stream?';
-const PHONE = { width: 375, height: 667 };
-const DESK = { width: 1440, height: 900 };
 
 describe('addresses of the console', function () {
   // A browser and a gateway are started.

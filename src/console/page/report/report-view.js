@@ -1,8 +1,8 @@
-import { createContext, html, useCallback, useContext, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
+import { createContext, html, useCallback, useContext, useMemo } from '../lib/preact.js';
 import { numberOf } from '../run/fold.js';
-import { MarkdownReader } from './lexer.js';
+import { wordStart } from '../words.js';
 import { groups } from './markdown.js';
-import { withPlaceholders } from './markers.js';
+import { useMarkdown } from './use-markdown.js';
 
 /** Letters of a report that tell its language. */
 const LANGUAGE_SEEN = 2000;
@@ -23,32 +23,6 @@ export function ReportView({ text, annotations, writing, onCite }) {
       ${tokens ? groups(tokens, context) : html`<p class="as-is">${plain}</p>`}
     </div>
   <//>`;
-}
-
-/** Tokens of the newest text that was read so far. */
-function useMarkdown({ text, annotations, writing }) {
-  const [read, setRead] = useState({ tokens: [], markers: [], plain: '' });
-  const reader = useRef(null);
-  const markers = useRef([]);
-  useEffect(() => {
-    let drawing;
-    const own = new MarkdownReader(({ original, markers }, tokens) => {
-      // With what else changes in a frame: in between it would make the browser lay the page out twice.
-      cancelAnimationFrame(drawing);
-      drawing = requestAnimationFrame(() => setRead({ tokens, markers, plain: tokens ? '' : original }));
-    });
-    reader.current = own;
-    return () => {
-      cancelAnimationFrame(drawing);
-      own.stop();
-    };
-  }, []);
-  useEffect(() => {
-    const found = withPlaceholders(text, annotations, markers.current);
-    markers.current = found.markers;
-    reader.current.read({ ...found, original: text, whole: !writing });
-  }, [text, annotations, writing]);
-  return read;
 }
 
 function Cite({ marker }) {
@@ -79,7 +53,7 @@ function claimAround(element) {
   const before = range.toString().replace(/\s+/g, ' ').trim();
   const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];
   const last = sentences.at(-1)?.trim() ?? '';
-  return last.length > 12 ? last : before.slice(-240);
+  return last.length > 12 ? last : before.slice(wordStart(before, before.length - 240));
 }
 
 /** Enough for the browser to choose the right glyphs and hyphens. */

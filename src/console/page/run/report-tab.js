@@ -1,8 +1,12 @@
 import { line } from '../format.js';
 import { html } from '../lib/preact.js';
 import { ReportView } from '../report/report-view.js';
+import { unmarked, wordStart } from '../words.js';
 import { Notes } from './notes.js';
 import { SourceCards } from './source-cards.js';
+
+/** Letters of a thought that are shown before there is a report. */
+const LATEST = 300;
 
 /** The answer; before there is one, what the research is about at this moment. */
 export function ReportTab({ state, onCite, onSource }) {
@@ -20,10 +24,17 @@ export function ReportTab({ state, onCite, onSource }) {
   if (state.ended) return html`<div class="report"><${Notes} response=${state.response} /></div>`;
   const thought = state.items.findLast(({ kind }) => kind === 'thought');
   return html`<div class="report waiting">
-    <p class="waiting-thought" dir="auto">${thought?.text ? line(thought.text.slice(-600), 320) : 'The run begins…'}</p>
+    <p class="waiting-thought" dir="auto">${thought?.text ? latest(thought.text) : 'The run begins…'}</p>
     <p class="quiet">The report appears here as it is written. You may leave: the run goes on by itself.</p>
     ${state.sources.size > 0 && html`<${SourceCards} state=${state} onOpen=${onSource} limit=${12} />`}
   </div>`;
+}
+
+/** The end of a thought, from a word on. */
+function latest(text) {
+  const plain = unmarked(text.slice(-900));
+  const start = wordStart(plain, plain.length - LATEST);
+  return `${start > 0 ? '… ' : ''}${line(plain.slice(start), LATEST)}`;
 }
 
 function indented(text) {

@@ -129,7 +129,7 @@ export function SourceDialog({ source, claim, onClose }) {
         passage &&
         html`<section>
         <h3>The nearest passage</h3>
-        <blockquote class="passage" dir="auto">…${passage.before}<mark>${passage.quote}</mark>${passage.after}…</blockquote>
+        <blockquote class="passage" dir="auto">${passage.before}<mark>${passage.quote}</mark>${passage.after}</blockquote>
       </section>`
       }
       ${claim && !passage && html`<p class="quiet">No passage of what the run retrieved shares words with this sentence.</p>`}

@@ -1,3 +1,5 @@
+import { wordEnd, wordStart } from '../words.js';
+
 /** Reads a text as JSON; undefined if it is not. */
 export function parseJson(text) {
   if (typeof text !== 'string') return undefined;
@@ -77,6 +79,8 @@ const WORDS = /\p{Script=Han}|[\p{L}\p{N}]{3,}/gu;
 /** Longer contents are searched up to here, in characters. */
 const SEARCHED = 400_000;
 const AROUND = 260;
+/** A full stop in a number or an address ends nothing. */
+const SENTENCES = /(?:[^.!?。！？\n]|[.!?](?=[^\s]))+[.!?。！？]*/gu;
 
 /**
  * The passage of a source that a claim most likely rests on: `{before, quote, after}`. Found by shared words, rare ones
@@ -86,7 +90,7 @@ export function passageFor(claim, source) {
   const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
   const asked = new Set(claim.toLowerCase().match(WORDS) ?? []);
   if (content === '' || asked.size === 0) return undefined;
-  const sentences = [...content.matchAll(/[^.!?。！？\n]+[.!?。！？]*/gu)].filter(([sentence]) => /\S/.test(sentence));
+  const sentences = [...content.matchAll(SENTENCES)].filter(([sentence]) => /\S/.test(sentence));
   const words = sentences.map(([sentence]) => new Set(sentence.toLowerCase().match(WORDS) ?? []));
   const spread = new Map();
   for (const own of words) for (const word of own) if (asked.has(word)) spread.set(word, (spread.get(word) ?? 0) + 1);
@@ -102,10 +106,12 @@ export function passageFor(claim, source) {
   const { 0: sentence, index } = sentences[at];
   const start = index + sentence.length - sentence.trimStart().length;
   const end = index + sentence.trimEnd().length;
+  const from = Math.min(start, wordStart(content, start - AROUND));
+  const to = Math.max(end, wordEnd(content, end + AROUND));
   return {
-    before: content.slice(Math.max(0, start - AROUND), start),
+    before: `${from > 0 ? '… ' : ''}${content.slice(from, start)}`,
     quote: content.slice(start, end),
-    after: content.slice(end, end + AROUND),
+    after: `${content.slice(end, to)}${to < content.length ? ' …' : ''}`,
   };
 }
 

@@ -8,6 +8,7 @@ import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
 import { Meters } from '../run/meters.js';
 import { Notes } from '../run/notes.js';
+import { statusOf } from '../run/reasons.js';
 import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useQuestion, useRun } from '../run/use-run.js';
@@ -47,7 +48,7 @@ function Side({ session, other, tab }) {
   const source = opened && state.sources.get(opened.url);
   return html`<section class="compare-side">
     <h2 dir="auto"><${Link} class="link" to=${{ name: 'run', id: session.id }}>${line(question?.text ?? '…', 140)}<//></h2>
-    <p class="run-about"><${Status} status=${state.status} /><span>${state.response?.model}</span></p>
+    <p class="run-about"><${Status} ...${statusOf(state.response ?? state)} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />
     ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} />` : html`<p class="quiet">No report yet.</p>`}</div>`}

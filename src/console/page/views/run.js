@@ -9,11 +9,15 @@ import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
 import { Log } from '../run/log.js';
 import { Meters } from '../run/meters.js';
+import { statusOf } from '../run/reasons.js';
 import { ReportTab } from '../run/report-tab.js';
 import { Scrubber } from '../run/scrubber.js';
 import { nameOf, SourceCards, SourceDialog, sourceNamed } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useQuestion, useRun } from '../run/use-run.js';
+
+/** Letters of a question that stand above its report at first. */
+const QUESTION_LENGTH = 180;
 
 const TABS = ['report', 'timeline', 'sources', 'log'];
 
@@ -40,7 +44,7 @@ export function Run({ id, asked, place = {} }) {
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
   useEffect(() => {
-    if (ended) setSaid(`The run is ${session.state.status}.`);
+    if (ended) setSaid(`The run is ${statusOf(session.state.response).status}.`);
   }, [ended]);
 
   if (session.connection === 'gone') return html`<${Gone} session=${session} />`;
@@ -93,10 +97,14 @@ export function Run({ id, asked, place = {} }) {
 function Title({ state, question }) {
   const { response } = state;
   const text = question?.text ?? '';
+  const [whole, setWhole] = useState(false);
+  const long = line(text, QUESTION_LENGTH + 1).length > QUESTION_LENGTH;
+  const shown = whole ? text : line(text, QUESTION_LENGTH);
   return html`<div class="run-title">
-    <h1 tabindex="-1" dir="auto">${question === undefined ? '…' : line(text, 400) || 'A run without a question'}</h1>
+    <h1 tabindex="-1" dir="auto">${question === undefined ? '…' : shown || 'A run without a question'}</h1>
+    ${long && html`<button type="button" class="link" aria-expanded=${String(whole)} onClick=${() => setWhole(!whole)}>${whole ? 'Less of the question' : 'All of the question'}</button>`}
     <p class="run-about">
-      <${Status} status=${state.status} />
+      <${Status} ...${statusOf(response ?? state)} />
       ${response && html`<span>${response.model}</span><span>${exactly(response.created_at * 1000)}</span>`}
       ${question?.files > 0 && html`<span>${question.files} attached</span>`}
       ${

@@ -3,7 +3,9 @@ import { exactly, line, when } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Empty, Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
+import { useSeen } from '../parts/seen.js';
 import { useTitle } from '../parts/title.js';
+import { useFacts } from '../run/facts.js';
 import { useQuestion } from '../run/use-run.js';
 
 const PAGE = 20;
@@ -129,6 +131,9 @@ function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
   const { id, status, model, created, title } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
+  const place = useRef(null);
+  const seen = useSeen(place);
+  const facts = useFacts(client, { id, seen: seen && kind === 'responses' && !OPEN.test(status) });
   const attempt = async (work) => {
     setError(null);
     await onAct(work).catch(setError);
@@ -137,11 +142,11 @@ function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
     await remove(client, id);
     forget(id);
   };
-  return html`<li class="entry-line">
+  return html`<li class="entry-line" ref=${place}>
     ${kind === 'responses' && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
     <${Link} class="entry-open" to=${{ name: view, id }}>
       <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${id} />`}</span>
-      <span class="entry-about-line"><${Status} status=${status} /><span>${model}</span><time title=${exactly(created)}>${when(created)}</time></span>
+      <span class="entry-about-line"><${Status} status=${facts?.status ?? status} reason=${facts?.reason} /><span>${model}</span><time title=${exactly(created)}>${when(created)}</time></span>
     <//>
     ${
       OPEN.test(status)
