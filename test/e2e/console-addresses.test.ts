@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { type Gateway, startGateway } from '../../src/server.ts';
+import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
 import { DESK, openConsole, PHONE } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
@@ -21,19 +20,12 @@ describe('addresses of the console', function () {
   let run: string;
   before(async () => {
     browser = await sharedBrowser();
-    const routes = [{ provider: 'demo', model: 'demo' }];
-    const config = configSchema.parse({
-      server: { port: 0, shutdown_grace_seconds: 1 },
-      store: { url: 'memory:' },
-      providers: { demo: { builtin: 'demo' } },
-      models: { deep: { kind: 'research', routes } },
+    gateway = await startConsoleGateway({
       keys: [
         { id: 'ann', secret: ANN },
         { id: 'bob', secret: BOB },
       ],
-      tools: { web_search: { provider: 'local', folder: './docs' } },
     });
-    gateway = await startGateway({ config, log: silentLogger });
     run = await research(QUESTION);
   });
   after(() => gateway?.[Symbol.asyncDispose]());

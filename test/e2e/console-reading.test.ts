@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Browser, Locator } from 'playwright-core';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { type Gateway, startGateway } from '../../src/server.ts';
+import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
 import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { syntheticCitation } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How long do heat pumps last, and what shortens it?';
@@ -17,20 +17,6 @@ Most heat pumps were replaced after 17.5 years of service [1].
 |---|---|---|
 | هواء | ١٥ | منخفضة |
 `;
-
-const citation = (answer: string, index: number, change: object = {}) => ({
-  type: 'url_citation',
-  start_index: answer.indexOf(`[${index}]`),
-  end_index: answer.indexOf(`[${index}]`) + 3,
-  url: `https://example.org/${index}`,
-  title: `Source number ${index}`,
-  index,
-  source_id: index,
-  verified: true,
-  cited_text: null,
-  support: 'unchecked',
-  ...change,
-});
 
 const ITEMS = [
   {
@@ -53,7 +39,7 @@ const RUN = {
   question: QUESTION,
   answer: ANSWER,
   items: ITEMS,
-  annotations: [citation(ANSWER, 1)],
+  annotations: [syntheticCitation(ANSWER, 1)],
   response: { incomplete_details: { reason: 'budget' } },
 };
 
@@ -64,14 +50,7 @@ describe('reading in the console', function () {
   let gateway: Gateway;
   before(async () => {
     browser = await sharedBrowser();
-    const config = configSchema.parse({
-      server: { port: 0, shutdown_grace_seconds: 1 },
-      store: { url: 'memory:' },
-      providers: { demo: { builtin: 'demo' } },
-      models: { deep: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }] } },
-      keys: [{ id: 'local', secret: 'sk-local' }],
-    });
-    gateway = await startGateway({ config, log: silentLogger });
+    gateway = await startConsoleGateway();
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 

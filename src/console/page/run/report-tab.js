@@ -1,5 +1,6 @@
 import { line } from '../format.js';
-import { html } from '../lib/preact.js';
+import { html, useCallback } from '../lib/preact.js';
+import { Claims, focusNext } from '../report/claims.js';
 import { ReportView } from '../report/report-view.js';
 import { unmarked, wordStart } from '../words.js';
 import { Notes } from './notes.js';
@@ -9,15 +10,19 @@ import { SourceCards } from './source-cards.js';
 const LATEST = 300;
 
 /** The answer; before there is one, what the research is about at this moment. */
-export function ReportTab({ state, onCite, onSource }) {
+export function ReportTab({ state, report, outline, onCite, onSource, onHeadings }) {
+  const { sources } = state;
+  const sourceOf = useCallback((url) => sources.get(url), [sources]);
   const { message } = state;
   const text = message?.text ?? '';
   if (text !== '') {
     const structured =
       state.response?.text?.format?.type !== 'text' && state.response?.text?.format?.type !== undefined;
-    return html`<div class="report">
+    return html`<div class="report" ref=${report}>
       <${Notes} response=${state.response} />
-      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} />`}
+      <${Claims} claims=${state.response?.claims} onNext=${(kind, after) => focusNext(report.current, { kind, after })} />
+      ${outline}
+      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} sourceOf=${sourceOf} onHeadings=${onHeadings} />`}
       ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
     </div>`;
   }

@@ -51,6 +51,7 @@ export function sourcesFromCall(sources, call) {
     title: text(result.title) || known.title,
     content: known.content === '' ? result.content : `${known.content}\n\n${result.content}`,
     sourceId: result.source_id ?? known.sourceId,
+    published: text(result.published) || known.published,
   });
 }
 
@@ -63,11 +64,13 @@ function listed(sources, found) {
     title: known.title || text(found.title),
     snippet: known.snippet || text(found.snippet),
     sourceId: known.sourceId ?? found.source_id ?? null,
+    published: known.published || text(found.published),
   });
 }
 
 function empty(url) {
-  return { url, title: '', snippet: '', content: '', state: 'listed', sourceId: null, number: null, cited: false };
+  const texts = { title: '', snippet: '', content: '', published: '' };
+  return { url, ...texts, state: 'listed', sourceId: null, number: null, cited: false };
 }
 
 function text(value) {
@@ -106,6 +109,17 @@ export function passageFor(claim, source) {
   const { 0: sentence, index } = sentences[at];
   const start = index + sentence.length - sentence.trimStart().length;
   const end = index + sentence.trimEnd().length;
+  return around(content, start, end);
+}
+
+/** The same around words that the gateway found in a source: `{before, quote, after}`. */
+export function passageOf(words, source) {
+  const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
+  const start = content.indexOf(words);
+  return start === -1 ? { before: '', quote: words, after: '' } : around(content, start, start + words.length);
+}
+
+function around(content, start, end) {
   const from = Math.min(start, wordStart(content, start - AROUND));
   const to = Math.max(end, wordEnd(content, end + AROUND));
   return {

@@ -44,18 +44,20 @@ function Side({ session, other, tab }) {
   const question = useQuestion(app.value.client, session.id);
   const message = state.message;
   const [opened, setOpened] = useState(null);
-  const cite = useCallback(({ url }, claim) => setOpened({ url, claim }), []);
-  const source = opened && state.sources.get(opened.url);
+  const cite = useCallback((annotation, claim) => setOpened({ annotation, claim }), []);
+  const { sources } = state;
+  const sourceOf = useCallback((url) => sources.get(url), [sources]);
+  const source = opened && sourceOf(opened.annotation.url);
   return html`<section class="compare-side">
     <h2 dir="auto"><${Link} class="link" to=${{ name: 'run', id: session.id }}>${line(question?.text ?? '…', 140)}<//></h2>
     <p class="run-about"><${Status} ...${statusOf(state.response ?? state)} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />
-    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
+    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
     ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
     ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
     ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
-    ${source && html`<${SourceDialog} source=${source} claim=${opened.claim} onClose=${() => setOpened(null)} />`}
+    ${source && html`<${SourceDialog} source=${source} cited=${opened} onClose=${() => setOpened(null)} />`}
   </section>`;
 }
 

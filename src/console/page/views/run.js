@@ -1,10 +1,12 @@
 import { app, ask, move } from '../app.js';
 import { exactly, line } from '../format.js';
-import { html, useCallback, useEffect, useState } from '../lib/preact.js';
+import { html, useCallback, useEffect, useRef, useState } from '../lib/preact.js';
 import { Composer } from '../parts/composer.js';
 import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
+import { useWide } from '../parts/wide.js';
+import { Outline, showPart } from '../report/outline.js';
 import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
 import { Log } from '../run/log.js';
@@ -27,19 +29,30 @@ export function Run({ id, asked, place = {} }) {
   const [position, setPosition] = useState(null);
   const [replaying, setReplaying] = useState(false);
   const tab = TABS.includes(place.tab) ? place.tab : 'report';
-  const [claim, setClaim] = useState(null);
+  const [cited, setCited] = useState(null);
+  const [headings, setHeadings] = useState([]);
+  const report = useRef(null);
+  const isWide = useWide();
   const [problem, setProblem] = useState(null);
   const question = useQuestion(app.value.client, id);
   const state = position === null ? session.state : session.stateAt(position);
   useTitle(question?.text ?? 'Run');
   const open = useCallback(
-    ({ url }, said = null) => {
-      setClaim(said);
-      move({ source: nameOf(session.state.sources.get(url)) });
+    (annotation, claim) => {
+      setCited({ annotation, claim });
+      move({ source: nameOf(session.state.sources.get(annotation.url)) });
     },
     [session],
   );
-  const openSource = useCallback((source) => open(source), [open]);
+  const openSource = useCallback((source) => {
+    setCited(null);
+    move({ source: nameOf(source) });
+  }, []);
+  const prose = useCallback(() => report.current?.querySelector('.prose') ?? null, []);
+  // An address may name a part of the report, which is there once it was read.
+  useEffect(() => {
+    if (headings.length > 0 && place.part) requestAnimationFrame(() => showPart(prose(), Number(place.part)));
+  }, [headings.length > 0]);
   const ended = session.state.ended;
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
@@ -53,6 +66,12 @@ export function Run({ id, asked, place = {} }) {
     setReplaying(false);
     setPosition(null);
   };
+  const outline =
+    headings.length > 1 &&
+    html`<${Outline} headings=${headings} report=${prose} onPart=${(part) => {
+      move({ part });
+      showPart(prose(), part);
+    }} />`;
   return html`<article class="run" data-tab=${tab}>
     <header class="run-head">
       <${Title} state=${state} question=${question} />
@@ -82,15 +101,15 @@ export function Run({ id, asked, place = {} }) {
         ]}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
-        ${tab === 'report' && html`<${ReportTab} state=${state} onCite=${open} onSource=${openSource} />`}
+        ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
         ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline"><h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
+      ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
-    ${source && html`<${SourceDialog} key=${source.url + (claim ?? '')} source=${source} claim=${claim} onClose=${() => move({ source: undefined })} />`}
+    ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}
   </article>`;
 }
 
