@@ -135,7 +135,8 @@ describe('the console', function () {
     await page.getByRole('link', { name: 'Runs' }).click();
     const entries = page.locator('.entry-line');
     await entries.first().waitFor();
-    assert.match(await entries.first().innerText(), /^And what happens at the end of a stream\?/);
+    assert.match(await entries.first().innerText(), /^How does a client resume/);
+    assert.match(await entries.nth(1).innerText(), /^And what happens at the end of a stream\?/);
     const before = await entries.count();
     await page.getByLabel('State').selectOption('failed');
     await page.getByText('Nothing fits').waitFor();

@@ -19,6 +19,12 @@ export function duration(ms) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
 }
 
+/** Whole seconds: a run's own times are no finer. */
+export function elapsed(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return seconds < 10 ? `${seconds} s` : duration(seconds * 1000);
+}
+
 /** A time in Unix milliseconds, near ones relative. */
 export function when(ms) {
   const seconds = Math.round((ms - Date.now()) / 1000);

@@ -28,10 +28,20 @@ const FRESH = {
 };
 
 /**
- * A question with all that may go with it. `previous`: the id of the response that it follows.
+ * A question with all that may go with it. `previous`: the id of the response that it follows; `thread`: of the one that
+ * began it.
  * @param onSubmit `(body, {once})`, rejects with an ApiError.
  */
-export function Composer({ models, model: chosen, previous, initial = '', onSubmit, focus = false, compact = false }) {
+export function Composer({
+  models,
+  model: chosen,
+  previous,
+  thread,
+  initial = '',
+  onSubmit,
+  focus = false,
+  compact = false,
+}) {
   const [text, setText] = useState(initial);
   const [model, setModel] = useState(chosen ?? models[0]?.id);
   const [options, setOptions] = useState(FRESH);
@@ -55,7 +65,7 @@ export function Composer({ models, model: chosen, previous, initial = '', onSubm
     setError(null);
     let body;
     try {
-      body = bodyOf({ text, model, previous, options, servers, files });
+      body = bodyOf({ text, model, previous, thread, options, servers, files });
     } catch (problem) {
       setError(problem);
       return;
@@ -138,11 +148,15 @@ function Options({ options, change }) {
 }
 
 /** @throws Error that names the field. */
-function bodyOf({ text, model, previous, options, servers, files }) {
+function bodyOf({ text, model, previous, thread, options, servers, files }) {
   const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
-  if (previous) body.previous_response_id = previous;
+  if (previous) {
+    body.previous_response_id = previous;
+    // Lists do not say what a run follows: its metadata tells them.
+    body.metadata.thread = thread;
+  }
   if (effort !== '') body.reasoning = { effort };
   if (!ownTools) {
     if (tools.length === 0) body.tool_choice = 'none';

@@ -8,10 +8,11 @@ import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
 import { Meters } from '../run/meters.js';
 import { Notes } from '../run/notes.js';
+import { useQuestion } from '../run/questions.js';
 import { statusOf } from '../run/reasons.js';
 import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
-import { useQuestion, useRun } from '../run/use-run.js';
+import { useRun } from '../run/use-run.js';
 
 const TABS = [
   { id: 'report', label: 'Reports' },

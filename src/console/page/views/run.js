@@ -11,12 +11,13 @@ import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
 import { Log } from '../run/log.js';
 import { Meters } from '../run/meters.js';
+import { useQuestion } from '../run/questions.js';
 import { statusOf } from '../run/reasons.js';
 import { ReportTab } from '../run/report-tab.js';
 import { Scrubber } from '../run/scrubber.js';
 import { nameOf, SourceCards, SourceDialog, sourceNamed } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
-import { useQuestion, useRun } from '../run/use-run.js';
+import { useRun } from '../run/use-run.js';
 
 /** Letters of a question that stand above its report at first. */
 const QUESTION_LENGTH = 180;
@@ -143,7 +144,7 @@ function FollowUp({ session }) {
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
   const model = usable.some(({ id }) => id === response.model) ? response.model : usable[0]?.id;
   if (!model) return null;
-  return html`<section class="follow-up"><h2>Follow up</h2><${Composer} compact models=${usable} model=${model} previous=${session.id} onSubmit=${ask} /></section>`;
+  return html`<section class="follow-up"><h2>Follow up</h2><${Composer} compact models=${usable} model=${model} previous=${session.id} thread=${String(response.metadata?.thread ?? session.id)} onSubmit=${ask} /></section>`;
 }
 
 function Again() {
