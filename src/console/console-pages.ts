@@ -51,7 +51,8 @@ interface Page {
 }
 
 /** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
-const VIEW = /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate)$/;
+const VIEW =
+  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate(?:\/(?:keys|usage|audit))?)$/;
 const MAX_DEPTH = 3;
 
 /**

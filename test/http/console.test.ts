@@ -82,6 +82,9 @@ describe('GET /console', () => {
       '/console/tasks/task_1',
       '/console/compare/resp_1/resp_2',
       '/console/operate',
+      '/console/operate/keys',
+      '/console/operate/usage',
+      '/console/operate/audit',
     ]) {
       const page = await supertest(all).get(path).expect(200).expect('content-type', /html/);
       assert.deepEqual(loaded(page, path), loaded(first, '/console'), path);
@@ -107,6 +110,7 @@ describe('GET /console', () => {
       '/console/runs/<script>',
       '/console/compare/resp_1',
       '/console/v-1/runs',
+      '/console/operate/secrets',
     ]) {
       await supertest(all).get(path).expect(404);
     }

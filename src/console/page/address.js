@@ -16,7 +16,7 @@ const VIEWS = {
     path: ({ ids }) => ['compare', ...ids],
     read: ([kind, ...ids]) => kind === 'compare' && ids.length === 2 && ids.every((id) => ID.test(id)) && { ids },
   },
-  operate: { path: () => ['operate'], read: (parts) => parts.join('/') === 'operate' && {} },
+  operate: { path: ({ page }) => (page && page !== 'overview' ? ['operate', page] : ['operate']), read: operatedIn },
 };
 
 function oneOf(ids) {
@@ -26,6 +26,11 @@ function oneOf(ids) {
 function listIn(parts) {
   if (parts.length !== 1) return false;
   return { runs: { kind: 'responses' }, tasks: { kind: 'tasks' } }[parts[0]];
+}
+
+function operatedIn([kind, page = 'overview', ...rest]) {
+  if (kind !== 'operate' || rest.length > 0) return false;
+  return ['overview', 'keys', 'usage', 'audit'].includes(page) && { page };
 }
 
 /** The address of a view: what it is about as a path, where in it as a fragment, which no server sees. Never a key. */

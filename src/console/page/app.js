@@ -15,8 +15,8 @@ export const app = new Store({
   signedIn: 'starting',
   client: null,
   models: [],
-  /** Whether the key may see the operator's page. */
-  admin: false,
+  /** Whether the key may operate the gateway; undefined until it is known. */
+  admin: undefined,
   wellKnownKey: '',
   refusal: null,
   view: shownAt(location, history.state),
@@ -56,10 +56,11 @@ export async function signIn(key, { keep }) {
   const { data } = await client.models();
   if (keep) sessionStorage.setItem(KEY, key);
   else sessionStorage.removeItem(KEY);
-  app.set({ signedIn: 'in', client, models: data, refusal: null, admin: false });
+  app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });
+  const isAdmin = (admin) => app.value.client === client && app.set({ admin });
   client.overview().then(
-    () => app.value.client === client && app.set({ admin: true }),
-    () => {},
+    () => isAdmin(true),
+    (error) => isAdmin(error.status !== 404),
   );
 }
 
@@ -75,7 +76,7 @@ function leave(refusal) {
   sessionStorage.removeItem('times');
   for (const session of runs.values()) session.stop();
   runs.clear();
-  app.set({ signedIn: 'out', client: null, models: [], admin: false, refusal });
+  app.set({ signedIn: 'out', client: null, models: [], admin: undefined, refusal });
 }
 
 /** Shows another view, whose address stands in the history. */

@@ -90,6 +90,52 @@ export class Client {
     return { name: name ?? `report.${format}`, blob: await answer.blob() };
   }
 
+  deliveries(run) {
+    return this.#json(`v1/webhook_deliveries?${parameters({ run })}`);
+  }
+
+  redeliver(id) {
+    return this.#json(`v1/webhook_deliveries/${encodeURIComponent(id)}/redeliver`, { method: 'POST' });
+  }
+
+  keys(query) {
+    return this.#json(`admin/keys?${parameters(query)}`);
+  }
+
+  /** With what counts against its limits now. */
+  key(id) {
+    return this.#json(keyPath(id));
+  }
+
+  /** The answer holds the secret, as that of a rotation does. */
+  createKey(body) {
+    return this.#json('admin/keys', { method: 'POST', body });
+  }
+
+  updateKey(id, changes) {
+    return this.#json(keyPath(id), { method: 'PATCH', body: changes });
+  }
+
+  rotateKey(id, overlap) {
+    return this.#json(`${keyPath(id)}/rotate`, { method: 'POST', body: { overlap_seconds: overlap } });
+  }
+
+  removeKey(id) {
+    return this.#json(keyPath(id), { method: 'DELETE' });
+  }
+
+  usage(query) {
+    return this.#json(`admin/usage?${parameters(query)}`);
+  }
+
+  async usageCsv(query) {
+    return await (await this.#fetch(`admin/usage?${parameters({ ...query, format: 'csv' })}`)).blob();
+  }
+
+  audit(query) {
+    return this.#json(`admin/audit?${parameters(query)}`);
+  }
+
   overview() {
     return this.#json('admin/overview');
   }
@@ -134,6 +180,10 @@ export class Client {
 export async function startHints() {
   const answer = await fetch(new URL('console/start.json', GATEWAY), { cache: 'no-store', credentials: 'omit' });
   return answer.ok ? await answer.json() : {};
+}
+
+function keyPath(id) {
+  return `admin/keys/${encodeURIComponent(id)}`;
 }
 
 async function refusal(answer) {

@@ -9,6 +9,7 @@ import { useWide } from '../parts/wide.js';
 import { Outline, showPart } from '../report/outline.js';
 import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
+import { Deliveries, useDeliveries } from '../run/deliveries.js';
 import { Log } from '../run/log.js';
 import { Meters } from '../run/meters.js';
 import { useQuestion } from '../run/questions.js';
@@ -22,7 +23,7 @@ import { useRun } from '../run/use-run.js';
 /** Letters of a question that stand above its report at first. */
 const QUESTION_LENGTH = 180;
 
-const TABS = ['report', 'timeline', 'sources', 'log'];
+const TABS = ['report', 'timeline', 'sources', 'log', 'deliveries'];
 
 /** One run: live, resumed or replayed, always the same log. */
 export function Run({ id, asked, place = {} }) {
@@ -55,6 +56,7 @@ export function Run({ id, asked, place = {} }) {
     if (headings.length > 0 && place.part) requestAnimationFrame(() => showPart(prose(), Number(place.part)));
   }, [headings.length > 0]);
   const ended = session.state.ended;
+  const told = useDeliveries(id, { ended });
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
   useEffect(() => {
@@ -99,12 +101,16 @@ export function Run({ id, asked, place = {} }) {
           { id: 'timeline', label: 'Timeline', count: state.items.length },
           { id: 'sources', label: 'Sources', count: state.sources.size },
           { id: 'log', label: 'Log', count: state.last },
+          ...(told.deliveries.length > 0
+            ? [{ id: 'deliveries', label: 'Deliveries', count: told.deliveries.length }]
+            : []),
         ]}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
         ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
         ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
+        ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
       ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
