@@ -145,6 +145,7 @@ describe('operating in the console', function () {
     const key = keyNamed(console.page, 'boss');
     await key.getByRole('button', { name: /^boss/ }).click();
     await key.getByText('change it there').waitFor();
+    await key.getByText('requests per minute').waitFor();
     assert.match(await key.innerText(), /\d of 1,000/);
     assert.equal(await key.getByRole('button', { name: 'Revoke' }).count(), 0);
     assert.doesNotMatch(await console.page.locator('main').innerText(), /sk-/);

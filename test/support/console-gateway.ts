@@ -3,9 +3,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 
 /** A gateway with the demo model `deep`, in memory; its key is the well-known one, so that the console signs itself in. */
-export function startConsoleGateway(
-  change: { keys?: object[]; teams?: object; files?: object } = {},
-): Promise<Gateway> {
+export function startConsoleGateway(change: { keys?: object[]; [section: string]: unknown } = {}): Promise<Gateway> {
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1 },
     store: { url: 'memory:' },

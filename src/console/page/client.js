@@ -3,6 +3,7 @@ import { eventsIn } from './sse.js';
 
 /** An answer that is not a stream takes no longer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
+const UPLOAD_TIMEOUT_MS = 600_000;
 
 /** What the gateway refused, in its own words. `code` is `unreachable` where no answer came. */
 export class ApiError extends Error {
@@ -90,6 +91,18 @@ export class Client {
     return { name: name ?? `report.${format}`, blob: await answer.blob() };
   }
 
+  /** A document of the user's own, for requests to name. */
+  upload(file) {
+    const body = new FormData();
+    body.append('purpose', 'user_data');
+    body.append('file', file, file.name);
+    return this.#json('v1/files', { method: 'POST', body, signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS) });
+  }
+
+  removeFile(id) {
+    return this.#json(`v1/files/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
   deliveries(run) {
     return this.#json(`v1/webhook_deliveries?${parameters({ run })}`);
   }
@@ -151,6 +164,7 @@ export class Client {
 
   async #fetch(path, { method = 'GET', body, headers = {}, signal } = {}) {
     let answer;
+    const isForm = body instanceof FormData;
     try {
       answer = await fetch(new URL(path, GATEWAY), {
         method,
@@ -160,10 +174,10 @@ export class Client {
         redirect: 'error',
         headers: {
           authorization: `Bearer ${this.#key}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
       });
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;

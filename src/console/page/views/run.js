@@ -1,7 +1,6 @@
-import { app, ask, move } from '../app.js';
+import { app, move } from '../app.js';
 import { exactly, line } from '../format.js';
 import { html, useCallback, useEffect, useRef, useState } from '../lib/preact.js';
-import { Composer } from '../parts/composer.js';
 import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
@@ -10,6 +9,7 @@ import { Outline, showPart } from '../report/outline.js';
 import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
 import { Deliveries, useDeliveries } from '../run/deliveries.js';
+import { FollowUp } from '../run/follow-up.js';
 import { Log } from '../run/log.js';
 import { Meters } from '../run/meters.js';
 import { useQuestion } from '../run/questions.js';
@@ -139,22 +139,6 @@ function Title({ state, question }) {
       }
     </p>
   </div>`;
-}
-
-function FollowUp({ session }) {
-  const { models } = app.value;
-  const { status, response } = session.state;
-  if (status !== 'completed') {
-    return html`<section class="follow-up"><${Again} session=${session} /></section>`;
-  }
-  const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
-  const model = usable.some(({ id }) => id === response.model) ? response.model : usable[0]?.id;
-  if (!model) return null;
-  return html`<section class="follow-up"><h2>Follow up</h2><${Composer} compact models=${usable} model=${model} previous=${session.id} thread=${String(response.metadata?.thread ?? session.id)} onSubmit=${ask} /></section>`;
-}
-
-function Again() {
-  return html`<p class="quiet">A follow-up needs a completed run. <${Link} class="link" to=${{ name: 'ask' }}>Ask again<//></p>`;
 }
 
 function Gone({ session }) {
