@@ -46,6 +46,6 @@ await using dark = await openConsole(browser, { ...picture, colorScheme: 'dark' 
 await dark.page.goto(gateway.url);
 await dark.page.getByRole('link', { name: 'Runs' }).click();
 await dark.page.locator('.entry-open').first().click();
-await dark.page.locator('.cite').nth(2).click();
+await dark.page.locator('.cite').first().click();
 await dark.page.locator('.drawer mark').waitFor();
 await dark.page.screenshot({ path: `${FOLDER}console-source-dark.png` });
