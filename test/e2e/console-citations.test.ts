@@ -29,7 +29,7 @@ const FOUND = [1, 2, 3, 4].map((n) => ({
   title: `Source number ${n}`,
   url: `https://example.org/${n}`,
   snippet: 'What the search shows.',
-  published: `2025-03-0${n}`,
+  published: `2025-03-0${n}${n === 1 ? 'T08:30:00.000Z' : ''}`,
   source_id: n,
 }));
 const RUN = {
@@ -80,7 +80,7 @@ describe('citations, claims and the outline of a report', function () {
     const card = page.getByRole('tooltip');
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).hover();
     await card.waitFor();
-    assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01[\s\S]*quoted/);
+    assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01\s+quoted/);
     // The pointer can go to it: its words can be read and marked.
     await card.getByText('Source number 1').hover();
     assert.equal(await card.count(), 1);

@@ -36,6 +36,11 @@ export function when(ms) {
 
 export const exactly = (ms) => day.format(ms);
 
+/** The day or month of a source, as it says it; times of day say nothing of a publication. */
+export function published(text) {
+  return /^\d{4}-\d\d(-\d\d)?(?=$|T)/.exec(text)?.[0] ?? line(text, 40);
+}
+
 /** An amount as its currency writes it; an unknown currency is named. */
 export function money({ total, currency }) {
   const digits = total !== 0 && Math.abs(total) < 0.1 ? 4 : 2;

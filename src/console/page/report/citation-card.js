@@ -1,4 +1,4 @@
-import { line, placeOf } from '../format.js';
+import { line, placeOf, published } from '../format.js';
 import { html, useEffect, useLayoutEffect, useRef } from '../lib/preact.js';
 import { supportOf } from './support.js';
 
@@ -28,7 +28,7 @@ export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
     <p class="citation-title" dir="auto">${line(annotation.title || placeOf(annotation.url), 140)}</p>
     <p class="citation-about">
       <span class="url" dir="auto">${placeOf(annotation.url)}</span>
-      ${source?.published && html`<span dir="auto">${line(source.published, 40)}</span>`}
+      ${source?.published && html`<span dir="auto">${published(source.published)}</span>`}
       ${support && html`<span class="mark" data-support=${support.kind}>${support.word}</span>`}
     </p>
     ${support?.doubt && html`<p class="citation-about">${support.about}</p>`}

@@ -1,4 +1,4 @@
-import { line, openable, placeOf } from '../format.js';
+import { line, openable, placeOf, published } from '../format.js';
 import { html, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { Button, Empty } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
@@ -125,7 +125,7 @@ export function SourceDialog({ source, cited = null, onClose }) {
       </header>
       <p class="drawer-place">
         <span class="mark" data-mark=${word}>${word}</span>
-        ${source.published && html`<span dir="auto">${line(source.published, 40)}</span>`}
+        ${source.published && html`<span dir="auto">${published(source.published)}</span>`}
         ${href ? html`<a href=${href} target="_blank" rel="noreferrer noopener nofollow">${placeOf(source.url)} <${Icon} name="link" /></a>` : html`<span class="url">${source.url}</span>`}
       </p>
       ${word !== 'read' && html`<p class="quiet">${title}.</p>`}
