@@ -4,8 +4,8 @@ import { html, useRef, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useSeen } from '../parts/seen.js';
-import { useFacts } from '../run/facts.js';
 import { useQuestion } from '../run/questions.js';
+import { useFacts } from './facts.js';
 import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
 /** One run or task. `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */

@@ -1,7 +1,7 @@
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
+import { copy } from '../parts/exports.js';
 import { Icon } from '../parts/icons.js';
-import { copy } from '../run/exports.js';
 
 /** The secret of a key that was made or rotated. The gateway itself knows only its hash: this is the one time. */
 export function Secret({ id, secret, onKept }) {

@@ -2,7 +2,7 @@ import { app, move } from '../app.js';
 import { compact, money, number } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, Empty, Failure } from '../parts/controls.js';
-import { save } from '../run/exports.js';
+import { save } from '../parts/exports.js';
 import { Bars } from './bars.js';
 import { Table } from './table.js';
 

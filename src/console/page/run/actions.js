@@ -1,7 +1,7 @@
 import { app, forget, go } from '../app.js';
 import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Menu } from '../parts/controls.js';
-import { copy, jsonFile, save } from './exports.js';
+import { copy, jsonFile, save } from '../parts/exports.js';
 
 /** What can be done with a run. `onProblem`: gets what was refused. */
 export function Actions({ session, onProblem, onReplay }) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from '../lib/preact.js';
-import { statusOf } from './reasons.js';
+import { statusOf } from '../run/reasons.js';
 
 /** Responses that are read at the same time for a list; of more the latest asked for comes first. */
 const AT_ONCE = 3;
