@@ -77,7 +77,7 @@ async function watchedRun(tab: string): Promise<number[]> {
   await using browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(`${target.url}/console`);
-  await page.getByRole('button', { name: 'Runs', exact: true }).click();
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
   const entry = page.locator('.entry-open', { hasText: 'Bench' });
   await entry.waitFor();
   await browser.startTracing(page, { categories: TRACED });

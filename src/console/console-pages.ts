@@ -46,7 +46,14 @@ interface Page {
   /** Names this state of the files: below `console/<version>/` they never change. */
   version: string;
   files: ReadonlyMap<string, PageFile>;
+  /** The page itself, by how many folders below `/console` it is asked for. */
+  views: readonly PageFile[];
 }
+
+/** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
+const VIEW =
+  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate(?:\/(?:keys|usage|audit))?)$/;
+const MAX_DEPTH = 3;
 
 /**
  * `GET /console` (docs/console.md): static files, read and compressed once, when they are first asked for. The page
@@ -73,8 +80,8 @@ export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
     // The page's own links are relative to its address without a slash at the end, so that it works under any prefix.
     if (req.path === '/' && req.originalUrl.split('?', 1)[0]?.endsWith('/')) return res.redirect(308, '../console');
     const page = await load();
-    const file = page.files.get(name);
-    if (!file || (name === '' && version !== undefined)) return next();
+    const file = version === undefined ? (viewOf(page, name) ?? page.files.get(name)) : page.files.get(name);
+    if (!file) return next();
     const zipped = req.acceptsEncodings('gzip') !== false;
     // A page of another version still gets its files, as they are now.
     const cacheControl = version === page.version ? FOR_EVER : 'no-cache';
@@ -141,8 +148,20 @@ async function loadPage(): Promise<Page> {
   files.set('style.css', await pageFile('style.css', Buffer.from(style)));
   const etags = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { etag }]) => `${name} ${etag}`);
   const version = `v-${digest(etags.join('\n'))}`;
-  files.set('', await pageFile('index.html', Buffer.from(completed(index, { version, files }))));
-  return { version, files };
+  const whole = completed(index, { version, files });
+  const views = [];
+  for (let depth = 0; depth <= MAX_DEPTH; depth += 1) {
+    views.push(
+      await pageFile('index.html', Buffer.from(whole.replaceAll('"console/', `"${'../'.repeat(depth)}console/`))),
+    );
+  }
+  return { version, files, views };
+}
+
+/** Links are relative, so that the page works under any prefix: each depth has its own. */
+function viewOf({ views }: Page, name: string): PageFile | undefined {
+  if (name === '') return views[0];
+  return VIEW.test(name) ? views[name.split('/').length] : undefined;
 }
 
 async function pageFile(name: string, body: Buffer): Promise<PageFile> {
@@ -164,7 +183,7 @@ function styleLinks(index: string): string[] {
  * The page as browsers get it: its style sheets as one, without which nothing is drawn, and its modules named in
  * advance, so that they are loaded at once instead of one after the other.
  */
-function completed(index: string, { version, files }: Page): string {
+function completed(index: string, { version, files }: Omit<Page, 'views'>): string {
   // The Markdown reader and its library are the worker's, which loads them itself.
   const own = (name: string) => name.endsWith('.js') && !name.startsWith('report/worker/') && name !== 'lib/marked.js';
   const modules = [...files.keys()].filter(own).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);

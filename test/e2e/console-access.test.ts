@@ -95,6 +95,9 @@ describe('the console for everybody', function () {
       await page.getByRole('button', { name: 'Download' }).click();
       await assertAccessible(page, 'run with an open menu');
       await page.keyboard.press('Escape');
+      await page.locator('.prose .cite').first().focus();
+      await page.getByRole('tooltip').waitFor();
+      await assertAccessible(page, 'run with the card of a citation');
       await page.locator('.prose .cite').first().click();
       await page.getByRole('dialog').waitFor();
       await assertAccessible(page, 'source');
@@ -103,12 +106,29 @@ describe('the console for everybody', function () {
         await page.getByRole('tab', { name: tab }).click();
         await assertAccessible(page, `run, ${tab}`);
       }
-      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await page.getByRole('link', { name: 'Runs', exact: true }).click();
       await page.locator('.entry-line').first().waitFor();
       await assertAccessible(page, 'runs');
-      await page.getByRole('button', { name: 'Operate' }).click();
+      await page.getByRole('link', { name: 'Operate' }).click();
       await page.getByRole('cell', { name: 'demo' }).waitFor();
       await assertAccessible(page, 'operate');
+      await page.getByRole('link', { name: 'Keys' }).click();
+      await page.getByRole('button', { name: /^local/ }).click();
+      await page.getByText('change it there').waitFor();
+      await page.getByRole('button', { name: 'New key' }).click();
+      await assertAccessible(page, 'keys');
+      await page.getByLabel('Id').fill(`of-${colorScheme}`);
+      await page.keyboard.press('Enter');
+      await page.getByRole('group', { name: 'The new secret' }).waitFor();
+      await page.getByRole('button', { name: new RegExp(`^of-${colorScheme}`) }).click();
+      await page.getByRole('button', { name: 'Rotate' }).waitFor();
+      await assertAccessible(page, 'a new key');
+      await page.getByRole('link', { name: 'Usage' }).click();
+      await page.getByRole('img', { name: /^Requests by day/ }).waitFor();
+      await assertAccessible(page, 'usage');
+      await page.getByRole('link', { name: 'Audit' }).click();
+      await page.getByRole('row').nth(1).waitFor();
+      await assertAccessible(page, 'audit');
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       await assertAccessible(page, 'sign in');
@@ -198,7 +218,7 @@ describe('the console for everybody', function () {
     const german =
       'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft und Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz?';
     await askOn(page, german);
-    await untilStatus(page, 'completed');
+    await untilStatus(page, 'incomplete');
     await assertNothingSticksOut(page, 'run');
     for (const tab of [/^Timeline/, /^Sources/, /^Log/]) {
       await page.getByRole('tab', { name: tab }).click();
@@ -206,15 +226,15 @@ describe('the console for everybody', function () {
     }
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertNothingSticksOut(page, 'replay');
-    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
     await assertNothingSticksOut(page, 'runs');
-    await page.getByRole('button', { name: 'Operate' }).click();
+    await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertNothingSticksOut(page, 'operate');
-    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.getByRole('link', { name: 'Ask', exact: true }).click();
     await askOn(page, '流式传输中断后客户端如何恢复？'.repeat(12));
-    await untilStatus(page, 'completed');
+    await untilStatus(page, 'incomplete');
     await assertNothingSticksOut(page, 'run in Chinese');
     const chinese = `# 标题${'很长的标题'.repeat(20)}\n\n${'没有空格的中文段落。'.repeat(60)} [1]\n\n| 列 | ${'宽'.repeat(40)} |\n|---|---|\n| ${'a'.repeat(90)} | b |\n\n\`${'x'.repeat(200)}\`\n\n- ${'https://example.org/'.padEnd(200, 'y')}\n`;
     const annotations = [
@@ -308,7 +328,7 @@ describe('the console for everybody', function () {
     await page.route('**/v1/responses/resp_1?stream=true*', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
     );
-    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open', { hasText: 'Synthetic' }).click();
   }
 });

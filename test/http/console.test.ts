@@ -70,6 +70,30 @@ describe('GET /console', () => {
     assert.match(plain.text, /authorization/);
   });
 
+  it('is the same page at the address of each view, with links that lead to the same files', async () => {
+    const { all } = app();
+    const first = await supertest(all).get('/console').expect(200);
+    const loaded = ({ text }: { text: string }, path: string) =>
+      [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => new URL(String(match[1]), `http://h${path}`).href);
+    for (const path of [
+      '/console/runs',
+      '/console/runs/resp_0197-a_b',
+      '/console/tasks',
+      '/console/tasks/task_1',
+      '/console/compare/resp_1/resp_2',
+      '/console/operate',
+      '/console/operate/keys',
+      '/console/operate/usage',
+      '/console/operate/audit',
+    ]) {
+      const page = await supertest(all).get(path).expect(200).expect('content-type', /html/);
+      assert.deepEqual(loaded(page, path), loaded(first, '/console'), path);
+      assert.equal(page.headers['content-security-policy'], first.headers['content-security-policy']);
+      assert.equal(page.headers['referrer-policy'], 'no-referrer');
+      assert.equal(page.headers['cache-control'], 'no-cache');
+    }
+  });
+
   it('gives nothing but its own files', async () => {
     const { all } = app();
     for (const path of [
@@ -81,6 +105,12 @@ describe('GET /console', () => {
       '/console/v-1/index.html',
       '/console/v-1/v-1/client.js',
       '/console/constructor',
+      '/console/runs/',
+      '/console/runs/a/b',
+      '/console/runs/<script>',
+      '/console/compare/resp_1',
+      '/console/v-1/runs',
+      '/console/operate/secrets',
     ]) {
       await supertest(all).get(path).expect(404);
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
 
 /** Tags that the console never makes: none of its own, and none from texts of models, pages or clients. */
 const FORBIDDEN =
@@ -9,7 +10,7 @@ const FORBIDDEN =
 export interface ConsolePage extends AsyncDisposable {
   page: Page;
   /**
-   * Fails where a request left the gateway's origin, an address held an id or a key, a script threw, the policy had to
+   * Fails where a request left the gateway's origin, an address held a key, a script threw, the policy had to
    * step in, or an element stands in the page that has no business there.
    */
   assertHarmless(): Promise<void>;
@@ -51,7 +52,7 @@ export async function openConsole(
     page,
     async assertHarmless() {
       assert.deepEqual(problems, []);
-      assert.doesNotMatch(page.url(), /resp_|task_|sk-/, 'an id or a key stands in the address');
+      assert.doesNotMatch(page.url(), /sk-/, 'a key stands in the address');
       assert.equal(await page.locator(`#app :is(${FORBIDDEN})`).count(), 0);
       assert.equal(await page.evaluate('globalThis.hit'), undefined, 'a payload ran');
     },
@@ -69,4 +70,44 @@ export async function askOn(page: Page, question: string): Promise<void> {
   await page.getByLabel('Question', { exact: true }).fill(question);
   await page.getByRole('button', { name: 'Research', exact: true }).click();
   await page.locator('.run').waitFor();
+}
+
+/** The widths that people look at the console with. */
+export const PHONE = { width: 375, height: 667 };
+export const DESK = { width: 1440, height: 900 };
+
+interface ShownRun extends SyntheticParts {
+  question: string;
+  /** Its entry in the list, where that is not the usual one. */
+  entry?: object;
+}
+
+/** Has the gateway tell of these finished runs, and of no others. */
+export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<void> {
+  const asked = (url: string) => runs.find(({ id }) => new URL(url).pathname.split('/').includes(id));
+  const data = runs.map(({ id, question, entry }) => ({
+    id,
+    object: 'response',
+    status: 'completed',
+    model: 'deep',
+    created_at: 1_795_304_000,
+    started_at: 1_795_304_000,
+    completed_at: 1_795_304_100,
+    metadata: { title: question },
+    ...entry,
+  }));
+  await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data, has_more: false } }));
+  await page.route('**/v1/responses/*', (route) => {
+    const run = asked(route.request().url());
+    if (!run) return route.fulfill({ status: 404, json: { error: { code: 'not_found', message: 'No such run.' } } });
+    const events = syntheticRun(run);
+    if (new URL(route.request().url()).searchParams.has('stream')) {
+      return route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) });
+    }
+    const last: { response?: object } = events.at(-1) ?? {};
+    return route.fulfill({ json: last.response });
+  });
+  await page.route('**/v1/responses/*/input_items*', (route) =>
+    route.fulfill({ json: { data: [{ role: 'user', content: asked(route.request().url())?.question ?? '' }] } }),
+  );
 }

@@ -59,3 +59,22 @@ export function syntheticRun({ id, answer, items = [], annotations = [], respons
     },
   ];
 }
+
+/** The citation of source `index` where its marker stands first in an answer. */
+export function syntheticCitation(answer: string, index: number, change: object = {}): object {
+  const marker = `[${index}]`;
+  const start = answer.indexOf(marker);
+  return {
+    type: 'url_citation',
+    start_index: start,
+    end_index: start + marker.length,
+    url: `https://example.org/${index}`,
+    title: `Source number ${index}`,
+    index,
+    source_id: index,
+    verified: true,
+    cited_text: null,
+    support: 'unchecked',
+    ...change,
+  };
+}

@@ -1,4 +1,6 @@
+import { addressOf, viewAt } from './address.js';
 import { Client, startHints } from './client.js';
+import { answerOtherTabs, askOtherTabs } from './other-tabs.js';
 import { RunSession } from './run/session.js';
 import { Store } from './store.js';
 
@@ -7,31 +9,39 @@ const THEME = 'theme';
 /** Runs whose events are kept in this page. */
 const MAX_RUNS = 6;
 
-/** What all views share. Ids and keys stand in the page's memory and history, never in an address. */
+/** What all views share. What is shown stands in the address; keys stand in the page's memory alone. */
 export const app = new Store({
   /** `starting`, `out` or `in`. */
   signedIn: 'starting',
   client: null,
   models: [],
-  /** Whether the key may see the operator's page. */
-  admin: false,
+  /** Whether the key may operate the gateway; undefined until it is known. */
+  admin: undefined,
   wellKnownKey: '',
   refusal: null,
-  view: history.state?.view ?? { name: 'ask' },
+  view: shownAt(location, history.state),
   theme: localStorage.getItem(THEME) ?? 'auto',
 });
 
 const runs = new Map();
 
+/** What was asked for is not in the address: the history remembers it. */
+function shownAt(address, state) {
+  const view = viewAt(address);
+  return state?.asked ? { ...view, asked: state.asked } : view;
+}
+
 /** Finds a key: the one this tab kept, else the one that is no secret while the gateway accepts it. */
 export async function start() {
-  addEventListener('popstate', ({ state }) => app.set({ view: state?.view ?? { name: 'ask' } }));
+  addEventListener('popstate', ({ state }) => app.set({ view: shownAt(location, state) }));
+  answerOtherTabs(() => sessionStorage.getItem(KEY));
   applyTheme();
   const hints = await startHints().catch(() => ({}));
   app.set({ wellKnownKey: hints.api_key ?? '' });
-  const kept = sessionStorage.getItem(KEY);
   // Whoever signed out wants another key.
-  const key = kept ?? (history.state?.signedOut ? null : hints.api_key);
+  const wanted = !history.state?.signedOut;
+  const kept = sessionStorage.getItem(KEY) ?? (wanted && !hints.api_key ? await askOtherTabs() : null);
+  const key = kept ?? (wanted ? hints.api_key : null);
   if (!key) return app.set({ signedIn: 'out' });
   await signIn(key, { keep: kept !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
 }
@@ -40,36 +50,50 @@ export async function start() {
 export async function signIn(key, { keep }) {
   const client = new Client(key, {
     onDenied: (error) => {
-      if (app.value.client === client) signOut(error);
+      if (app.value.client === client) leave(error);
     },
   });
   const { data } = await client.models();
   if (keep) sessionStorage.setItem(KEY, key);
   else sessionStorage.removeItem(KEY);
-  app.set({ signedIn: 'in', client, models: data, refusal: null, admin: false });
+  app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });
+  const isAdmin = (admin) => app.value.client === client && app.set({ admin });
   client.overview().then(
-    () => app.value.client === client && app.set({ admin: true }),
-    () => {},
+    () => isAdmin(true),
+    (error) => isAdmin(error.status !== 404),
   );
 }
 
-export function signOut(refusal = null) {
+export function signOut() {
+  history.replaceState({ signedOut: true }, '', addressOf({ name: 'ask' }));
+  leave(null);
+  app.set({ view: { name: 'ask' } });
+}
+
+/** Forgets the key. What was shown stays in the address: the next key shows it again. */
+function leave(refusal) {
   sessionStorage.removeItem(KEY);
   sessionStorage.removeItem('times');
   for (const session of runs.values()) session.stop();
   runs.clear();
-  history.replaceState({ signedOut: true }, '', ADDRESS);
-  app.set({ signedIn: 'out', client: null, models: [], admin: false, refusal, view: { name: 'ask' } });
+  app.set({ signedIn: 'out', client: null, models: [], admin: undefined, refusal });
 }
 
-const ADDRESS = location.pathname;
-
-/** Shows another view. It stands in the history with its ids, which stay out of the address. */
+/** Shows another view, whose address stands in the history. */
 export function go(view, { replace = false } = {}) {
-  if (replace) history.replaceState({ view }, '', ADDRESS);
-  else history.pushState({ view }, '', ADDRESS);
+  const state = view.asked ? { asked: view.asked } : null;
+  if (replace) history.replaceState(state, '', addressOf(view));
+  else history.pushState(state, '', addressOf(view));
   app.set({ view });
   scrollTo(0, 0);
+}
+
+/** Says where in the view its reader is now: a tab, a source, a filter. */
+export function move(change) {
+  const { view } = app.value;
+  const moved = { ...view, place: { ...view.place, ...change } };
+  history.replaceState(history.state, '', addressOf(moved));
+  app.set({ view: moved });
 }
 
 /** The run with this id as the page follows it; the ones not looked at for longest are left. */

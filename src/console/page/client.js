@@ -1,9 +1,9 @@
+import { GATEWAY } from './address.js';
 import { eventsIn } from './sse.js';
 
-/** The gateway's address, wherever it is mounted: the page is `<gateway>/console`. */
-const GATEWAY = new URL('.', location.href);
 /** An answer that is not a stream takes no longer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
+const UPLOAD_TIMEOUT_MS = 600_000;
 
 /** What the gateway refused, in its own words. `code` is `unreachable` where no answer came. */
 export class ApiError extends Error {
@@ -91,6 +91,64 @@ export class Client {
     return { name: name ?? `report.${format}`, blob: await answer.blob() };
   }
 
+  /** A document of the user's own, for requests to name. */
+  upload(file) {
+    const body = new FormData();
+    body.append('purpose', 'user_data');
+    body.append('file', file, file.name);
+    return this.#json('v1/files', { method: 'POST', body, signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS) });
+  }
+
+  removeFile(id) {
+    return this.#json(`v1/files/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
+  deliveries(run) {
+    return this.#json(`v1/webhook_deliveries?${parameters({ run })}`);
+  }
+
+  redeliver(id) {
+    return this.#json(`v1/webhook_deliveries/${encodeURIComponent(id)}/redeliver`, { method: 'POST' });
+  }
+
+  keys(query) {
+    return this.#json(`admin/keys?${parameters(query)}`);
+  }
+
+  /** With what counts against its limits now. */
+  key(id) {
+    return this.#json(keyPath(id));
+  }
+
+  /** The answer holds the secret, as that of a rotation does. */
+  createKey(body) {
+    return this.#json('admin/keys', { method: 'POST', body });
+  }
+
+  updateKey(id, changes) {
+    return this.#json(keyPath(id), { method: 'PATCH', body: changes });
+  }
+
+  rotateKey(id, overlap) {
+    return this.#json(`${keyPath(id)}/rotate`, { method: 'POST', body: { overlap_seconds: overlap } });
+  }
+
+  removeKey(id) {
+    return this.#json(keyPath(id), { method: 'DELETE' });
+  }
+
+  usage(query) {
+    return this.#json(`admin/usage?${parameters(query)}`);
+  }
+
+  async usageCsv(query) {
+    return await (await this.#fetch(`admin/usage?${parameters({ ...query, format: 'csv' })}`)).blob();
+  }
+
+  audit(query) {
+    return this.#json(`admin/audit?${parameters(query)}`);
+  }
+
   overview() {
     return this.#json('admin/overview');
   }
@@ -106,6 +164,7 @@ export class Client {
 
   async #fetch(path, { method = 'GET', body, headers = {}, signal } = {}) {
     let answer;
+    const isForm = body instanceof FormData;
     try {
       answer = await fetch(new URL(path, GATEWAY), {
         method,
@@ -115,10 +174,10 @@ export class Client {
         redirect: 'error',
         headers: {
           authorization: `Bearer ${this.#key}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
       });
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
@@ -135,6 +194,10 @@ export class Client {
 export async function startHints() {
   const answer = await fetch(new URL('console/start.json', GATEWAY), { cache: 'no-store', credentials: 'omit' });
   return answer.ok ? await answer.json() : {};
+}
+
+function keyPath(id) {
+  return `admin/keys/${encodeURIComponent(id)}`;
 }
 
 async function refusal(answer) {

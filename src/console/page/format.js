@@ -19,6 +19,12 @@ export function duration(ms) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
 }
 
+/** Whole seconds: a run's own times are no finer. */
+export function elapsed(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return seconds < 10 ? `${seconds} s` : duration(seconds * 1000);
+}
+
 /** A time in Unix milliseconds, near ones relative. */
 export function when(ms) {
   const seconds = Math.round((ms - Date.now()) / 1000);
@@ -29,6 +35,11 @@ export function when(ms) {
 }
 
 export const exactly = (ms) => day.format(ms);
+
+/** The day or month of a source, as it says it; times of day say nothing of a publication. */
+export function published(text) {
+  return /^\d{4}-\d\d(-\d\d)?(?=$|T)/.exec(text)?.[0] ?? line(text, 40);
+}
 
 /** An amount as its currency writes it; an unknown currency is named. */
 export function money({ total, currency }) {

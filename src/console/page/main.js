@@ -1,7 +1,8 @@
-import { app, go, setTheme, signOut, start } from './app.js';
+import { app, setTheme, signOut, start } from './app.js';
 import { html, render, useEffect, useRef } from './lib/preact.js';
 import { Button } from './parts/controls.js';
 import { Icon } from './parts/icons.js';
+import { Link } from './parts/link.js';
 import { useStore } from './store.js';
 import { Ask } from './views/ask.js';
 import { Compare } from './views/compare.js';
@@ -12,35 +13,32 @@ import { SignIn } from './views/sign-in.js';
 import { Task } from './views/task.js';
 
 const VIEWS = { ask: Ask, run: Run, runs: Runs, task: Task, compare: Compare, operate: Operate };
-const TITLES = { ask: 'Ask', run: 'Run', runs: 'Runs', task: 'Task', compare: 'Compare', operate: 'Operate' };
 
 function Console() {
   const signedIn = useStore(app, (value) => value.signedIn);
   const view = useStore(app, (value) => value.view);
   const main = useRef(null);
-  useEffect(() => {
-    document.title = signedIn === 'in' ? `${TITLES[view.name] ?? 'Console'} · research-gateway` : 'research-gateway';
-  }, [view.name, signedIn]);
   // A new view is read from its start, also by those who do not see it.
-  const shown = useRef(view);
+  const key = keyOf(view);
+  const shown = useRef(key);
   useEffect(() => {
-    if (shown.current === view) return;
-    shown.current = view;
+    if (shown.current === key) return;
+    shown.current = key;
     main.current?.querySelector('h1')?.focus({ preventScroll: true });
-  }, [view]);
+  }, [key]);
   if (signedIn === 'starting') return null;
   if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
   const View = VIEWS[view.name] ?? Ask;
   return html`
     <a class="skip" href="#main" onClick=${(event) => skip(event, main.current)}>Skip to the content</a>
     <${Header} view=${view.name} />
-    <main id="main" ref=${main} tabindex="-1"><${View} key=${keyOf(view)} ...${view} /></main>
+    <main id="main" ref=${main} tabindex="-1"><${View} key=${key} ...${view} /></main>
   `;
 }
 
 /** A view of other things starts anew. */
-function keyOf({ name, id, ids = [] }) {
-  return [name, id, ...ids].join(' ');
+function keyOf({ name, id, ids = [], page }) {
+  return [name, id, page, ...ids].join(' ');
 }
 
 function skip(event, main) {
@@ -57,17 +55,15 @@ function Header({ view }) {
   ];
   const current = { run: 'runs', task: 'runs', compare: 'runs' }[view] ?? view;
   return html`<header class="top">
-    <button type="button" class="brand" onClick=${() => go({ name: 'ask' })}><${Brand} />research-gateway</button>
+    <${Link} to=${{ name: 'ask' }} class="brand"><${Brand} />research-gateway<//>
     <nav aria-label="Main">
       ${entries.map(
-        ({ name, label }) => html`<button
-          type="button"
-          key=${name}
-          aria-current=${name === current ? 'page' : undefined}
-          onClick=${() => go({ name })}
-        >
+        ({
+          name,
+          label,
+        }) => html`<${Link} to=${{ name }} key=${name} aria-current=${name === current ? 'page' : undefined}>
           <${Icon} name=${name} /><span>${label}</span>
-        </button>`,
+        <//>`,
       )}
     </nav>
     <div class="top-side"><${Theme} /><${Button} kind="bare" icon="leave" aria-label="Sign out" title="Sign out" onClick=${() => signOut()} /></div>
@@ -88,6 +84,9 @@ export function Brand() {
 }
 
 await start();
-render(html`<${Console} />`, document.getElementById('app'));
+const home = document.getElementById('app');
+// What stood there until now is not the page's own: it would stay beside it.
+home.replaceChildren();
+render(html`<${Console} />`, home);
 // Seen by whoever measures how long it took.
 requestAnimationFrame(() => performance.mark('ready'));

@@ -25,13 +25,26 @@ const FRESH = {
   maxToolCalls: '',
   maxOutputTokens: '',
   maxCost: '',
+  propose: false,
+  clarify: false,
 };
 
 /**
- * A question with all that may go with it. `previous`: the id of the response that it follows.
+ * A question with all that may go with it. `previous`: the id of the response that it follows; `thread`: of the one that
+ * began it.
  * @param onSubmit `(body, {once})`, rejects with an ApiError.
  */
-export function Composer({ models, model: chosen, previous, initial = '', onSubmit, focus = false, compact = false }) {
+export function Composer({
+  models,
+  model: chosen,
+  previous,
+  thread,
+  initial = '',
+  onSubmit,
+  focus = false,
+  compact = false,
+  answers = false,
+}) {
   const [text, setText] = useState(initial);
   const [model, setModel] = useState(chosen ?? models[0]?.id);
   const [options, setOptions] = useState(FRESH);
@@ -55,7 +68,7 @@ export function Composer({ models, model: chosen, previous, initial = '', onSubm
     setError(null);
     let body;
     try {
-      body = bodyOf({ text, model, previous, options, servers, files });
+      body = bodyOf({ text, model, previous, thread, options, servers, files });
     } catch (problem) {
       setError(problem);
       return;
@@ -78,13 +91,13 @@ export function Composer({ models, model: chosen, previous, initial = '', onSubm
   };
 
   return html`<form class="composer" noValidate data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
-    <label class="sr" for="question">${compact ? 'Follow-up question' : 'Question'}</label>
+    <label class="sr" for="question">${answers ? 'Your answer' : compact ? 'Follow-up question' : 'Question'}</label>
     <textarea
       id="question"
       ref=${field}
       rows=${compact ? 2 : 3}
       dir="auto"
-      placeholder=${compact ? 'Ask a follow-up…' : 'A question, as you would ask a colleague who has an hour for it'}
+      placeholder=${answers ? 'Your answer' : compact ? 'Ask a follow-up…' : 'A question, as you would ask a colleague who has an hour for it'}
       value=${text}
       onInput=${(event) => setText(event.currentTarget.value)}
     ></textarea>
@@ -98,7 +111,7 @@ export function Composer({ models, model: chosen, previous, initial = '', onSubm
       </select></label>
       <span class="grow"></span>
       <button type="submit" class="button primary" disabled=${busy || text.trim() === ''}>
-        <span>${busy ? 'Sending…' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
+        <span>${busy ? 'Sending…' : answers ? 'Answer' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
       </button>
     </div>
     <${Failure} error=${error} />
@@ -127,6 +140,11 @@ function Options({ options, change }) {
       )}
     </fieldset>
     <fieldset>
+      <legend>Before it begins</legend>
+      <label class="check"><input type="checkbox" checked=${options.propose} onChange=${(event) => change('propose')(event.currentTarget.checked)} /> Show me the plan first</label>
+      <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me back where it helps</label>
+    </fieldset>
+    <fieldset>
       <legend>Limits</legend>
       <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
       <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
@@ -138,12 +156,19 @@ function Options({ options, change }) {
 }
 
 /** @throws Error that names the field. */
-function bodyOf({ text, model, previous, options, servers, files }) {
-  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
+function bodyOf({ text, model, previous, thread, options, servers, files }) {
+  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost, propose, clarify } =
+    options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
-  if (previous) body.previous_response_id = previous;
+  if (previous) {
+    body.previous_response_id = previous;
+    // Lists do not say what a run follows: its metadata tells them.
+    body.metadata.thread = thread;
+  }
   if (effort !== '') body.reasoning = { effort };
+  const research = { ...(propose && { plan: 'propose' }), ...(clarify && { clarify: true }) };
+  if (Object.keys(research).length > 0) body.research = research;
   if (!ownTools) {
     if (tools.length === 0) body.tool_choice = 'none';
     else body.tools = tools.map((type) => ({ type }));

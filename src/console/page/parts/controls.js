@@ -1,10 +1,12 @@
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { reasonInShort } from '../run/reasons.js';
 import { Icon } from './icons.js';
 
-/** A status as a word and a colour. */
-export function Status({ status }) {
+/** A status as a word and a colour; `reason`: why a report is not whole. */
+export function Status({ status, reason = null }) {
   const name = String(status).toLowerCase();
-  return html`<span class="status" data-status=${name}>${WORDS[name] ?? name}</span>`;
+  const about = reason === null ? '' : `: ${reasonInShort(reason)}`;
+  return html`<span class="status" dir="auto" data-status=${name}>${WORDS[name] ?? name}${about}</span>`;
 }
 
 const WORDS = {

@@ -1,4 +1,5 @@
 import { Component, html } from '../lib/preact.js';
+import { directionOf } from '../words.js';
 import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
 /** Deeper nesting is shown as text. */
@@ -75,6 +76,7 @@ function block(token, context, depth, key) {
     case 'def':
       return null;
     case 'heading':
+      if (context.noHeadings) return html`<p dir="auto" key=${key}><strong>${words(token.tokens)}</strong></p>`;
       // The page's own heading stands above.
       return html`<${`h${Math.min(6, token.depth + 1)}`} dir="auto" key=${key}>${words(token.tokens)}<//>`;
     case 'paragraph':
@@ -82,11 +84,11 @@ function block(token, context, depth, key) {
     case 'text':
       return token.tokens ? html`<span key=${key}>${words(token.tokens)}</span>` : prose(token.text, context);
     case 'blockquote':
-      return html`<blockquote dir="auto" key=${key}>${inner(token.tokens)}</blockquote>`;
+      return html`<blockquote dir=${directionOf(token.raw)} key=${key}>${inner(token.tokens)}</blockquote>`;
     case 'list':
       return list(token, context, depth, key);
     case 'code':
-      return html`<pre key=${key} tabindex="0"><code>${restored(token.text, context.markers)}</code></pre>`;
+      return html`<pre key=${key} dir="ltr" tabindex="0"><code>${restored(token.text, context.markers)}</code></pre>`;
     case 'table':
       return table(token, context, depth, key);
     case 'hr':
@@ -98,23 +100,24 @@ function block(token, context, depth, key) {
   }
 }
 
-function list({ ordered, start, items }, context, depth, key) {
+function list({ ordered, start, items, raw }, context, depth, key) {
   const entries = items.map(
     (item, index) =>
-      html`<li dir="auto" key=${index}>
+      html`<li dir=${directionOf(item.raw)} key=${index}>
         ${item.task ? (item.checked ? '☑ ' : '☐ ') : ''}${blocks(item.tokens ?? [], context, depth + 1)}
       </li>`,
   );
-  if (!ordered) return html`<ul key=${key}>${entries}</ul>`;
-  return html`<ol key=${key} start=${Number.isSafeInteger(start) ? start : 1}>${entries}</ol>`;
+  const direction = directionOf(raw);
+  if (!ordered) return html`<ul key=${key} dir=${direction}>${entries}</ul>`;
+  return html`<ol key=${key} dir=${direction} start=${Number.isSafeInteger(start) ? start : 1}>${entries}</ol>`;
 }
 
-function table({ header, rows, align }, context, depth, key) {
+function table({ header, rows, align, raw }, context, depth, key) {
   const cell = (tag) => (found, index) =>
-    html`<${tag} dir="auto" data-align=${align[index] ?? 'start'} key=${index}>
+    html`<${tag} dir=${/\p{L}/u.test(found.text) ? 'auto' : undefined} data-align=${align[index] ?? 'start'} key=${index}>
     ${inline(found.tokens ?? [], context, depth + 1)}
   <//>`;
-  return html`<div class="table" role="region" aria-label="Table" tabindex="0" key=${key}>
+  return html`<div class="table" dir=${directionOf(raw)} role="region" aria-label="Table" tabindex="0" key=${key}>
     <table>
       <thead><tr>${header.map(cell('th'))}</tr></thead>
       <tbody>${rows.map((row, index) => html`<tr key=${index}>${row.map(cell('td'))}</tr>`)}</tbody>

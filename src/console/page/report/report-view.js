@@ -1,71 +1,100 @@
 import { createContext, html, useCallback, useContext, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { numberOf } from '../run/fold.js';
-import { MarkdownReader } from './lexer.js';
+import { wordStart } from '../words.js';
+import { CitationCard } from './citation-card.js';
+import { copySelection } from './copy-selection.js';
 import { groups } from './markdown.js';
-import { withPlaceholders } from './markers.js';
+import { headingsIn } from './outline.js';
+import { nameOfCitation, supportOf } from './support.js';
+import { useMarkdown } from './use-markdown.js';
 
 /** Letters of a report that tell its language. */
 const LANGUAGE_SEEN = 2000;
+/** How long the pointer may take from a citation to its card, in milliseconds. */
+const WAY_MS = 220;
 
-/** What happens when a citation is opened: `(annotation, claim)`. */
-const OnCite = createContext(() => {});
+/** What citations do: `{open(annotation, element), look(annotation, element), leave(), sourceOf(url)}`. */
+const Cited = createContext(null);
 
-/** The report as it is written: Markdown with citations that open. */
-export function ReportView({ text, annotations, writing, onCite }) {
-  const read = useMarkdown({ text, annotations, writing });
+const unknown = () => undefined;
+
+/**
+ * The report as it is written: Markdown with citations that open.
+ * @param onCite `(annotation, claim)`; @param sourceOf gives what the run knows of an address; @param onHeadings gets the
+ * report's headings as they come, `(headings)`.
+ */
+export function ReportView({ text, annotations, writing, onCite, sourceOf = unknown, onHeadings }) {
+  const { tokens, markers, plain } = useMarkdown({ text, annotations, writing });
   const start = text.slice(0, LANGUAGE_SEEN);
   const language = useMemo(() => languageOf(start), [start]);
-  const open = useCallback((annotation, element) => onCite(annotation, claimAround(element)), [onCite]);
-  const { tokens, markers, plain } = read;
+  const [card, hovering] = useCard();
+  const open = useCallback(
+    (annotation, element) => {
+      hovering.close();
+      onCite(annotation, claimAround(element));
+    },
+    [onCite],
+  );
+  const cited = useMemo(() => ({ ...hovering, open, sourceOf }), [open, sourceOf]);
   const context = useMemo(() => ({ markers, Cite }), [markers]);
-  return html`<${OnCite.Provider} value=${open}>
-    <div class="prose" data-writing=${writing} lang=${language}>
-      ${tokens ? groups(tokens, context) : html`<p class="as-is">${plain}</p>`}
+  const headings = useMemo(() => headingsIn(tokens), [tokens]);
+  const outline = JSON.stringify(headings);
+  useEffect(() => onHeadings?.(headings), [outline]);
+  return html`<${Cited.Provider} value=${cited}>
+    <div class="prose-home">
+      <div class="prose" data-writing=${writing} lang=${language} onCopy=${(event) => copySelection(event, annotations)}>
+        ${tokens ? groups(tokens, context) : html`<p class="as-is">${plain}</p>`}
+      </div>
+      ${card && html`<${CitationCard} key=${card.key} shown=${card} sourceOf=${sourceOf} onHold=${hovering.hold} onLeave=${hovering.leave} onClose=${hovering.close} />`}
     </div>
   <//>`;
 }
 
-/** Tokens of the newest text that was read so far. */
-function useMarkdown({ text, annotations, writing }) {
-  const [read, setRead] = useState({ tokens: [], markers: [], plain: '' });
-  const reader = useRef(null);
-  const markers = useRef([]);
-  useEffect(() => {
-    let drawing;
-    const own = new MarkdownReader(({ original, markers }, tokens) => {
-      // With what else changes in a frame: in between it would make the browser lay the page out twice.
-      cancelAnimationFrame(drawing);
-      drawing = requestAnimationFrame(() => setRead({ tokens, markers, plain: tokens ? '' : original }));
-    });
-    reader.current = own;
-    return () => {
-      cancelAnimationFrame(drawing);
-      own.stop();
+/** The card that is shown, if any, and what shows and hides it. It stays while the pointer is on its way to it. */
+function useCard() {
+  const [card, setCard] = useState(null);
+  const leaving = useRef(0);
+  const hovering = useMemo(() => {
+    const hold = () => clearTimeout(leaving.current);
+    return {
+      hold,
+      look(annotation, element) {
+        hold();
+        setCard((before) =>
+          before?.element === element ? before : { annotation, element, key: (before?.key ?? 0) + 1 },
+        );
+      },
+      leave() {
+        hold();
+        leaving.current = setTimeout(() => setCard(null), WAY_MS);
+      },
+      close() {
+        hold();
+        setCard(null);
+      },
     };
   }, []);
-  useEffect(() => {
-    const found = withPlaceholders(text, annotations, markers.current);
-    markers.current = found.markers;
-    reader.current.read({ ...found, original: text, whole: !writing });
-  }, [text, annotations, writing]);
-  return read;
+  useEffect(() => () => clearTimeout(leaving.current), []);
+  return [card, hovering];
 }
 
 function Cite({ marker }) {
-  const open = useContext(OnCite);
+  const cited = useContext(Cited);
   return html`<span class="cites">${marker.annotations.map((annotation) => {
-    const number = numberOf(annotation);
-    const doubt = annotation.verified === false;
-    const name = `Source ${number}: ${annotation.title || annotation.url}${doubt ? ' (not read by this run)' : ''}`;
+    const source = cited.sourceOf(annotation.url);
+    const look = ({ currentTarget }) => cited.look(annotation, currentTarget);
     return html`<button
       type="button"
       class="cite"
-      data-unverified=${doubt}
-      aria-label=${name}
-      title=${annotation.title || annotation.url}
-      onClick=${(event) => open(annotation, event.currentTarget)}
+      data-support=${supportOf(annotation, source)?.kind}
+      aria-label=${nameOfCitation(annotation, source)}
+      onPointerEnter=${(event) => event.pointerType !== 'touch' && look(event)}
+      onPointerLeave=${cited.leave}
+      onFocus=${(event) => event.currentTarget.matches(':focus-visible') && look(event)}
+      onBlur=${cited.leave}
+      onClick=${(event) => cited.open(annotation, event.currentTarget)}
     >
-      ${number}
+      ${numberOf(annotation)}
     </button>`;
   })}</span>`;
 }
@@ -79,7 +108,7 @@ function claimAround(element) {
   const before = range.toString().replace(/\s+/g, ' ').trim();
   const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];
   const last = sentences.at(-1)?.trim() ?? '';
-  return last.length > 12 ? last : before.slice(-240);
+  return last.length > 12 ? last : before.slice(wordStart(before, before.length - 240));
 }
 
 /** Enough for the browser to choose the right glyphs and hyphens. */

@@ -1,4 +1,4 @@
-import { compact, duration, money } from '../format.js';
+import { compact, elapsed, money } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 
 /** Letters of a token, where the run has not yet said how many it used. */
@@ -51,10 +51,4 @@ export function useSeconds(running) {
     return () => clearInterval(timer);
   }, [running]);
   return now;
-}
-
-/** Whole seconds: the run's own times are no finer. */
-function elapsed(ms) {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  return seconds < 10 ? `${seconds} s` : duration(seconds * 1000);
 }

@@ -1,14 +1,7 @@
 import { html } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
+import { reasonInWords } from './reasons.js';
 
-const REASONS = {
-  max_output_tokens: 'The report was cut at its maximum length.',
-  max_tool_calls:
-    'The research ended at its maximum number of tool calls; the report is written from what was found until then.',
-  budget: 'The research ended with its budget; the report is written from what was found until then.',
-  stuck: 'The research did not get further; the report is written from what was found until then.',
-  no_sources: 'Nothing could be retrieved: this report rests on no source.',
-};
 /** Warnings of one kind that are shown one by one. */
 const SHOWN = 5;
 
@@ -20,7 +13,7 @@ export function Notes({ response }) {
   if (status === 'failed') notes.push({ bad: true, title: 'The run failed.', text: error?.message, code: error?.code });
   if (status === 'cancelled')
     notes.push({ title: 'The run was stopped.', text: 'What stands here is all that it wrote.' });
-  if (incomplete?.reason) notes.push({ title: REASONS[incomplete.reason] ?? `Incomplete: ${incomplete.reason}.` });
+  if (incomplete?.reason) notes.push({ title: reasonInWords(incomplete.reason) });
   for (const [code, group] of Map.groupBy(warnings, ({ code }) => code)) {
     if (code === 'no_sources' && incomplete?.reason === 'no_sources') continue;
     for (const { message, param } of group.slice(0, SHOWN))

@@ -1,9 +1,10 @@
-import { line, openable, placeOf } from '../format.js';
+import { line, openable, placeOf, published } from '../format.js';
 import { html, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { Button, Empty } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
+import { supportOf } from '../report/support.js';
 import { LongText } from './call-details.js';
-import { passageFor } from './sources.js';
+import { passageFor, passageOf } from './sources.js';
 
 const MARKS = {
   read: { word: 'read', title: 'The run read this source' },
@@ -17,6 +18,16 @@ function markOf(source) {
     return source.state === 'unreadable' ? MARKS.unreadable : MARKS.unseen;
   }
   return MARKS[source.state] ?? MARKS.listed;
+}
+
+/** What a source is called in an address: its number in the report, else its own address. */
+export function nameOf(source) {
+  return source?.cited && Number.isSafeInteger(source.number) ? String(source.number) : source?.url;
+}
+
+export function sourceNamed(sources, name) {
+  if (!/^\d{1,9}$/.test(name)) return sources.get(name);
+  return [...sources.values()].find((source) => nameOf(source) === name);
 }
 
 /** Cited sources by their number, then those that were read, then the rest. */
@@ -88,8 +99,8 @@ function card({ source, word, title, open }) {
   </li>`;
 }
 
-/** A source beside the report, at the passage that a claim rests on. */
-export function SourceDialog({ source, claim, onClose }) {
+/** A source beside the report, at the passage that a claim rests on. `cited`: the citation that opened it and its claim. */
+export function SourceDialog({ source, cited = null, onClose }) {
   const dialog = useRef(null);
   useEffect(() => {
     const element = dialog.current;
@@ -97,7 +108,10 @@ export function SourceDialog({ source, claim, onClose }) {
     element.querySelector('mark')?.scrollIntoView({ block: 'nearest' });
     return () => element.close();
   }, []);
-  const passage = claim ? passageFor(claim, source) : undefined;
+  const { annotation, claim } = cited ?? {};
+  const words = annotation?.cited_text;
+  const support = annotation && supportOf(annotation, source);
+  const passage = words ? passageOf(words, source) : claim && passageFor(claim, source);
   const { word, title } = markOf(source);
   const href = openable(source.url);
   const away = (event) => {
@@ -111,6 +125,7 @@ export function SourceDialog({ source, claim, onClose }) {
       </header>
       <p class="drawer-place">
         <span class="mark" data-mark=${word}>${word}</span>
+        ${source.published && html`<span dir="auto">${published(source.published)}</span>`}
         ${href ? html`<a href=${href} target="_blank" rel="noreferrer noopener nofollow">${placeOf(source.url)} <${Icon} name="link" /></a>` : html`<span class="url">${source.url}</span>`}
       </p>
       ${word !== 'read' && html`<p class="quiet">${title}.</p>`}
@@ -118,8 +133,8 @@ export function SourceDialog({ source, claim, onClose }) {
       ${
         passage &&
         html`<section>
-        <h3>The nearest passage</h3>
-        <blockquote class="passage" dir="auto">…${passage.before}<mark>${passage.quote}</mark>${passage.after}…</blockquote>
+        <h3>${words ? 'The source says' : 'The nearest passage'} ${support && html`<span class="mark" data-support=${support.kind}>${support.word}</span>`}</h3>
+        <blockquote class="passage" dir="auto">${passage.before}<mark>${passage.quote}</mark>${passage.after}</blockquote>
       </section>`
       }
       ${claim && !passage && html`<p class="quiet">No passage of what the run retrieved shares words with this sentence.</p>`}

@@ -1,3 +1,5 @@
+import { wordEnd, wordStart } from '../words.js';
+
 /** Reads a text as JSON; undefined if it is not. */
 export function parseJson(text) {
   if (typeof text !== 'string') return undefined;
@@ -49,6 +51,7 @@ export function sourcesFromCall(sources, call) {
     title: text(result.title) || known.title,
     content: known.content === '' ? result.content : `${known.content}\n\n${result.content}`,
     sourceId: result.source_id ?? known.sourceId,
+    published: text(result.published) || known.published,
   });
 }
 
@@ -61,11 +64,13 @@ function listed(sources, found) {
     title: known.title || text(found.title),
     snippet: known.snippet || text(found.snippet),
     sourceId: known.sourceId ?? found.source_id ?? null,
+    published: known.published || text(found.published),
   });
 }
 
 function empty(url) {
-  return { url, title: '', snippet: '', content: '', state: 'listed', sourceId: null, number: null, cited: false };
+  const texts = { title: '', snippet: '', content: '', published: '' };
+  return { url, ...texts, state: 'listed', sourceId: null, number: null, cited: false };
 }
 
 function text(value) {
@@ -77,6 +82,8 @@ const WORDS = /\p{Script=Han}|[\p{L}\p{N}]{3,}/gu;
 /** Longer contents are searched up to here, in characters. */
 const SEARCHED = 400_000;
 const AROUND = 260;
+/** A full stop in a number or an address ends nothing. */
+const SENTENCES = /(?:[^.!?。！？\n]|[.!?](?=[^\s]))+[.!?。！？]*/gu;
 
 /**
  * The passage of a source that a claim most likely rests on: `{before, quote, after}`. Found by shared words, rare ones
@@ -86,7 +93,7 @@ export function passageFor(claim, source) {
   const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
   const asked = new Set(claim.toLowerCase().match(WORDS) ?? []);
   if (content === '' || asked.size === 0) return undefined;
-  const sentences = [...content.matchAll(/[^.!?。！？\n]+[.!?。！？]*/gu)].filter(([sentence]) => /\S/.test(sentence));
+  const sentences = [...content.matchAll(SENTENCES)].filter(([sentence]) => /\S/.test(sentence));
   const words = sentences.map(([sentence]) => new Set(sentence.toLowerCase().match(WORDS) ?? []));
   const spread = new Map();
   for (const own of words) for (const word of own) if (asked.has(word)) spread.set(word, (spread.get(word) ?? 0) + 1);
@@ -102,10 +109,23 @@ export function passageFor(claim, source) {
   const { 0: sentence, index } = sentences[at];
   const start = index + sentence.length - sentence.trimStart().length;
   const end = index + sentence.trimEnd().length;
+  return around(content, start, end);
+}
+
+/** The same around words that the gateway found in a source: `{before, quote, after}`. */
+export function passageOf(words, source) {
+  const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
+  const start = content.indexOf(words);
+  return start === -1 ? { before: '', quote: words, after: '' } : around(content, start, start + words.length);
+}
+
+function around(content, start, end) {
+  const from = Math.min(start, wordStart(content, start - AROUND));
+  const to = Math.max(end, wordEnd(content, end + AROUND));
   return {
-    before: content.slice(Math.max(0, start - AROUND), start),
+    before: `${from > 0 ? '… ' : ''}${content.slice(from, start)}`,
     quote: content.slice(start, end),
-    after: content.slice(end, end + AROUND),
+    after: `${content.slice(end, to)}${to < content.length ? ' …' : ''}`,
   };
 }
 

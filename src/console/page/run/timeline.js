@@ -2,6 +2,8 @@ import { duration, line, placeOf } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { VirtualList } from '../parts/virtual-list.js';
+import { MarkdownText } from '../report/markdown-text.js';
+import { unmarked } from '../words.js';
 import { CallDetails } from './call-details.js';
 import { tookMs } from './session.js';
 import { parseJson } from './sources.js';
@@ -64,8 +66,8 @@ function Entry({ item, plan, running, took, open, onToggle }) {
       </span>
       <span class="entry-side">
         ${state === 'failed' && html`<span class="bad">failed</span>`}
-        ${state === 'cut' && html`<span class="bad">interrupted</span>`}
-        ${working ? html`<span class="pulse" role="img" aria-label="working"></span>` : took !== undefined && duration(took)}
+        ${state === 'cut' && html`<span class="bad">interrupted</span>`}${' '}
+        ${working ? html`<span class="pulse" role="img" aria-label="working"></span>` : took !== undefined && html`<span>${duration(took)}</span>`}
       </span>
     </button>
     ${open && html`<div class="entry-body" id=${details}><${Details} item=${item} /></div>`}
@@ -75,13 +77,17 @@ function Entry({ item, plan, running, took, open, onToggle }) {
 function Details({ item }) {
   if (item.kind === 'call' || item.kind === 'tools') return html`<${CallDetails} item=${item} />`;
   if (item.kind === 'answer') return html`<p class="quiet">${item.text.length} characters, shown as the report.</p>`;
-  return html`<p class="thought-text" dir="auto">${item.text || '…'}</p>`;
+  if (item.text === '') return html`<p class="quiet">…</p>`;
+  return html`<${MarkdownText} class="thought-text" text=${item.text} writing=${!item.done} />`;
 }
 
 /** What a row says while it is closed. */
 export function headingOf(item, plan) {
   if (item.kind === 'thought') {
-    return { icon: 'thought', title: { name: plan ? 'Plan' : 'Thought', about: line(item.text, 220) } };
+    return {
+      icon: 'thought',
+      title: { name: plan ? 'Plan' : 'Thought', about: line(unmarked(item.text.slice(0, 900)), 220) },
+    };
   }
   if (item.kind === 'answer') return { icon: 'pen', title: { name: 'Report', about: '' } };
   if (item.kind === 'tools') return { icon: 'plug', title: { name: 'Tools', about: `of ${line(item.name, 80)}` } };

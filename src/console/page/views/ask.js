@@ -1,6 +1,7 @@
 import { app, ask } from '../app.js';
 import { html, useState } from '../lib/preact.js';
 import { Composer } from '../parts/composer.js';
+import { useTitle } from '../parts/title.js';
 import { useStore } from '../store.js';
 
 /** Of the project's own documents, which the built-in demo model searches. */
@@ -16,6 +17,7 @@ const EXAMPLES = [
 ];
 
 export function Ask() {
+  useTitle('Ask');
   const models = useStore(app, (value) => value.models);
   const wellKnown = useStore(app, (value) => value.wellKnownKey);
   const [draft, setDraft] = useState({ text: '', version: 0 });

@@ -1,32 +1,39 @@
-import { app, go } from '../app.js';
+import { app, move } from '../app.js';
 import { line, number, placeOf } from '../format.js';
 import { html, useCallback, useMemo, useState } from '../lib/preact.js';
-import { Button, Status, Tabs } from '../parts/controls.js';
+import { Status, Tabs } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
 import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
 import { Meters } from '../run/meters.js';
 import { Notes } from '../run/notes.js';
+import { useQuestion } from '../run/questions.js';
+import { statusOf } from '../run/reasons.js';
 import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
-import { useQuestion, useRun } from '../run/use-run.js';
+import { useRun } from '../run/use-run.js';
+
+const TABS = [
+  { id: 'report', label: 'Reports' },
+  { id: 'sources', label: 'Sources' },
+  { id: 'events', label: 'Events' },
+  { id: 'timeline', label: 'Timelines' },
+];
 
 /** Two runs side by side, for whoever tunes a model. */
-export function Compare({ ids }) {
+export function Compare({ ids, place = {} }) {
+  useTitle('Compare');
   const left = useRun(ids[0]);
   const right = useRun(ids[1]);
-  const [tab, setTab] = useState('report');
+  const tab = TABS.some(({ id }) => id === place.tab) ? place.tab : 'report';
   const sides = [
     { session: left, other: right },
     { session: right, other: left },
   ];
   return html`<section class="compare">
-    <header class="list-head"><h1 tabindex="-1">Compare</h1><${Button} onClick=${() => go({ name: 'runs' })}>All runs<//></header>
-    <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${setTab} tabs=${[
-      { id: 'report', label: 'Reports' },
-      { id: 'sources', label: 'Sources' },
-      { id: 'events', label: 'Events' },
-      { id: 'timeline', label: 'Timelines' },
-    ]} />
+    <header class="list-head"><h1 tabindex="-1">Compare</h1><${Link} class="button" to=${{ name: 'runs' }}>All runs<//></header>
+    <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${(next) => move({ tab: next })} tabs=${TABS} />
     <div class="compare-sides" id="compare-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
       ${sides.map(({ session, other }) => html`<${Side} key=${session.id} session=${session} other=${other} tab=${tab} />`)}
     </div>
@@ -38,18 +45,20 @@ function Side({ session, other, tab }) {
   const question = useQuestion(app.value.client, session.id);
   const message = state.message;
   const [opened, setOpened] = useState(null);
-  const cite = useCallback(({ url }, claim) => setOpened({ url, claim }), []);
-  const source = opened && state.sources.get(opened.url);
+  const cite = useCallback((annotation, claim) => setOpened({ annotation, claim }), []);
+  const { sources } = state;
+  const sourceOf = useCallback((url) => sources.get(url), [sources]);
+  const source = opened && sourceOf(opened.annotation.url);
   return html`<section class="compare-side">
-    <h2 dir="auto"><button type="button" class="link" onClick=${() => go({ name: 'run', id: session.id })}>${line(question?.text ?? '…', 140)}</button></h2>
-    <p class="run-about"><${Status} status=${state.status} /><span>${state.response?.model}</span></p>
+    <h2 dir="auto"><${Link} class="link" to=${{ name: 'run', id: session.id }}>${line(question?.text ?? '…', 140)}<//></h2>
+    <p class="run-about"><${Status} ...${statusOf(state.response ?? state)} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />
-    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
+    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
     ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
     ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
     ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
-    ${source && html`<${SourceDialog} source=${source} claim=${opened.claim} onClose=${() => setOpened(null)} />`}
+    ${source && html`<${SourceDialog} source=${source} cited=${opened} onClose=${() => setOpened(null)} />`}
   </section>`;
 }
 

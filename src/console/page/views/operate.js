@@ -1,203 +1,40 @@
 import { app } from '../app.js';
-import { compact, duration, exactly, number, when } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Failure } from '../parts/controls.js';
-import { gauge, rateBetween } from './operate-metrics.js';
+import { html } from '../lib/preact.js';
+import { Audit } from '../operate/audit.js';
+import { Keys } from '../operate/keys.js';
+import { Overview } from '../operate/overview.js';
+import { Usage } from '../operate/usage.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
+import { useStore } from '../store.js';
 
-const REFRESH_MS = 3000;
-/** Budgets are shown at once where there are no more models than this. */
-const FEW_MODELS = 4;
+const PAGES = {
+  overview: { title: 'Overview', View: Overview },
+  keys: { title: 'Keys', View: Keys },
+  usage: { title: 'Usage', View: Usage },
+  audit: { title: 'Audit', View: Audit },
+};
 
-/** Instances, queue, providers, keys and failures. Nothing can be changed here. */
-export function Operate() {
-  const { overview, error, metrics } = useOverview();
-  if (!overview)
-    return html`<section class="operate"><h1 tabindex="-1">Operate</h1><${Failure} error=${error} /></section>`;
-  const { runs, ready, reasons, instances, providers, keys, budgets, failures } = overview;
-  const failed = failuresOfAll(overview);
-  const several = instances.length > 1;
+/** What keys with `admin: true` see of the gateway, and change. */
+export function Operate({ page = 'overview', place = {} }) {
+  const isAdmin = useStore(app, (value) => value.admin);
+  const { title, View } = PAGES[page];
+  useTitle(page === 'overview' ? 'Operate' : title);
+  // Until it is known whether the key may see this, nothing is asked.
+  if (isAdmin === undefined) return html`<section class="operate"><h1 tabindex="-1">Operate</h1></section>`;
+  if (!isAdmin) {
+    return html`<section class="ask"><h1 tabindex="-1">Not for this key</h1>
+      <p class="lead">Operating the gateway takes a key with <code>admin: true</code>. Sign out to use another one.</p>
+    </section>`;
+  }
   return html`<section class="operate">
-    <header class="list-head"><h1 tabindex="-1">Operate</h1>
-      <p class="run-about"><span class="status" data-status=${ready ? 'completed' : 'failed'}>${ready ? 'ready' : 'not ready'}</span>
-        ${error ? html`<span class="bad">not updated since ${when(overview.time * 1000)}</span>` : html`<span>live</span>`}</p>
-    </header>
-    ${reasons.length > 0 && html`<ul class="notes">${reasons.map((reason) => html`<li key=${reason} data-bad="true"><p>${reason}</p></li>`)}</ul>`}
-    <dl class="meters">
-      <${Figure} name="Running" value=${number(runs.in_progress)} about=${`of ${number(runs.max_concurrent)} an instance`} />
-      <${Figure} name="Waiting" value=${number(runs.queued)} about=${`of ${number(runs.max_queued)}`} />
-      <${Figure} name="Streams" value=${number(gauge(metrics.now, 'gateway_sse_streams'))} about="open here" />
-      <${Figure} name="Requests" value=${`${compact(rateBetween(metrics, 'gateway_http_requests_total'))}/s`} about="this instance" />
-      <${Figure} name="Memory" value=${`${number(Math.round(gauge(metrics.now, 'process_resident_memory_bytes') / 1024 ** 2))} MB`} about="this instance" />
-    </dl>
-    <div class="panels">
-      <${Panel} title="Instances" count=${instances.length}>
-        <${Table} columns=${['Host', 'Process', 'Up', 'Runs', 'Memory']} rows=${instances.map((instance) => [
-          html`${instance.host}${instance.id === overview.instance ? html` <span class="mark">this one</span>` : ''}`,
-          instance.pid,
-          duration(Math.max(0, overview.time - instance.started_at) * 1000),
-          number(instance.executing),
-          `${number(instance.memory_mb)} MB`,
-        ])} />
-      <//>
-      <${Panel} title="Providers" count=${providers.length}>
-        <${Table} columns=${['Provider', 'State', 'Now', 'Failed', 'p50', 'p95']} rows=${providers.map((provider) => [
-          provider.name,
-          html`<${Circuits} provider=${provider} />`,
-          number(provider.running),
-          provider.recent.attempts === 0
-            ? '–'
-            : `${number(provider.recent.failed)} of ${number(provider.recent.attempts)}`,
-          latency(provider.recent.p50_ms),
-          latency(provider.recent.p95_ms),
-        ])} />
-      <//>
-      <${Panel} title="Keys" count=${keys.length}>
-        <${Table} columns=${['Key', 'User', 'May', 'Limits']} rows=${keys.map((key) => [
-          key.id,
-          key.user,
-          [
-            key.models === null ? 'all models' : `${key.models.length} models`,
-            key.mcp_servers && 'MCP',
-            key.admin && 'operate',
-          ]
-            .filter(Boolean)
-            .join(', '),
-          key.limits.length === 0
-            ? 'none'
-            : html`<ul class="limits">${key.limits.map((limit) => html`<${Limit} key=${limit.name} ...${limit} />`)}</ul>`,
-        ])} />
-      <//>
-      <${Panel} title="Failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
-        ${
-          failed.length === 0
-            ? html`<p class="quiet">None since ${several ? 'these processes' : 'this process'} started.</p>`
-            : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} rows=${failed.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
-              ${
-                failures.latest.length > 0 &&
-                html`<details><summary>The latest ${failures.latest.length}${several ? ' of the process that answers' : ''}</summary>
-                <${Table} columns=${['When', 'Where', 'Code', 'Model', 'Key or provider']} rows=${failures.latest.map((failure) => [exactly(failure.at * 1000), failure.where, failure.code + (failure.status ? ` (${failure.status})` : ''), failure.model, failure.key || failure.provider])} />
-              </details>`
-              }`
-        }
-      <//>
-      ${
-        several &&
-        html`<${Panel} title="Providers by process" count=${instances.length}>
-        <${Table} columns=${['Process', 'Provider', 'Failed', 'p50', 'p95']} rows=${instances.flatMap((instance) =>
-          instance.providers.map((provider) => [
-            `${instance.host} ${instance.pid}`,
-            provider.name,
-            `${number(provider.failed)} of ${number(provider.attempts)}`,
-            latency(provider.p50_ms),
-            latency(provider.p95_ms),
-          ]),
-        )} />
-      <//>`
-      }
-      <${Panel} title="Budgets" count=${budgets.length}>
-        <${Budgets} budgets=${budgets} />
-      <//>
-    </div>
+    <header class="list-head"><h1 tabindex="-1">Operate</h1></header>
+    <nav class="tabs" aria-label="Operate">
+      ${Object.entries(PAGES).map(
+        ([name, { title: label }]) =>
+          html`<${Link} key=${name} to=${{ name: 'operate', page: name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
+      )}
+    </nav>
+    <${View} place=${place} />
   </section>`;
-}
-
-/** What a run may use, by model and effort. */
-function Budgets({ budgets }) {
-  const cost = budgets.some((budget) => budget.cost !== null);
-  const columns = ['Model', 'Effort', 'Turns', 'Calls', 'Tokens', 'Minutes', ...(cost ? ['Cost'] : [])];
-  const rows = budgets.map((budget) => [
-    budget.model,
-    html`${budget.effort}${budget.default ? html` <span class="mark">default</span>` : ''}`,
-    number(budget.turns),
-    number(budget.tool_calls),
-    compact(budget.tokens),
-    number(budget.minutes),
-    ...(cost ? [budget.cost === null ? '–' : number(budget.cost)] : []),
-  ]);
-  const table = html`<${Table} columns=${columns} rows=${rows} />`;
-  if (budgets.length <= FEW_MODELS * 3) return table;
-  return html`<details><summary>All of them</summary>${table}</details>`;
-}
-
-/** Failures by code over all processes that tell of theirs; the one that answers has its own at once. */
-function failuresOfAll({ instance, instances, failures }) {
-  const others = instances.filter(({ id }) => id !== instance).flatMap((other) => other.failures);
-  const groups = Map.groupBy([...failures.by_code, ...others], ({ where, code }) => `${where} ${code}`);
-  return [...groups.values()]
-    .map((group) => ({
-      ...group[0],
-      count: group.reduce((sum, { count }) => sum + count, 0),
-      last_at: Math.max(...group.map(({ last_at: at }) => at)),
-    }))
-    .sort((a, b) => b.count - a.count);
-}
-
-function latency(ms) {
-  return ms === 0 ? '–' : duration(ms);
-}
-
-function Figure({ name, value, about }) {
-  return html`<div class="meter"><dt>${name}</dt><dd>${value}<span>${about}</span></dd></div>`;
-}
-
-function Panel({ title, count, children }) {
-  return html`<section class="panel"><h2>${title} <span class="count">${count}</span></h2>${children}</section>`;
-}
-
-function Table({ columns, rows }) {
-  return html`<div class="table" role="region" aria-label=${columns[0]} tabindex="0"><table>
-    <thead><tr>${columns.map((name) => html`<th scope="col" key=${name}>${name}</th>`)}</tr></thead>
-    <tbody>${rows.map((row, at) => html`<tr key=${at}>${row.map((cell, index) => html`<td key=${index}>${cell}</td>`)}</tr>`)}</tbody>
-  </table></div>`;
-}
-
-function Circuits({ provider }) {
-  const broken = provider.models.filter(({ circuit }) => circuit !== 'closed');
-  if (provider.paused_ms > 0)
-    return html`<span class="status" data-status="in_progress">waits ${duration(provider.paused_ms)}</span>`;
-  if (broken.length === 0) return html`<span class="status" data-status="completed">healthy</span>`;
-  return broken.map(
-    ({ model, circuit, retry_in_ms }) =>
-      html`<span class="status" data-status=${circuit === 'open' ? 'failed' : 'in_progress'} key=${model}>${model}: ${circuit}${retry_in_ms > 0 ? `, again in ${duration(retry_in_ms)}` : ''}</span>`,
-  );
-}
-
-function Limit({ name, limit, used }) {
-  const label = name.replaceAll('_', ' ');
-  return html`<li><span>${label}</span><meter min="0" max=${limit} high=${limit * 0.9} value=${Math.min(limit, used)} aria-label=${label}></meter><span>${compact(used)} of ${compact(limit)}</span></li>`;
-}
-
-/** The overview, read again while the page is looked at. */
-function useOverview() {
-  const { client } = app.value;
-  const [shown, setShown] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
-  useEffect(() => {
-    let timer;
-    let left = false;
-    let read = performance.now();
-    const look = async () => {
-      try {
-        if (!document.hidden) {
-          const [overview, text] = await Promise.all([client.overview(), client.metrics().catch(() => '')]);
-          if (left) return;
-          const now = performance.now();
-          setShown(({ metrics }) => ({
-            overview,
-            error: null,
-            metrics: { now: text, before: metrics.now, seconds: (now - read) / 1000 },
-          }));
-          read = now;
-        }
-      } catch (error) {
-        if (!left) setShown((before) => ({ ...before, error }));
-      }
-      if (!left) timer = setTimeout(look, REFRESH_MS);
-    };
-    void look();
-    return () => {
-      left = true;
-      clearTimeout(timer);
-    };
-  }, []);
-  return shown;
 }

@@ -1,208 +1,133 @@
-import { app, forget, go } from '../app.js';
-import { exactly, line, when } from '../format.js';
-import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { Button, ConfirmButton, Empty, Failure, Status, Tabs } from '../parts/controls.js';
-import { useQuestion } from '../run/use-run.js';
+import { app, go, move } from '../app.js';
+import { number } from '../format.js';
+import { html, useEffect, useState } from '../lib/preact.js';
+import { Entry } from '../list/entry.js';
+import { KINDS, runOfEntry } from '../list/kinds.js';
+import { daysOf, fits, threadsOf } from '../list/threads.js';
+import { useList } from '../list/use-list.js';
+import { Button, Empty, Failure, Tabs } from '../parts/controls.js';
+import { useTitle } from '../parts/title.js';
+import { useQuestions } from '../run/questions.js';
 
-const PAGE = 20;
-const REFRESH_MS = 4000;
-const KINDS = {
-  responses: {
-    statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
-    list: (client, query) =>
-      client.responses(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
-    cancel: (client, id) => client.cancel(id),
-    remove: (client, id) => client.remove(id),
-    view: 'run',
-  },
-  tasks: {
-    statuses: ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
-    list: (client, query) =>
-      client.tasks(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
-    cancel: (client, id) => client.cancelTask(id),
-    remove: (client, id) => client.removeTask(id),
-    view: 'task',
-  },
-};
-const OPEN = /^(in_progress|created|queued)$/i;
+/** A search reads so many runs before it asks whether to go on, in pages of this many. */
+const SEARCHED = 500;
+const SEARCH_PAGE = 100;
+/** A search begins when its reader pauses, in milliseconds. */
+const PAUSE_MS = 250;
 
-function fromResponse({ id, status, model, created_at, completed_at, metadata }) {
-  const ended = completed_at ? completed_at * 1000 : null;
-  return {
-    id,
-    status,
-    model,
-    created: created_at * 1000,
-    ended,
-    title: String(metadata?.title ?? metadata?.name ?? ''),
-  };
-}
-
-function fromTask({ id, status, model, created_at, completed_at, cancelled_at }) {
-  const ended = completed_at ?? cancelled_at;
-  return { id, status, model, created: Date.parse(created_at), ended: ended ? Date.parse(ended) : null, title: '' };
-}
-
-/** Responses and tasks of this key's user, newest first. */
-export function Runs({ kind = 'responses' }) {
-  const { client, models } = app.value;
-  const [status, setStatus] = useState('');
-  const [model, setModel] = useState('');
+/** Responses and tasks of this key's user, newest first. What they are filtered by stands in the address. */
+export function Runs({ kind = 'responses', place = {} }) {
+  const { client } = app.value;
+  useTitle(kind === 'tasks' ? 'Tasks' : 'Runs');
+  const status = KINDS[kind].statuses.includes(place.status) ? place.status : '';
+  const model = kind === 'responses' ? (place.model ?? '') : '';
+  const query = (place.q ?? '').slice(0, 200);
   const [chosen, setChosen] = useState([]);
-  const { entries, more, error, load, loading } = useList(KINDS[kind], {
-    status,
-    model: kind === 'responses' ? model : '',
-  });
+  const { entries, more, error, load, loading } = useList(KINDS[kind], { status, model });
+  const search = useSearch({ client, query, entries, more, loading });
   const choose = (id) =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2));
   const act = async (work) => {
     await work();
     void load();
   };
-  const filtered = status !== '' || model !== '';
+  const draw = (entry) => html`<${Entry}
+    entry=${entry}
+    kind=${kind}
+    client=${client}
+    chosen=${chosen.includes(entry.id)}
+    onChoose=${kind === 'responses' && (() => choose(entry.id))}
+    onAct=${act}
+  />`;
   return html`<section class="list">
     <header class="list-head">
       <h1 tabindex="-1">Runs</h1>
-      <div class="list-tools">
-        <label class="inline">State <select value=${status} onChange=${(event) => setStatus(event.currentTarget.value)}>
-          <option value="">all</option>
-          ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
-        </select></label>
-        ${
-          kind === 'responses' &&
-          html`<label class="inline">Model <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
-          <option value="">all</option>
-          ${models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
-        </select></label>`
-        }
-        ${
-          kind === 'responses' &&
-          html`<${Button} icon="compare" disabled=${chosen.length !== 2} title="Choose two runs in the list" onClick=${() => go({ name: 'compare', ids: chosen })}>Compare${chosen.length > 0 ? ` (${chosen.length} of 2)` : ''}<//>`
-        }
-      </div>
+      ${
+        kind === 'responses' &&
+        html`<${Button} icon="compare" disabled=${chosen.length !== 2} title="Choose two runs in the list" onClick=${() => go({ name: 'compare', ids: chosen })}>Compare${chosen.length > 0 ? ` (${chosen.length} of 2)` : ''}<//>`
+      }
     </header>
     <${Tabs}
       label="Interface"
       panel="list-panel"
       selected=${kind}
       onSelect=${(next) => {
-        setStatus('');
         setChosen([]);
         go({ name: 'runs', kind: next }, { replace: true });
       }}
       tabs=${[{ id: 'responses', label: 'Responses' }, { id: 'tasks', label: 'Tasks' }]}
     />
     <div id="list-panel" role="tabpanel" aria-labelledby=${`tab-${kind}`}>
-    <${Failure} error=${error} onRetry=${load} />
-    ${
-      entries?.length === 0 &&
-      html`<${Empty} title=${filtered ? 'Nothing fits' : kind === 'tasks' ? 'No tasks' : 'No runs yet'}>
-      ${filtered ? 'No run has this state and model.' : kind === 'tasks' ? 'Programs submit tasks with POST /v1/async; they appear here.' : html`Ask something, or let a program ask: what this key submits to /v1/responses appears here.`}
-    <//>`
-    }
-    ${
-      entries &&
-      entries.length > 0 &&
-      html`<ul class="entries">
-      ${entries.map(
-        (entry) => html`<${Entry}
-          key=${entry.id}
-          entry=${entry}
-          kind=${kind}
-          client=${client}
-          chosen=${chosen.includes(entry.id)}
-          onChoose=${() => choose(entry.id)}
-          onAct=${act}
-        />`,
+      <${Filters} key=${kind} kind=${kind} status=${status} model=${model} query=${query} />
+      <${Failure} error=${error} onRetry=${load} />
+      ${entries && query !== '' && html`<p class="quiet" role="status">${search.about}</p>`}
+      ${entries && search.found.length === 0 && !search.goesOn && html`<${Nothing} kind=${kind} filtered=${status !== '' || model !== '' || query !== ''} />`}
+      ${daysOf(threadsOf(search.found)).map(
+        ({ day, threads }) => html`<section class="day" key=${day}>
+          <h2>${day}</h2>
+          <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${draw} />`)}</ul>
+        </section>`,
       )}
-    </ul>`
-    }
-    ${more && html`<p class="more"><${Button} disabled=${loading} onClick=${more}>${loading ? 'Loading…' : 'Older'}<//></p>`}
+      ${more && !search.goesOn && html`<p class="more"><${Button} disabled=${loading} onClick=${query === '' ? () => more() : search.goOn}>${loading ? 'Loading…' : query === '' ? 'Older' : 'Search older ones'}<//></p>`}
     </div>
   </section>`;
 }
 
-function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
-  const { id, status, model, created, title } = entry;
-  const [error, setError] = useState(null);
-  const { view, cancel, remove } = KINDS[kind];
-  const attempt = async (work) => {
-    setError(null);
-    await onAct(work).catch(setError);
-  };
-  const leave = async () => {
-    await remove(client, id);
-    forget(id);
-  };
-  return html`<li class="entry-line">
-    ${kind === 'responses' && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
-    <button type="button" class="entry-open" onClick=${() => go({ name: view, id })}>
-      <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${id} />`}</span>
-      <span class="entry-about-line"><${Status} status=${status} /><span>${model}</span><time title=${exactly(created)}>${when(created)}</time></span>
-    </button>
-    ${
-      OPEN.test(status)
-        ? html`<${Button} kind="bare" icon="stop" aria-label="Stop" title="Stop" onClick=${() => attempt(() => cancel(client, id))} />`
-        : html`<${ConfirmButton} kind="bare" icon="trash" aria-label="Delete" title="Delete" question="Delete?" onConfirm=${() => attempt(leave)} />`
-    }
-    <${Failure} error=${error} />
+/** A question and the follow-ups to it. */
+function Thread({ thread, draw }) {
+  const [first, ...others] = thread.entries;
+  return html`<li>
+    ${draw(first)}
+    ${others.length > 0 && html`<ol class="thread" aria-label="Follow-ups">${others.map((entry) => html`<li key=${entry.id}>${draw(entry)}</li>`)}</ol>`}
   </li>`;
 }
 
-/** Of runs that say nothing about themselves, what was asked. */
-function Question({ client, id }) {
-  const run = id.replace(/^task_/, 'resp_');
-  const question = useQuestion(client, run);
-  return question === undefined ? '…' : line(question.text, 200) || id;
+function Filters({ kind, status, model, query }) {
+  const { models } = app.value;
+  const [typed, setTyped] = useState(query);
+  useEffect(() => {
+    const timer = setTimeout(() => move({ q: typed.trim() === '' ? undefined : typed }), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const names = models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => id);
+  if (model !== '' && !names.includes(model)) names.push(model);
+  return html`<form class="list-tools" role="search" onSubmit=${(event) => event.preventDefault()}>
+    <label class="list-search"><span class="sr">Search in questions</span>
+      <input type="search" placeholder="Search in questions" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
+    <label class="inline">State <select value=${status} onChange=${(event) => move({ status: event.currentTarget.value })}>
+      <option value="">all</option>
+      ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
+    </select></label>
+    ${
+      kind === 'responses' &&
+      html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
+        <option value="">all</option>
+        ${names.map((id) => html`<option value=${id} key=${id}>${id}</option>`)}
+      </select></label>`
+    }
+  </form>`;
 }
 
-/** The first page, read again while something is in progress, and older pages on demand. */
-function useList(kind, filter) {
-  const { client } = app.value;
-  const [list, setList] = useState({ entries: undefined, hasMore: false, error: null });
-  const [loading, setLoading] = useState(false);
-  const current = useRef(0);
-  const query = (after) => ({ limit: PAGE, after, ...filter });
+function Nothing({ kind, filtered }) {
+  if (filtered) return html`<${Empty} title="Nothing fits">No run has these words, this state and this model.<//>`;
+  return html`<${Empty} title=${kind === 'tasks' ? 'No tasks' : 'No runs yet'}>
+    ${kind === 'tasks' ? 'Programs submit tasks with POST /v1/async; they appear here.' : 'Ask something, or let a program ask: what this key submits to /v1/responses appears here.'}
+  <//>`;
+}
 
-  const load = async () => {
-    const own = ++current.current;
-    try {
-      const { data, has_more: hasMore } = await kind.list(client, query());
-      if (own !== current.current) return;
-      // Older pages stay; the first is the newest truth.
-      setList((before) => {
-        const fresh = new Set(data.map(({ id }) => id));
-        const oldest = data.at(-1);
-        const older = (before.entries ?? []).filter(
-          ({ id, created }) => oldest && !fresh.has(id) && created < oldest.created,
-        );
-        const kept = hasMore ? older : [];
-        return { entries: [...data, ...kept], hasMore: kept.length > 0 ? before.hasMore : hasMore, error: null };
-      });
-    } catch (error) {
-      if (own === current.current) setList((before) => ({ ...before, error }));
-    }
-  };
+/** The entries whose question, model or id has the words: older pages are read for it, up to a bound that moves on demand. */
+function useSearch({ client, query, entries = [], more, loading }) {
+  const [bound, setBound] = useState(SEARCHED);
+  const untitled = query === '' ? [] : entries.filter(({ title }) => title === '').map(runOfEntry);
+  const questions = useQuestions(client, untitled);
+  const goesOn = query !== '' && more !== undefined && entries.length < bound;
   useEffect(() => {
-    setList({ entries: undefined, hasMore: false, error: null });
-    void load();
-    const timer = setInterval(() => {
-      if (!document.hidden) void load();
-    }, REFRESH_MS);
-    return () => {
-      clearInterval(timer);
-      current.current += 1;
-    };
-  }, [kind, filter.status, filter.model]);
-  const more = async () => {
-    setLoading(true);
-    try {
-      const { data, has_more: hasMore } = await kind.list(client, query(list.entries.at(-1).id));
-      setList((before) => ({ entries: [...before.entries, ...data], hasMore, error: null }));
-    } catch (error) {
-      setList((before) => ({ ...before, error }));
-    }
-    setLoading(false);
-  };
-  return { entries: list.entries, error: list.error, loading, load, more: list.hasMore ? more : undefined };
+    if (goesOn && !loading) void more(SEARCH_PAGE);
+  }, [goesOn, loading, entries.length]);
+  if (query === '') return { found: entries, goesOn: false };
+  const found = entries.filter((entry) =>
+    fits(query, [entry.title, entry.model, entry.id, questions.get(runOfEntry(entry)) ?? '']),
+  );
+  const about = `${number(found.length)} of ${number(entries.length)} runs fit${goesOn ? '; older ones are being read…' : more ? '; older ones were not searched.' : '.'}`;
+  return { found, about, goesOn, goOn: () => setBound(entries.length + SEARCHED) };
 }

@@ -1,9 +1,11 @@
 import { app, signIn } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Failure } from '../parts/controls.js';
+import { useTitle } from '../parts/title.js';
 
 /** The key goes into this page's memory, or into this tab's storage where its user wants that. */
 export function SignIn() {
+  useTitle('');
   const { wellKnownKey, refusal } = app.value;
   const [key, setKey] = useState(wellKnownKey);
   const [keep, setKeep] = useState(true);

@@ -1,7 +1,9 @@
 import { app, go } from '../app.js';
 import { exactly } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
-import { Button, Failure, Status } from '../parts/controls.js';
+import { Failure, Status } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useTitle } from '../parts/title.js';
 import { ReportView } from '../report/report-view.js';
 import { LongText } from '../run/call-details.js';
 
@@ -10,6 +12,7 @@ const REFRESH_MS = 2000;
 /** A task: of a research model the run itself, of a proxy model its result. */
 export function Task({ id }) {
   const { client } = app.value;
+  useTitle('Task');
   const [task, setTask] = useState(null);
   const [error, setError] = useState(null);
   const run = id.replace(/^task_/, 'resp_');
@@ -39,7 +42,7 @@ export function Task({ id }) {
       <div class="run-title"><h1 tabindex="-1">Task</h1>
         ${task && html`<p class="run-about"><${Status} status=${task.status} /><span>${task.model}</span><span>${exactly(Date.parse(task.created_at))}</span></p>`}
       </div>
-      <div class="actions"><${Button} onClick=${() => go({ name: 'runs', kind: 'tasks' })}>All tasks<//></div>
+      <div class="actions"><${Link} class="button" to=${{ name: 'runs', kind: 'tasks' }}>All tasks<//></div>
     </header>
     <${Failure} error=${error ?? task?.error} />
     ${typeof answer === 'string' && html`<div class="report"><${ReportView} text=${answer} annotations=${[]} writing=${false} onCite=${() => {}} /></div>`}

@@ -1,0 +1,52 @@
+import { forget } from '../app.js';
+import { elapsed, exactly, line, money, when } from '../format.js';
+import { html, useRef, useState } from '../lib/preact.js';
+import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
+import { Link } from '../parts/link.js';
+import { useSeen } from '../parts/seen.js';
+import { useQuestion } from '../run/questions.js';
+import { useFacts } from './facts.js';
+import { isOpen, KINDS, runOfEntry } from './kinds.js';
+
+/** One run or task. `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
+export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
+  const { id, status, model, created, took, title } = entry;
+  const [error, setError] = useState(null);
+  const { view, cancel, remove } = KINDS[kind];
+  const place = useRef(null);
+  const seen = useSeen(place);
+  const facts = useFacts(client, { id, seen: seen && kind === 'responses' && !isOpen(entry) });
+  const attempt = async (work) => {
+    setError(null);
+    await onAct(work).catch(setError);
+  };
+  const leave = async () => {
+    await remove(client, id);
+    forget(id);
+  };
+  return html`<div class="entry-line" ref=${place}>
+    ${onChoose && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
+    <${Link} class="entry-open" to=${{ name: view, id }}>
+      <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>
+      <span class="entry-about-line">
+        <${Status} status=${facts?.status ?? status} reason=${facts?.reason} />
+        <span class="entry-model" dir="auto">${model}</span>
+        <span class="entry-number">${took !== null && html`<span class="sr">took </span>${elapsed(took)}`}</span>
+        <span class="entry-number">${facts?.cost && html`<span class="sr">cost </span>${money(facts.cost)}`}</span>
+        <time title=${exactly(created)}>${when(created)}</time>
+      </span>
+    <//>
+    ${
+      isOpen(entry)
+        ? html`<${Button} kind="bare" icon="stop" aria-label="Stop" title="Stop" onClick=${() => attempt(() => cancel(client, id))} />`
+        : html`<${ConfirmButton} kind="bare" icon="trash" aria-label="Delete" title="Delete" question="Delete?" onConfirm=${() => attempt(leave)} />`
+    }
+    <${Failure} error=${error} />
+  </div>`;
+}
+
+/** Of runs that say nothing about themselves, what was asked. */
+function Question({ client, id }) {
+  const question = useQuestion(client, id);
+  return question === undefined ? '…' : line(question.text, 200) || id;
+}

@@ -1,0 +1,44 @@
+/** The two interfaces whose runs are listed, in one form. */
+export const KINDS = {
+  responses: {
+    statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
+    list: (client, query) =>
+      client.responses(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
+    cancel: (client, id) => client.cancel(id),
+    remove: (client, id) => client.remove(id),
+    view: 'run',
+  },
+  tasks: {
+    statuses: ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
+    list: (client, query) =>
+      client.tasks(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
+    cancel: (client, id) => client.cancelTask(id),
+    remove: (client, id) => client.removeTask(id),
+    view: 'task',
+  },
+};
+
+const OPEN = /^(in_progress|created|queued)$/i;
+
+export const isOpen = ({ status }) => OPEN.test(status);
+
+/** The id under which a run's input is read: a task of a research model is a response, too. */
+export const runOfEntry = ({ id }) => id.replace(/^task_/, 'resp_');
+
+function fromResponse({ id, status, model, created_at, started_at, completed_at, metadata }) {
+  return {
+    id,
+    status,
+    model,
+    created: created_at * 1000,
+    took: started_at && completed_at ? (completed_at - started_at) * 1000 : null,
+    title: String(metadata?.title ?? metadata?.name ?? ''),
+    thread: typeof metadata?.thread === 'string' ? metadata.thread : null,
+  };
+}
+
+function fromTask({ id, status, model, created_at, started_at, completed_at, cancelled_at }) {
+  const ended = completed_at ?? cancelled_at;
+  const took = started_at && ended ? Date.parse(ended) - Date.parse(started_at) : null;
+  return { id, status, model, created: Date.parse(created_at), took, title: '', thread: null };
+}

@@ -1,0 +1,31 @@
+const day = new Intl.DateTimeFormat('en', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+/**
+ * Entries, newest first, as threads: a question with the follow-ups to it, in the order they were asked. A thread stands
+ * where its newest entry stood.
+ */
+export function threadsOf(entries) {
+  const threads = Map.groupBy(entries, ({ id, thread }) => thread ?? id);
+  return [...threads].map(([key, found]) => ({ key, newest: found[0].created, entries: found.toReversed() }));
+}
+
+/** Threads by the day of their newest entry: `{day, threads}`, in the reader's time zone. */
+export function daysOf(threads, now = Date.now()) {
+  const days = Map.groupBy(threads, ({ newest }) => dayOf(newest, now));
+  return [...days].map(([name, found]) => ({ day: name, threads: found }));
+}
+
+function dayOf(ms, now) {
+  const yesterday = new Date(now);
+  yesterday.setDate(yesterday.getDate() - 1);
+  const name = day.format(ms);
+  if (name === day.format(now)) return 'Today';
+  return name === day.format(yesterday) ? 'Yesterday' : name;
+}
+
+/** Whether every word that is looked for stands in one of the texts. */
+export function fits(query, texts) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = texts.join('\n').toLowerCase();
+  return words.every((word) => all.includes(word));
+}

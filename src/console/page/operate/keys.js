@@ -1,0 +1,71 @@
+import { app } from '../app.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { Button, Empty, Failure } from '../parts/controls.js';
+import { KeyEntry } from './key-entry.js';
+import { KeyForm } from './key-form.js';
+import { Secret } from './secret.js';
+
+const PAGE = 100;
+
+/** The keys of the file and of the store; those of the store can be changed. */
+export function Keys() {
+  const { client } = app.value;
+  const [list, setList] = useState({ keys: undefined, hasMore: false });
+  const [error, setError] = useState(null);
+  const [making, setMaking] = useState(false);
+  /** `{id, secret}`: shown until its reader says that it is kept. */
+  const [shown, setShown] = useState(null);
+  const [open, setOpen] = useState(null);
+  const heading = useRef(null);
+  const read = async (keys = []) => {
+    setError(null);
+    try {
+      const after = keys.findLast(({ source }) => source === 'store')?.id;
+      const { data, has_more: hasMore } = await client.keys({ limit: PAGE, after });
+      setList({ keys: [...keys, ...data], hasMore });
+    } catch (thrown) {
+      setError(thrown);
+    }
+  };
+  useEffect(() => void read(), []);
+  const { keys, hasMore } = list;
+  const replace = (changed) =>
+    setList((before) => ({ ...before, keys: before.keys.map((key) => (key.id === changed.id ? changed : key)) }));
+  const create = async (body) => {
+    const { secret, ...key } = await client.createKey(body);
+    setMaking(false);
+    setShown({ id: key.id, secret });
+    setList((before) => ({ ...before, keys: [...(before.keys ?? []).filter(({ id }) => id !== key.id), key] }));
+  };
+  const rotate = async (id, overlap) => {
+    const { secret, ...key } = await client.rotateKey(id, overlap);
+    setShown({ id, secret });
+    replace(key);
+  };
+  const revoke = async (id) => {
+    await client.removeKey(id);
+    setList((before) => ({ ...before, keys: before.keys.filter((key) => key.id !== id) }));
+    heading.current.focus();
+  };
+  return html`<div class="list-head"><h2 tabindex="-1" ref=${heading}>Keys</h2>
+      ${!making && html`<${Button} icon="ask" onClick=${() => setMaking(true)}>New key<//>`}</div>
+    ${shown && html`<${Secret} key=${shown.secret} ...${shown} onKept=${() => setShown(null)} />`}
+    ${making && html`<${KeyForm} onSubmit=${create} onCancel=${() => setMaking(false)} />`}
+    <${Failure} error=${error} onRetry=${() => read()} />
+    ${keys?.length === 0 && html`<${Empty} title="No keys" />`}
+    ${
+      keys?.length > 0 &&
+      html`<ul class="keys">${keys.map(
+        (key) => html`<${KeyEntry}
+          key=${key.id}
+          of=${key}
+          open=${open === key.id}
+          onToggle=${() => setOpen(open === key.id ? null : key.id)}
+          onChanged=${replace}
+          onRotate=${rotate}
+          onRevoke=${revoke}
+        />`,
+      )}</ul>`
+    }
+    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(keys)}>More<//></p>`}`;
+}

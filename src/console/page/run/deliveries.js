@@ -1,0 +1,50 @@
+import { app } from '../app.js';
+import { exactly, line } from '../format.js';
+import { html, useEffect, useState } from '../lib/preact.js';
+import { Button, Failure } from '../parts/controls.js';
+
+/** Who was told of the end of a run; none while it is not known. `reread` asks again. */
+export function useDeliveries(id, { ended }) {
+  const { client } = app.value;
+  const [deliveries, setDeliveries] = useState([]);
+  const read = () =>
+    client.deliveries(id).then(
+      ({ data }) => setDeliveries(data),
+      // Of a run that is gone the page says so itself.
+      () => {},
+    );
+  useEffect(() => void (ended && read()), [id, ended]);
+  return { deliveries, reread: read };
+}
+
+const STATUS = { delivered: 'completed', failed: 'failed', pending: 'in_progress' };
+
+export function Deliveries({ deliveries, reread }) {
+  const { client } = app.value;
+  const [error, setError] = useState(null);
+  const again = async (id) => {
+    setError(null);
+    await client.redeliver(id).then(reread, setError);
+  };
+  return html`<${Failure} error=${error} />
+    <ul class="deliveries">${deliveries.map(
+      (each) => html`<li key=${each.id}>
+        <p class="run-about">
+          <span class="status" data-status=${STATUS[each.status]}>${each.status}</span>
+          <strong dir="auto">${each.event.type}</strong>
+          <span>${each.receiver === 'key' ? 'to the receiver of the key' : 'to the receiver of the request'}</span>
+        </p>
+        <p class="url" dir="auto">${each.url ?? 'Nobody is named any more.'}</p>
+        <ol class="attempts">${each.attempts.map(
+          (attempt, at) =>
+            html`<li key=${at}>${exactly(attempt.created_at * 1000)}: <span dir="auto">${answerOf(attempt)}</span></li>`,
+        )}</ol>
+        ${each.next_attempt_at && html`<p class="quiet">Comes again at ${exactly(each.next_attempt_at * 1000)}.</p>`}
+        <${Button} icon="replay" onClick=${() => again(each.id)}>Send again<//>
+      </li>`,
+    )}</ul>`;
+}
+
+function answerOf({ status_code: status, error }) {
+  return status === null ? line(String(error ?? 'no answer'), 200) : `answered ${status}`;
+}

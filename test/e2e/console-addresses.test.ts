@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { patience } from '../support/time-limit.ts';
+
+const ANN = 'sk-console-of-ann';
+const BOB = 'sk-console-of-bob';
+const QUESTION = 'How does a client resume a dropped stream?';
+
+describe('addresses of the console', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  let run: string;
+  before(async () => {
+    browser = await sharedBrowser();
+    gateway = await startConsoleGateway({
+      keys: [
+        { id: 'ann', secret: ANN },
+        { id: 'bob', secret: BOB },
+      ],
+    });
+    run = await research(QUESTION);
+  });
+  after(() => gateway?.[Symbol.asyncDispose]());
+
+  /** The id of a finished run. */
+  const research = async (input: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'deep', input, stream: false });
+    const answer = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body });
+    return z.object({ id: z.string() }).parse(await answer.json()).id;
+  };
+  const open = (options: { viewport?: { width: number; height: number } } = {}) =>
+    openConsole(browser, { url: gateway.url, secrets: [ANN, BOB], ...options });
+  const signIn = async (page: Page, key = ANN) => {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+  const heading = (page: Page, name: string | RegExp = QUESTION) => page.getByRole('heading', { name, level: 1 });
+
+  for (const viewport of [PHONE, DESK]) {
+    it(`a run's address shows it after signing in and after a reload, with its name, ${viewport.width} px`, async () => {
+      await using console = await open({ viewport });
+      const { page } = console;
+      await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
+      await signIn(page);
+      await heading(page).waitFor();
+      assert.equal(await page.title(), `${QUESTION} · research-gateway`);
+      assert.equal(await page.getByRole('banner').count(), 1, 'one header');
+      assert.equal(await page.getByRole('tab', { name: /^Sources/ }).getAttribute('aria-selected'), 'true');
+      await page.getByRole('tab', { name: /^Report/ }).click();
+      await page
+        .getByRole('button', { name: /^Source 1:/ })
+        .first()
+        .click();
+      const source = await page.getByRole('dialog').getByRole('heading', { level: 2 }).innerText();
+      const address = page.url();
+      assert.ok(address.endsWith(`/console/runs/${run}#source=1`), address);
+      await page.reload();
+      await page.getByRole('dialog').getByRole('heading', { name: source }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.equal(page.url(), `${gateway.url}/console/runs/${run}`);
+      await page.getByRole('link', { name: 'Runs', exact: true }).click();
+      await heading(page, 'Runs').waitFor();
+      assert.equal(page.url(), `${gateway.url}/console/runs`);
+      assert.equal(await page.title(), 'Runs · research-gateway');
+      await page.goBack();
+      await heading(page).waitFor();
+      await console.assertHarmless();
+    });
+  }
+
+  it('a link opens in a new tab, which is signed in as the one that it was opened from', async () => {
+    const context = await browser.newContext();
+    try {
+      const page = await context.newPage();
+      await page.goto(`${gateway.url}/console/runs`);
+      await signIn(page);
+      const entry = page.getByRole('link', { name: /^How does a client/ });
+      await entry.waitFor();
+      const [other] = await Promise.all([context.waitForEvent('page'), entry.click({ modifiers: ['ControlOrMeta'] })]);
+      await heading(other).waitFor();
+      assert.equal(other.url(), `${gateway.url}/console/runs/${run}`);
+      assert.equal(await heading(page, 'Runs').count(), 1, 'the list stays');
+      // Whoever signed out is asked for a key, whatever other tabs keep.
+      await other.getByRole('button', { name: 'Sign out' }).click();
+      await other.getByLabel('API key').waitFor();
+      await other.reload();
+      await other.getByLabel('API key').waitFor();
+    } finally {
+      await context.close();
+    }
+  });
+
+  it('to the key of another user the run is not there', async () => {
+    await using console = await open();
+    const { page } = console;
+    await page.goto(`${gateway.url}/console/runs/${run}`);
+    await signIn(page, BOB);
+    await heading(page, 'This run is not there').waitFor();
+    await page.getByRole('link', { name: 'All runs' }).click();
+    await page.getByText('No runs yet').waitFor();
+    await console.assertHarmless();
+  });
+
+  it('a hostile address names nothing, runs nothing, and the page works on', async () => {
+    await using console = await open();
+    const { page } = console;
+    await page.goto(`${gateway.url}/console`);
+    await signIn(page);
+    await heading(page, 'What do you want to know?').waitFor();
+    for (const path of [`runs/${run}`, 'runs', `compare/${run}/${run}`]) {
+      for (const text of HOSTILE_TEXTS) {
+        const fragment = new URLSearchParams({ tab: text, source: text, q: text, status: text }).toString();
+        await page.goto(`${gateway.url}/console/${path}#${fragment}`);
+      }
+    }
+    await page.goto(`${gateway.url}/console/runs/${run}#tab=${'x'.repeat(10_000)}`);
+    await heading(page).waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await console.assertHarmless();
+  });
+});

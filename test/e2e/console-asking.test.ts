@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { gatewayFolder } from '../support/gateway-process.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
+
+const QUESTION = 'How deep is the lake?';
+
+/** A model that asks back where it may, and else plans where that is all it may. */
+function willing({ body }: ProviderRequest): Script {
+  const tools = body.tools?.map((tool) => tool.function.name) ?? [];
+  if (tools.includes('ask_user')) {
+    return turn({ toolCalls: [{ id: 'c', name: 'ask_user', arguments: '{"question":"Which lake?"}' }] });
+  }
+  if (tools.length === 1 && tools[0] === 'update_plan') {
+    const said = JSON.stringify(body.messages);
+    const parts = said.includes('hostile') ? HOSTILE_TEXTS.slice(0, 30) : ['Depth', 'Age'];
+    const items = parts.map((text) => ({ text, status: 'open' }));
+    return turn({ toolCalls: [{ id: 'c', name: 'update_plan', arguments: JSON.stringify({ items }) }] });
+  }
+  return turn({ text: 'It is deep.' });
+}
+
+describe('asking in the console', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  const stack = new AsyncDisposableStack();
+  before(async () => {
+    browser = await sharedBrowser();
+    const folder = stack.use(await gatewayFolder());
+    const provider = stack.use(await startScriptedProvider({ respond: willing }));
+    const routes = [{ provider: 'only', model: 'm' }];
+    gateway = stack.use(
+      await startConsoleGateway({
+        providers: { only: { base_url: provider.url } },
+        models: { deep: { kind: 'research', routes } },
+        files: { url: `file:${folder.path}` },
+      }),
+    );
+  });
+  after(() => stack.disposeAsync());
+
+  const open = async (viewport: { width: number; height: number }) => {
+    const console = await openConsole(browser, { url: gateway.url, viewport });
+    await console.page.goto(`${gateway.url}/console`);
+    await console.page.getByText('Tools, limits and format').click();
+    return console;
+  };
+  const asked = async (page: Page, name: string) => {
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'POST' && sent.url().endsWith('/v1/responses')),
+      page.getByRole('button', { name, exact: true }).click(),
+    ]);
+    return request.postDataJSON();
+  };
+  const width = (page: Page) => page.evaluate('document.documentElement.scrollWidth');
+
+  for (const viewport of [PHONE, DESK]) {
+    it(`a plan is shown first, changed, and researched by, ${viewport.width} px`, async () => {
+      await using console = await open(viewport);
+      const { page } = console;
+      await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+      await page.getByLabel('Show me the plan first').check();
+      assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose' });
+      const plan = page.getByRole('form', { name: 'Plan' });
+      await plan.getByLabel('Part 1', { exact: true }).waitFor();
+      assert.equal(await plan.getByLabel('Part 2', { exact: true }).inputValue(), 'Age');
+      assert.equal(await width(page), viewport.width);
+      await plan.getByRole('button', { name: 'Remove part 1' }).click();
+      await plan.getByRole('button', { name: 'Add a part' }).press('Enter');
+      await page
+        .locator(':focus')
+        .and(plan.getByLabel('Part 2', { exact: true }))
+        .waitFor();
+      await page.keyboard.type('Fish');
+      const sent = await asked(page, 'Research by this plan');
+      assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
+      assert.match(sent.previous_response_id, /^resp_/);
+      await page.getByText('It is deep.').waitFor();
+      await page.getByRole('link', { name: 'follows another run' }).waitFor();
+      await console.assertHarmless();
+    });
+
+    it(`a question of the run is answered below it, ${viewport.width} px`, async () => {
+      await using console = await open(viewport);
+      const { page } = console;
+      await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+      await page.getByLabel('Ask me back where it helps').check();
+      assert.deepEqual((await asked(page, 'Research')).research, { clarify: true });
+      await page.getByRole('heading', { name: 'The run asks back' }).waitFor();
+      await page.getByText('Which lake?').waitFor();
+      await page.getByLabel('Your answer').fill('Baikal');
+      assert.equal((await asked(page, 'Answer')).input, 'Baikal');
+      await page.getByText('It is deep.').waitFor();
+      assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
+      await console.assertHarmless();
+    });
+  }
+
+  it('a plan of hostile texts is text, and nothing sticks out', async () => {
+    for (const viewport of [PHONE, DESK]) {
+      await using console = await open(viewport);
+      const { page } = console;
+      await page.getByLabel('Question', { exact: true }).fill('A hostile plan, please');
+      await page.getByLabel('Show me the plan first').check();
+      await asked(page, 'Research');
+      await page.getByLabel('Part 30', { exact: true }).waitFor();
+      assert.equal(await page.getByLabel('Part 1', { exact: true }).inputValue(), HOSTILE_TEXTS[0]);
+      assert.equal(await width(page), viewport.width);
+      await console.assertHarmless();
+    }
+  });
+
+  it('a document is uploaded, goes along by its id, and is removed where it was not sent', async () => {
+    await using console = await open(DESK);
+    const { page } = console;
+    const attach = (name: string) =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles([{ name, mimeType: 'application/pdf', buffer: Buffer.from('%PDF-') }]);
+    const kept = async () => {
+      const answer = await fetch(`${gateway.url}/v1/files`, { headers: { authorization: 'Bearer sk-local' } });
+      const { data } = z.object({ data: z.array(z.object({ filename: z.string() })) }).parse(await answer.json());
+      return data.map(({ filename }) => filename);
+    };
+    await attach('real.pdf');
+    const [answer] = await Promise.all([
+      page.waitForResponse((got) => got.request().method() === 'DELETE'),
+      page.getByRole('button', { name: 'Remove real.pdf' }).click(),
+    ]);
+    assert.equal(answer.status(), 200);
+    await attach('kept.pdf');
+    await page.getByRole('button', { name: 'Remove kept.pdf' }).waitFor();
+    assert.deepEqual(await kept(), ['kept.pdf']);
+    await Promise.all([
+      page.waitForResponse((got) => got.request().method() === 'DELETE'),
+      page.getByRole('button', { name: 'Remove kept.pdf' }).click(),
+    ]);
+    const removed: string[] = [];
+    await page.route('**/v1/files/*', (route) => {
+      removed.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+      return route.fulfill({ json: { id: 'file-1', deleted: true } });
+    });
+    let uploads = 0;
+    await page.route('**/v1/files', (route) => {
+      const { headers, body } = { headers: route.request().headers(), body: route.request().postData() ?? '' };
+      assert.match(String(headers['content-type']), /^multipart\/form-data; boundary=/);
+      assert.match(body, /name="purpose"\r\n\r\nuser_data[\s\S]*filename="report.*\.pdf"/);
+      uploads += 1;
+      if (uploads === 3) {
+        const error = { code: 'quota_exceeded', message: 'Too many files.', type: 'x', param: null };
+        return route.fulfill({ status: 429, json: { error } });
+      }
+      return route.fulfill({ json: { id: `file-${uploads}` } });
+    });
+    await attach('report.pdf');
+    await page.getByRole('button', { name: 'Remove report.pdf' }).click();
+    await page.getByRole('button', { name: 'Remove report.pdf' }).waitFor({ state: 'detached' });
+    await attach('report <img src=x onerror=globalThis.hit=1>.pdf');
+    await page.getByRole('button', { name: /^Remove report </ }).waitFor();
+    await attach('report3.pdf');
+    await page.getByRole('alert').getByText('Too many files.').waitFor();
+    await page.getByLabel('Question', { exact: true }).fill('What does it say?');
+    await page.route('**/v1/responses', (route) => route.abort());
+    const sent = await asked(page, 'Research');
+    assert.deepEqual(sent.input[0].content, [
+      { type: 'input_file', file_id: 'file-2' },
+      { type: 'input_text', text: 'What does it say?' },
+    ]);
+    assert.deepEqual(removed, ['DELETE /v1/files/file-1']);
+    await console.assertHarmless();
+  });
+});

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { until } from '../support/http-gateway.ts';
+import { syntheticCitation } from '../support/synthetic-run.ts';
+import { patience } from '../support/time-limit.ts';
+
+const QUESTION = 'How long do heat pumps last?';
+const WORDS = 'The median heat pump was replaced after 17.5 years of service.';
+const filler = (what: string) => `${`${what} is written about at some length here. `.repeat(60)}\n\n`;
+const ANSWER = `# Heat pumps
+
+They last 17 years [1]. Salt shortens that [2], and so does cycling [3]. Some are older [4].
+
+## What shortens it
+
+${filler('Wear')}
+### Sizing
+
+${filler('Size')}
+## Costs
+
+${filler('Money')}`;
+const FOUND = [1, 2, 3, 4].map((n) => ({
+  title: `Source number ${n}`,
+  url: `https://example.org/${n}`,
+  snippet: 'What the search shows.',
+  published: `2025-03-0${n}${n === 1 ? 'T08:30:00.000Z' : ''}`,
+  source_id: n,
+}));
+const RUN = {
+  id: 'resp_1',
+  question: QUESTION,
+  answer: ANSWER,
+  items: [
+    {
+      id: 'tc_1',
+      type: 'tool_call',
+      name: 'web_search',
+      arguments: '{"queries":["heat pumps"]}',
+      result: JSON.stringify({ results: FOUND }),
+      status: 'completed',
+    },
+  ],
+  annotations: [
+    syntheticCitation(ANSWER, 1, { cited_text: WORDS, support: 'quoted' }),
+    syntheticCitation(ANSWER, 2, { cited_text: 'Salt air corrodes the coils.', support: 'partial' }),
+    syntheticCitation(ANSWER, 3, { support: 'none' }),
+    syntheticCitation(ANSWER, 4, { cited_text: 'Some are older.', support: 'partial' }),
+  ],
+  response: { claims: { checked: 40, quoted: 36, partial: 3, none: 1, unchecked: 0, unmarked: 2 } },
+};
+
+describe('citations, claims and the outline of a report', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await sharedBrowser();
+    gateway = await startConsoleGateway();
+  });
+  after(() => gateway?.[Symbol.asyncDispose]());
+
+  const open = async (options: BrowserContextOptions, run: Parameters<typeof routeRuns>[1][number] = RUN) => {
+    const console = await openConsole(browser, { url: gateway.url, ...options });
+    await routeRuns(console.page, [run]);
+    await console.page.goto(`${gateway.url}/console/runs/${run.id}`);
+    await console.page.getByRole('button', { name: /^Source 1:/ }).waitFor();
+    return console;
+  };
+
+  it('the pointer on a citation shows what its source says, when it is from, and how far it carries the sentence', async () => {
+    await using console = await open({ viewport: DESK });
+    const { page } = console;
+    const card = page.getByRole('tooltip');
+    await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).hover();
+    await card.waitFor();
+    assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01\s+quoted/);
+    // The pointer can go to it: its words can be read and marked.
+    await card.getByText('Source number 1').hover();
+    assert.equal(await card.count(), 1);
+    await page.keyboard.press('Escape');
+    await card.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Source 3: Source number 3 (not found)' }).hover();
+    await card.getByText('No words of this source were found for this.').waitFor();
+    await page.getByRole('heading', { name: QUESTION }).hover();
+    await card.waitFor({ state: 'detached' });
+    await console.assertHarmless();
+  });
+
+  it('the keyboard shows the same, and the claims at the top lead to the doubtful ones', async () => {
+    await using console = await open({ viewport: DESK });
+    const { page } = console;
+    const claims = page.getByRole('group', { name: 'Claims' });
+    assert.equal(await claims.innerText(), '42 claims, 36 quoted, 3 partial, 1 not found, 2 without a source');
+    await claims.getByRole('button', { name: '3 partial' }).focus();
+    await page.keyboard.press('Enter');
+    const focused = page.locator(':focus');
+    assert.equal(await focused.getAttribute('aria-label'), 'Source 2: Source number 2 (partial)');
+    const card = page.getByRole('tooltip');
+    await card.getByText('Salt air corrodes the coils.').waitFor();
+    await card.getByText('The source says a part of this.').waitFor();
+    assert.equal(await focused.getAttribute('aria-describedby'), await card.getAttribute('id'));
+    await page.keyboard.press('Tab');
+    await card.getByText('What was read of this source does not say this.').waitFor();
+    await claims.getByRole('button', { name: '3 partial' }).press('Enter');
+    assert.equal(await focused.getAttribute('aria-label'), 'Source 4: Source number 4 (partial)');
+    await console.assertHarmless();
+  });
+
+  it('a tap on a phone opens the source at its words', async () => {
+    await using console = await open({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const { page } = console;
+    await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).tap();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(WORDS).waitFor();
+    const said = await dialog.innerText();
+    assert.match(said, /2025-03-01[\s\S]*They last 17 years[\s\S]*The source says\s+quoted/);
+    await dialog.getByRole('button', { name: 'Close' }).tap();
+    await dialog.waitFor({ state: 'detached' });
+    await console.assertHarmless();
+  });
+
+  it('the outline follows the scroll, leads to its parts, and stands in the address', async () => {
+    await using console = await open({ viewport: DESK });
+    const { page } = console;
+    const outline = page.getByRole('navigation', { name: 'Contents' });
+    const current = () => outline.locator('[aria-current]').innerText();
+    assert.deepEqual(await outline.getByRole('link').allInnerTexts(), [
+      'Heat pumps',
+      'What shortens it',
+      'Sizing',
+      'Costs',
+    ]);
+    assert.equal(await current(), 'Heat pumps');
+    await page.getByRole('heading', { name: 'Sizing' }).evaluate((heading) => heading.scrollIntoView());
+    await until(async () => (await current()) === 'Sizing' || undefined);
+    await outline.getByRole('link', { name: 'What shortens it' }).press('Enter');
+    await until(async () => (await current()) === 'What shortens it' || undefined);
+    assert.ok(page.url().endsWith('/console/runs/resp_1#part=1'), page.url());
+    await page.reload();
+    await until(async () => (await current().catch(() => '')) === 'What shortens it' || undefined);
+    await console.assertHarmless();
+  });
+
+  it('on a phone the outline opens above the report', async () => {
+    await using console = await open({ viewport: PHONE });
+    const { page } = console;
+    const part = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Costs' });
+    assert.equal(await part.count(), 0);
+    await page.getByText('Contents', { exact: true }).click();
+    await part.click();
+    const heading = page.getByRole('heading', { name: 'Costs' });
+    await until(async () => ((await heading.boundingBox())?.y ?? 1e9) < PHONE.height || undefined);
+    await console.assertHarmless();
+  });
+
+  it('what is copied out of a report takes its citations along', async () => {
+    await using console = await open({ viewport: DESK, permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = console;
+    await page.getByText('They last 17 years').selectText();
+    await page.keyboard.press('ControlOrMeta+c');
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    assert.match(
+      copied,
+      /^They last 17 years \[1\]\. Salt shortens that \[2\], and so does cycling \[3\]\. Some are older \[4\]\./,
+    );
+    assert.match(copied, /\n\n\[1\] Source number 1\. https:\/\/example\.org\/1\n\[2\] Source number 2\./);
+    await console.assertHarmless();
+  });
+
+  it('shows hostile words, titles, dates, headings and counts as text, and nothing sticks out', async () => {
+    const answer = HOSTILE_TEXTS.map((text, at) => `## ${text.replaceAll('\n', ' ')}\n\nClaim [${at + 1}].`).join(
+      '\n\n',
+    );
+    const long = 'w'.repeat(300);
+    const annotations = HOSTILE_TEXTS.map((text, at) =>
+      syntheticCitation(answer, at + 1, {
+        title: at % 2 ? text : `\u{202e}${long}`,
+        url: `https://example.org/${at}`,
+        cited_text: at % 2 ? text : `\u{202e}\u{2066}${long}`,
+        support: ['quoted', 'partial', 'none', 'unchecked', text][at % 5],
+      }),
+    );
+    const results = HOSTILE_TEXTS.map((text, at) => ({
+      title: text,
+      url: `https://example.org/${at}`,
+      published: text,
+      source_id: at + 1,
+    }));
+    const items = [{ ...RUN.items[0], result: JSON.stringify({ results }) }];
+    const claims = { checked: 9, quoted: 1, partial: 2, none: 3, unchecked: 4, unmarked: 5 };
+    for (const viewport of [PHONE, DESK]) {
+      await using console = await open({ viewport }, { ...RUN, answer, items, annotations, response: { claims } });
+      const { page } = console;
+      const citations = page.getByRole('button', { name: /^Source \d+:/ });
+      for (let at = 0; at < HOSTILE_TEXTS.length; at += 1) {
+        await citations.nth(at).focus();
+        await page.getByRole('tooltip').waitFor();
+      }
+      const width = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      assert.equal(width, 0);
+      await console.assertHarmless();
+    }
+  });
+});

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { askOn, DESK, openConsole, PHONE, routeRuns, untilStatus } from '../support/console-page.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { patience } from '../support/time-limit.ts';
+
+const NOW = new Date('2026-11-24T15:00:00');
+const secondsAgo = (seconds: number) => Math.floor(NOW.getTime() / 1000) - seconds;
+const HOUR = 3600;
+
+const run = (id: string, question: string, ago: number, entry: object = {}, response: object = {}) => ({
+  id,
+  question,
+  answer: 'Yes.',
+  response,
+  entry: { created_at: secondsAgo(ago), started_at: secondsAgo(ago), completed_at: secondsAgo(ago - 75), ...entry },
+});
+const RUNS = [
+  run(
+    'resp_3',
+    'And in Norway?',
+    HOUR,
+    { metadata: { title: 'And in Norway?', thread: 'resp_1' } },
+    { usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } } },
+  ),
+  run('resp_2', 'What is tea?', 2 * HOUR, { model: 'mini' }),
+  run('resp_1', 'How long do heat pumps last?', 20 * HOUR),
+  run('resp_0', 'Which licences allow this?', 80 * HOUR, { metadata: {} }),
+];
+
+describe('finding runs in the console', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await sharedBrowser();
+    gateway = await startConsoleGateway();
+  });
+  after(() => gateway?.[Symbol.asyncDispose]());
+
+  const open = async (viewport: { width: number; height: number }, runs: Parameters<typeof routeRuns>[1] = RUNS) => {
+    const console = await openConsole(browser, { url: gateway.url, viewport });
+    await console.page.clock.setFixedTime(NOW);
+    await routeRuns(console.page, runs);
+    return console;
+  };
+  const questions = (page: Page) => page.getByRole('tabpanel').getByRole('link');
+  const search = (page: Page) => page.getByRole('searchbox', { name: 'Search in questions' });
+
+  for (const viewport of [PHONE, DESK]) {
+    it(`runs stand by day, follow-ups under their question, with what they took and cost, ${viewport.width} px`, async () => {
+      await using console = await open(viewport);
+      const { page } = console;
+      await page.goto(`${gateway.url}/console/runs`);
+      await page.getByRole('heading', { name: 'Saturday, November 21, 2026' }).waitFor();
+      const headings = await page.getByRole('heading', { level: 2 }).allInnerTexts();
+      assert.equal(headings[0], 'Today');
+      assert.equal(headings.length, 2);
+      const thread = page.getByRole('listitem').filter({ hasText: 'How long do heat pumps last?' });
+      const followUp = thread.getByRole('list', { name: 'Follow-ups' }).getByRole('link');
+      assert.match(await followUp.innerText(), /And in Norway\?/);
+      await followUp.getByText('€1.25').waitFor();
+      assert.match(await followUp.innerText(), /1 m 15 s/);
+      const order = await questions(page).allInnerTexts();
+      assert.match(order.join('\n'), /heat pumps[\s\S]*Norway[\s\S]*tea[\s\S]*licences/);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
+      await console.assertHarmless();
+    });
+
+    it(`a question is found by its words, which stand in the address, ${viewport.width} px`, async () => {
+      await using console = await open(viewport);
+      const { page } = console;
+      await page.goto(`${gateway.url}/console/runs`);
+      await search(page).fill('LICENCES allow');
+      // This one has no title: what was asked is read from its input.
+      await page.getByText('1 of 4 runs fit.').waitFor();
+      assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
+      assert.ok(page.url().endsWith('/console/runs#q=LICENCES+allow'), page.url());
+      await page.reload();
+      await page.getByText('1 of 4 runs fit.').waitFor();
+      await search(page).fill('nothing like it');
+      await page.getByText('Nothing fits').waitFor();
+      await search(page).fill('');
+      await questions(page).nth(3).waitFor();
+      await console.assertHarmless();
+    });
+  }
+
+  it('filters stand in the address, and are the gateway’s own', async () => {
+    await using console = await open(DESK);
+    const { page } = console;
+    await page.goto(`${gateway.url}/console/runs#status=failed`);
+    const [request] = await Promise.all([
+      page.waitForRequest(/v1\/responses\?.*model=/),
+      page.getByLabel('Model').selectOption('deep'),
+    ]);
+    assert.equal(new URL(request.url()).search, '?limit=20&status=failed&model=deep');
+    assert.ok(page.url().endsWith('/console/runs#status=failed&model=deep'), page.url());
+    await console.assertHarmless();
+  });
+
+  it('a search reads older pages, up to a bound that is said and moves on demand', async () => {
+    await using console = await open(DESK);
+    const { page } = console;
+    const total = 730;
+    await page.route('**/v1/responses?*', (route) => {
+      const { searchParams } = new URL(route.request().url());
+      const from = searchParams.has('after') ? Number(/\d+/.exec(searchParams.get('after') ?? '')) + 1 : 0;
+      const to = Math.min(total, from + Number(searchParams.get('limit')));
+      const data = Array.from({ length: to - from }, (_, at) => ({
+        id: `resp_${from + at}`,
+        status: 'failed',
+        model: 'deep',
+        created_at: secondsAgo(from + at),
+        metadata: { title: from + at === 700 ? 'The one about needles' : 'Hay' },
+      }));
+      return route.fulfill({ json: { data, has_more: to < total } });
+    });
+    await page.goto(`${gateway.url}/console/runs#q=needles`);
+    await page.getByText('0 of 520 runs fit; older ones were not searched.').waitFor();
+    await page.getByRole('button', { name: 'Search older ones' }).click();
+    await page.getByText('1 of 730 runs fit.').waitFor();
+    assert.match(await questions(page).innerText(), /^The one about needles/);
+    await console.assertHarmless();
+  });
+
+  it('what is asked on a run’s page is listed under it', async () => {
+    await using console = await openConsole(browser, { url: gateway.url });
+    const { page } = console;
+    await page.goto(`${gateway.url}/console`);
+    await askOn(page, 'How does a client resume a dropped stream?');
+    await untilStatus(page, 'completed');
+    const thread = new URL(page.url()).pathname.split('/').at(-1);
+    for (const question of ['And at the end of a stream?', 'And when the gateway restarts?']) {
+      await page.getByLabel('Follow-up question').fill(question);
+      const [request] = await Promise.all([
+        page.waitForRequest((sent) => sent.method() === 'POST'),
+        page.getByRole('button', { name: 'Follow up' }).click(),
+      ]);
+      assert.deepEqual(request.postDataJSON().metadata, { title: question, thread });
+      await page.getByRole('heading', { name: question }).waitFor();
+      await page.getByText(/^(completed|incomplete)/).waitFor();
+    }
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    const followUps = page.getByRole('list', { name: 'Follow-ups' }).getByRole('link');
+    await followUps.nth(1).waitFor();
+    assert.match((await followUps.allInnerTexts()).join('\n'), /And at the end[\s\S]*And when the gateway/);
+    await console.assertHarmless();
+  });
+
+  it('the keyboard alone searches, opens a run and comes back', async () => {
+    await using console = await open(DESK);
+    const { page } = console;
+    await page.goto(`${gateway.url}/console/runs`);
+    await questions(page).nth(3).waitFor();
+    await search(page).focus();
+    await page.keyboard.type('tea');
+    await page.getByText('1 of 4 runs fit.').waitFor();
+    for (let n = 0; n < 4; n += 1) await page.keyboard.press('Tab');
+    assert.match(await page.locator(':focus').innerText(), /^What is tea\?/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What is tea?', level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByText('1 of 4 runs fit.').waitFor();
+    await console.assertHarmless();
+  });
+
+  it('hostile titles, threads, models, states and searches are text, and nothing sticks out', async () => {
+    const long = 'w'.repeat(400);
+    const hostile = [...HOSTILE_TEXTS, `\u{202e}${long}`].map((text, at) =>
+      run(
+        `resp_${at}`,
+        text,
+        at * HOUR,
+        { model: text, status: at % 2 ? text : 'completed', metadata: { title: text, thread: at % 3 ? text : long } },
+        { incomplete_details: { reason: text }, usage: { total_tokens: 1, cost: { total: 1, currency: text } } },
+      ),
+    );
+    for (const viewport of [PHONE, DESK]) {
+      await using console = await open(viewport, hostile);
+      const { page } = console;
+      await page.goto(`${gateway.url}/console/runs`);
+      await questions(page)
+        .nth(hostile.length - 1)
+        .waitFor();
+      for (const at of hostile.keys()) await questions(page).nth(at).scrollIntoViewIfNeeded();
+      await page
+        .getByText(/^incomplete: /)
+        .first()
+        .waitFor();
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
+      await search(page).fill('<script>');
+      await page.getByText(/of \d+ runs fit\.$/).waitFor();
+      await console.assertHarmless();
+    }
+  });
+});

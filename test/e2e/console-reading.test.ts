@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import type { Browser, Locator } from 'playwright-core';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { syntheticCitation } from '../support/synthetic-run.ts';
+import { patience } from '../support/time-limit.ts';
+
+const QUESTION = 'How long do heat pumps last, and what shortens it?';
+const CONTENT = `${'Installers report many different things about them. '.repeat(30)}The median heat pump was replaced after 17.5 years of service. ${'Maintenance records were kept by the utilities involved. '.repeat(30)}`;
+const ANSWER = `# Heat pumps
+
+Most heat pumps were replaced after 17.5 years of service [1].
+
+| النوع | السنوات | API |
+|---|---|---|
+| هواء | ١٥ | منخفضة |
+`;
+
+const ITEMS = [
+  {
+    id: 'rs_1',
+    type: 'reasoning',
+    status: 'incomplete',
+    content: [{ type: 'reasoning_text', text: '## First\n\n1. **Find** lifetimes\n2. Compare\n' }],
+  },
+  {
+    id: 'tc_1',
+    type: 'tool_call',
+    name: 'fetch_url_content',
+    arguments: JSON.stringify({ url: 'https://example.org/1' }),
+    result: JSON.stringify({ url: 'https://example.org/1', title: 'Source number 1', content: CONTENT, source_id: 1 }),
+    status: 'completed',
+  },
+];
+const RUN = {
+  id: 'resp_1',
+  question: QUESTION,
+  answer: ANSWER,
+  items: ITEMS,
+  annotations: [syntheticCitation(ANSWER, 1)],
+  response: { incomplete_details: { reason: 'budget' } },
+};
+
+describe('reading in the console', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await sharedBrowser();
+    gateway = await startConsoleGateway();
+  });
+  after(() => gateway?.[Symbol.asyncDispose]());
+
+  const open = async (viewport: { width: number; height: number }, run: Parameters<typeof routeRuns>[1][number]) => {
+    const console = await openConsole(browser, { url: gateway.url, viewport });
+    await routeRuns(console.page, [run]);
+    await console.page.goto(`${gateway.url}/console/runs/${run.id}`);
+    await console.page.getByRole('heading', { name: run.question }).waitFor();
+    return console;
+  };
+  const boxOf = async (found: Locator) => {
+    const box = await found.boundingBox();
+    assert.ok(box);
+    return box;
+  };
+
+  for (const viewport of [PHONE, DESK]) {
+    it(`a report that was cut is called incomplete, with the reason, ${viewport.width} px`, async () => {
+      await using console = await open(viewport, RUN);
+      const { page } = console;
+      await page.getByText('incomplete: budget used up', { exact: true }).waitFor();
+      assert.equal(await page.getByText('completed', { exact: true }).count(), 0);
+      await page.getByText('The research ended with its budget').waitFor();
+      await page.getByRole('link', { name: 'Runs', exact: true }).click();
+      await page.getByRole('link', { name: /^How long do heat pumps last.*incomplete: budget used up/s }).waitFor();
+      await console.assertHarmless();
+    });
+
+    it(`a report begins on the first screen, ${viewport.width} px`, async () => {
+      await using console = await open(viewport, RUN);
+      const words = console.page.getByText('Most heat pumps were replaced');
+      await words.waitFor();
+      const { y, height } = await boxOf(words);
+      assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px`);
+    });
+  }
+
+  it('a table of a text that is read from right to left begins at the right', async () => {
+    await using console = await open(DESK, RUN);
+    const [first, second, last] = await Promise.all(
+      ['النوع', 'السنوات', 'API'].map((name) => boxOf(console.page.getByRole('columnheader', { name, exact: true }))),
+    );
+    assert.ok(first && second && last && first.x > second.x && second.x > last.x);
+  });
+
+  it('a thought that is Markdown is shown without its marks, and what was interrupted says after how long', async () => {
+    await using console = await open(DESK, RUN);
+    const { page } = console;
+    await page.evaluate(`sessionStorage.setItem('times', JSON.stringify({ resp_1: { 0: [1000, 12000] } }))`);
+    await page.reload();
+    const timeline = page.getByRole('complementary', { name: 'Timeline' });
+    await timeline.getByRole('strong').filter({ hasText: 'Find' }).waitFor();
+    assert.doesNotMatch(await timeline.innerText(), /\*\*|## /);
+    await timeline.getByRole('button', { name: /Plan.*interrupted 11 s/s }).click();
+    await timeline.getByRole('button', { name: /First Find lifetimes Compare/ }).waitFor();
+    await console.assertHarmless();
+  });
+
+  it('a passage of a source begins and ends with whole words', async () => {
+    await using console = await open(DESK, RUN);
+    const { page } = console;
+    await page
+      .getByRole('button', { name: /^Source 1:/ })
+      .first()
+      .click();
+    const passage = page.getByRole('dialog').getByRole('blockquote');
+    const shown = (await passage.innerText()).trim();
+    assert.match(shown, /^… \w[\s\S]*\. …$|^… \w[\s\S]*\w …$/);
+    const words = new Set(CONTENT.split(/\s+/));
+    assert.deepEqual(
+      shown.split(/\s+/).filter((word) => word !== '…' && !words.has(word)),
+      [],
+    );
+    assert.equal(
+      await passage.locator('mark').innerText(),
+      'The median heat pump was replaced after 17.5 years of service.',
+    );
+    await console.assertHarmless();
+  });
+});
