@@ -21,6 +21,8 @@ export interface S3FilesOptions {
 const BREAKS = 3;
 /** How long it is tried to remove what is left of an upload, in milliseconds: the client may have left already. */
 const CLEANING_MS = 10_000;
+/** What lies in the bucket under another name is somebody else's. */
+const ID = /^[0-9a-f-]{36}$/;
 
 /** The bytes of files in a store that speaks S3: each an object, under its id. */
 export class S3Files implements FilePlace {
@@ -105,7 +107,8 @@ export class S3Files implements FilePlace {
       if (changedAt < before && !(await isKnown(id))) await this.#bucket.remove(key, signal);
     }
     for await (const upload of this.#bucket.uploads(this.#prefix, signal)) {
-      if (upload.begunAt < before) await this.#bucket.abort(upload, signal);
+      const isOurs = ID.test(upload.key.slice(this.#prefix.length));
+      if (isOurs && upload.begunAt < before) await this.#bucket.abort(upload, signal);
     }
   }
 
