@@ -26,6 +26,7 @@ export function crossCheck(sections: Sections): CrossCheckProblem[] {
     ...checkPorts(sections),
     ...checkSearch(sections),
     ...checkMcpServers(sections),
+    ...checkFiles(sections),
   ];
 }
 
@@ -202,5 +203,18 @@ const FIXES: Readonly<Record<SearchOption, string>> = {
 function* checkMcpServers({ tools }: Sections): Iterable<CrossCheckProblem> {
   for (const { index, first } of repeats(tools?.mcp_servers ?? [], ({ name }) => name)) {
     yield { path: ['tools', 'mcp_servers', index, 'name'], message: `is the name of mcp_servers[${first}] too` };
+  }
+}
+
+/** What a bucket needs, and a folder does not have. */
+function* checkFiles({ files }: Sections): Iterable<CrossCheckProblem> {
+  if (files === undefined) return;
+  const isBucket = files.url?.startsWith('s3://') === true;
+  for (const setting of ['endpoint', 'region', 'access_key_id', 'secret_access_key'] as const) {
+    const path = ['files', setting];
+    const isGiven = files[setting] !== undefined;
+    if (isGiven && !isBucket) yield { path, message: 'is for files.url: s3://<bucket>/<prefix> only' };
+    const isNeeded = setting === 'access_key_id' || setting === 'secret_access_key';
+    if (isBucket && isNeeded && !isGiven) yield { path, message: 'is missing: the bucket of files.url needs it' };
   }
 }

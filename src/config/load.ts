@@ -134,6 +134,7 @@ function validSections(value: unknown): Sections {
     passthrough: shape.passthrough.safeParse(value.passthrough).data,
     keys: shape.keys.safeParse(value.keys).data,
     tools: shape.tools.safeParse(value.tools).data,
+    files: shape.files.safeParse(value.files).data,
   };
 }
 
@@ -216,7 +217,7 @@ function resolveStoreUrl(url: string, root: string): string {
 
 /** What an operator should be told at the start. */
 export async function noticesOf(config: GatewayConfig): Promise<string[]> {
-  return [...keyNotices(config), ...(await missingFolders(config))];
+  return [...keyNotices(config), ...fileNotices(config), ...(await missingFolders(config))];
 }
 
 function keyNotices(config: GatewayConfig): string[] {
@@ -227,6 +228,16 @@ function keyNotices(config: GatewayConfig): string[] {
     `accepts ${DEFAULT_SECRET} from every web page that is open on this machine (server.cors_origins: ["*"]); ` +
     'name the origins of your pages, or set GATEWAY_API_KEY';
   return [notice, everyPage];
+}
+
+/** Redis is for several instances: each of them has to find what another one was given. */
+function fileNotices({ store, files }: GatewayConfig): string[] {
+  if (!files.enabled || !store.url.startsWith('redis') || !files.url?.startsWith('file:')) return [];
+  const folder = files.url.slice('file:'.length);
+  return [
+    `keeps files in the folder ${folder}, and the rest in Redis: several instances need a folder that all of them see, ` +
+      'or files.url: s3://<bucket>/<prefix> (docs/files.md)',
+  ];
 }
 
 /** What is said of the well-known key while it is accepted (docs/operating.md, "Starting"). */

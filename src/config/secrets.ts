@@ -16,6 +16,8 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     ...[search, ...search.fallbacks].map((backend) => backend.api_key),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
+    config.files.access_key_id,
+    config.files.secret_access_key,
     ...telemetrySecrets(config.telemetry.headers),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;

@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { GatewayError } from '../base/errors.ts';
+import { type FilePlace, placeFails, type SweepOptions, type TakenBytes, tooLarge } from './file-place.ts';
+
+const INCOMING = 'incoming';
 
 /** The bytes of files in a folder: each under its id, in one of 256 folders by how it begins. */
-export class FileFolder {
+export class FileFolder implements FilePlace {
   readonly #path: string;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /**
-   * Takes a stream to its end; nothing of it is a file before `keep`. Dispose what was not kept.
-   * @throws GatewayError `request_too_large` beyond `most` bytes, `store_unavailable` where the disk is full or fails.
-   */
-  async take(source: Readable, { most, signal }: { most: number; signal: AbortSignal }): Promise<TakenBytes> {
+  [Symbol.dispose](): void {}
+
+  async take(
+    source: Readable,
+    { id, most, signal }: { id: string; most: number; signal: AbortSignal },
+  ): Promise<TakenBytes> {
     const folder = join(this.#path, INCOMING);
     const path = join(folder, randomUUID());
     let bytes = 0;
@@ -34,11 +37,12 @@ export class FileFolder {
       await pipeline(source, counted, createWriteStream(path, { mode: 0o600 }), { signal });
     } catch (thrown) {
       await rm(path, { force: true });
-      throw isDiskFailure(thrown) ? diskFails(thrown) : thrown;
+      throw isDiskFailure(thrown) ? placeFails(thrown) : thrown;
     }
     return {
+      id,
       bytes,
-      keep: async (id) => {
+      keep: async () => {
         await mkdir(join(this.#path, folderOf(id)), { recursive: true, mode: 0o700 });
         await rename(path, this.#pathOf(id));
       },
@@ -46,24 +50,24 @@ export class FileFolder {
     };
   }
 
-  /** @throws the system's own error where there is none. */
-  read(id: string): Promise<Buffer> {
-    return readFile(this.#pathOf(id));
+  read(id: string, signal: AbortSignal): Promise<Buffer | undefined> {
+    return readFile(this.#pathOf(id), { signal }).catch((thrown: unknown) => absent(thrown, signal));
   }
 
-  stream(id: string): Readable {
-    return createReadStream(this.#pathOf(id));
+  async stream(id: string, signal: AbortSignal): Promise<Readable | undefined> {
+    const file = await open(this.#pathOf(id)).catch((thrown: unknown) => absent(thrown, signal));
+    return file?.createReadStream({ signal });
   }
 
   async remove(id: string): Promise<void> {
     await rm(this.#pathOf(id), { force: true });
   }
 
-  /** Removes what was being taken, and files that nobody knows, where they are older than `olderThanMs` milliseconds. */
-  async sweep({ olderThanMs, isKnown }: { olderThanMs: number; isKnown(id: string): Promise<boolean> }): Promise<void> {
+  async sweep({ olderThanMs, isKnown, signal }: SweepOptions): Promise<void> {
     const folders = await readdir(this.#path).catch(() => []);
     for (const folder of folders) {
       for (const name of await readdir(join(this.#path, folder)).catch(() => [])) {
+        signal.throwIfAborted();
         const path = join(this.#path, folder, name);
         const age =
           Date.now() -
@@ -81,34 +85,20 @@ export class FileFolder {
   }
 }
 
-/** A stream that was taken. */
-export interface TakenBytes extends AsyncDisposable {
-  bytes: number;
-  /** Makes it the file of this id. */
-  keep(id: string): Promise<void>;
-}
-
-const INCOMING = 'incoming';
-
 function folderOf(id: string): string {
   return id.slice(0, 2);
 }
 
-export function tooLarge(most: number): GatewayError {
-  return new GatewayError('request_too_large', `file: files may have ${most} bytes at most (files.max_bytes).`, {
-    param: 'file',
-  });
-}
-
 function isDiskFailure(thrown: unknown): boolean {
-  return (
-    thrown instanceof Error && 'code' in thrown && /^E(?:NOSPC|DQUOT|ROFS|ACCES|IO|MFILE|NFILE)$/.test(`${thrown.code}`)
-  );
+  return /^E(?:NOSPC|DQUOT|ROFS|ACCES|IO|MFILE|NFILE)$/.test(codeOf(thrown));
 }
 
-function diskFails(cause: unknown): GatewayError {
-  return new GatewayError('store_unavailable', 'The file cannot be stored now. Try again.', {
-    retryAfterMs: 5000,
-    cause,
-  });
+/** Undefined for a file that is not there. */
+function absent(thrown: unknown, signal: AbortSignal): undefined {
+  signal.throwIfAborted();
+  if (codeOf(thrown) !== 'ENOENT') throw placeFails(thrown);
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? `${thrown.code}` : '';
 }

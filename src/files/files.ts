@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { FileRecord, FileStore } from '../store/beside/file-store.ts';
-import { FileFolder } from './file-folder.ts';
+import type { FilePlace, TakenBytes } from './file-place.ts';
+import { openPlace } from './open-place.ts';
 
 export interface FilesParts {
   store: FileStore;
@@ -33,8 +31,12 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** How often files whose time is over are looked for, and how many are removed in one step. */
 const SWEEP_MS = 60_000;
 const STEP = 100;
+/** Within this time after the start orphans are looked for first, in milliseconds. */
+const FIRST_ORPHANS_MS = 3_600_000;
 /** What nobody knows of is removed once it is this old, in milliseconds: an upload takes no longer. */
 const ORPHAN_MS = 6 * 3_600_000;
+/** How often it is looked for, in milliseconds: every file is listed. */
+const ORPHANS_EVERY_MS = 6 * 3_600_000;
 /** The longest name that is kept, in characters. */
 const LONGEST_NAME = 255;
 
@@ -63,12 +65,13 @@ export function parseFileId(text: string): string | undefined {
   return UUID.test(id) ? id : undefined;
 }
 
-/** Files of users (docs/files.md): bytes in a folder, what is known of them in the store. */
+/** Files of users (docs/files.md): bytes in a place of their own, what is known of them in the store. */
 export class Files implements Disposable {
   readonly #parts: FilesParts;
-  readonly #folder: FileFolder;
-  /** Where nothing outlives the process. */
-  readonly #temporary: string | undefined;
+  readonly #place: FilePlace;
+  readonly #closing = new AbortController();
+  /** When orphans are looked for: not by all instances at once. */
+  #orphansAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #leaving: ((file: FileRecord) => Promise<void>)[] = [];
   readonly #uploads = new FairSemaphore({
@@ -86,44 +89,44 @@ export class Files implements Disposable {
 
   constructor(parts: FilesParts) {
     this.#parts = parts;
-    const { url } = parts.config.files;
-    this.#temporary = url === undefined ? mkdtempSync(join(tmpdir(), 'research-gateway-files-')) : undefined;
-    this.#folder = new FileFolder(this.#temporary ?? url?.slice('file:'.length) ?? '');
+    this.#place = openPlace(parts.config.files, parts.log);
+    this.#orphansAt = parts.clock.now() + Math.random() * FIRST_ORPHANS_MS;
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
     this.#timer.unref();
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
-    if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
+    this.#closing.abort(shuttingDown());
+    this.#place[Symbol.dispose]();
   }
 
   /**
    * Takes the bytes of a file; it is there once all of them are stored.
    * @throws GatewayError `request_too_large`, `overloaded`, `store_unavailable`, and what the stream breaks off with.
    */
-  async take(source: Readable, { user, signal }: { user: string; signal: AbortSignal }) {
+  async take(source: Readable, { user, signal }: { user: string; signal: AbortSignal }): Promise<TakenBytes> {
     using _ = this.#uploads.take(user);
     const { files } = this.#parts.config;
-    return await this.#folder.take(source, { most: files.maxBytes, signal });
+    return await this.#place.take(source, { id: randomUUID(), most: files.maxBytes, signal });
   }
 
   /** Makes what was taken a file. @throws GatewayError `quota_exceeded`, `store_unavailable`. */
-  async add(taken: Awaited<ReturnType<Files['take']>>, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
+  async add(taken: TakenBytes, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
     const { store, config, clock } = this.#parts;
     const now = clock.now();
     const record: FileRecord = {
       ...file,
-      id: randomUUID(),
+      id: taken.id,
       name: plainName(name),
       bytes: taken.bytes,
       createdAt: now,
       expiresAt: keepMs === undefined ? null : now + keepMs,
     };
-    await taken.keep(record.id);
+    await taken.keep();
     const added = await store.add(record, { most: config.files.perUserBytes });
     if (added === 'added') return record;
-    await this.#folder.remove(record.id);
+    await this.#place.remove(record.id, this.#closing.signal);
     const message = `Your files may have ${config.files.perUserBytes} bytes together (files.per_user_bytes). Delete some.`;
     throw new GatewayError('quota_exceeded', message, { param: 'file' });
   }
@@ -145,16 +148,18 @@ export class Files implements Disposable {
 
   /**
    * The bytes of a file, in their turn: only so many are in memory. Dispose of what was read.
-   * @throws GatewayError `not_found` where its bytes are gone, `overloaded`, or the reason of the signal.
+   * @throws GatewayError `not_found` where its bytes are gone, `overloaded`, `store_unavailable`, or the reason of the
+   * signal.
    */
   async read(file: FileRecord, signal: AbortSignal): Promise<{ bytes: Buffer } & Disposable> {
     const place = await this.#reading.acquire(file.user, signal);
     try {
-      const bytes = await this.#folder.read(file.id);
+      const bytes = await this.#place.read(file.id, signal);
+      if (!bytes) throw bytesGone(file);
       return { bytes, [Symbol.dispose]: () => place[Symbol.dispose]() };
-    } catch (cause) {
+    } catch (thrown) {
       place[Symbol.dispose]();
-      throw new GatewayError('not_found', `The bytes of ${publicFileId(file.id)} are not there any more.`, { cause });
+      throw thrown;
     }
   }
 
@@ -167,8 +172,11 @@ export class Files implements Disposable {
     return { name, type, createdAt, ...(await this.read(file, signal)) };
   }
 
-  stream(file: FileRecord): Readable {
-    return this.#folder.stream(file.id);
+  /** The bytes of a file in pieces. Pull them to their end or destroy them. @throws as `read`. */
+  async stream(file: FileRecord, signal: AbortSignal): Promise<Readable> {
+    const source = await this.#place.stream(file.id, signal);
+    if (!source) throw bytesGone(file);
+    return source;
   }
 
   /** Calls `listener` before a file is removed, so that nothing of it stays elsewhere. */
@@ -176,11 +184,11 @@ export class Files implements Disposable {
     this.#leaving.push(listener);
   }
 
-  /** Removes a file for good. */
+  /** Removes a file for good. Its record goes last: where the place is away the file is there, and can be removed again. */
   async remove(file: FileRecord): Promise<void> {
     for (const leave of this.#leaving) await leave(file);
+    await this.#place.remove(file.id, this.#closing.signal);
     await this.#parts.store.remove(file.id);
-    await this.#folder.remove(file.id);
   }
 
   #isOver({ expiresAt }: FileRecord): boolean {
@@ -195,12 +203,19 @@ export class Files implements Disposable {
         for (const file of over) await this.remove(file);
         if (over.length < STEP) break;
       }
+      if (clock.now() < this.#orphansAt) return;
+      this.#orphansAt = clock.now() + ORPHANS_EVERY_MS;
       const isKnown = async (id: string) => !UUID.test(id) || (await store.get(id)) !== undefined;
-      await this.#folder.sweep({ olderThanMs: ORPHAN_MS, isKnown });
+      await this.#place.sweep({ olderThanMs: ORPHAN_MS, isKnown, signal: this.#closing.signal });
     } catch (thrown) {
+      if (this.#closing.signal.aborted) return;
       log.warn({ err: messageOf(thrown) }, 'files could not be swept now');
     }
   }
+}
+
+function bytesGone({ id }: FileRecord): GatewayError {
+  return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are not there any more.`);
 }
 
 /** A name without a path and without what cannot be shown on one line. */

@@ -26,6 +26,8 @@ const TURN_FILES = 8;
 const TURN_MS = 2000;
 /** For how long a user is this process's. Longer than a turn with its last documents; after a crash, others wait for it. */
 const LEASE_MS = 25_000;
+/** When a user is looked at again whose files could not be read for now, in milliseconds. */
+const AGAIN_MS = 2000;
 /** When a user with nothing to read is looked at again, in milliseconds: vector stores expire. */
 const REST_MS = 3_600_000;
 /** Files that are read beside each other. */
@@ -94,11 +96,17 @@ export class DocumentReader implements AsyncDisposable {
     const user = decodeURIComponent(id);
     const until = performance.now() + TURN_MS;
     const due = await this.#open(user);
+    const { readings } = this.#parts;
     for (let at = 0; at < due.length && performance.now() < until; at += AT_ONCE) {
-      await Promise.all(due.slice(at, at + AT_ONCE).map((file) => this.#read(user, file)));
+      try {
+        await Promise.all(due.slice(at, at + AT_ONCE).map((file) => this.#read(user, file)));
+      } catch (thrown) {
+        // Files or their records cannot be had now, which passes sooner than the lease.
+        await readings.expect(id, { dueInMs: AGAIN_MS });
+        throw thrown;
+      }
       this.#closing.signal.throwIfAborted();
     }
-    const { readings } = this.#parts;
     const wanted = due.length > 0 ? 0 : await this.#untilNext(user);
     const before = await readings.get(id);
     await readings.put(id, { before, state: TAKEN, dueInMs: wanted, keepMs: REST_MS });

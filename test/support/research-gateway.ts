@@ -34,6 +34,7 @@ export interface ResearchGatewayOptions {
   limits?: object;
   store?: object;
   mcp?: object;
+  files?: object;
 }
 
 /** A whole gateway over HTTP with one research model, `deep`, whose provider and documents are given. */
@@ -76,6 +77,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     ],
     tools: { web_search: { provider: 'local', folder } },
     ...(options.mcp && { mcp: options.mcp }),
+    ...(options.files && { files: options.files }),
   });
   const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
   const owned = stack.move();

@@ -87,6 +87,7 @@ export class Attachments {
     const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#log };
     const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
+      if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
       throw refused(`${place}: ${thrown.message}`, place);
     });
     if (content.length > LONGEST_TEXT) {

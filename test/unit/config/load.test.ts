@@ -7,7 +7,8 @@ import { mock } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { DEFAULT_CONFIG_FILE, loadConfig, parseConfig } from '../../../src/config/load.ts';
+import { DEFAULT_CONFIG_FILE, loadConfig, noticesOf, parseConfig } from '../../../src/config/load.ts';
+import { secretsIn } from '../../../src/config/secrets.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MINIMAL = `
@@ -103,6 +104,40 @@ describe('reading a configuration', () => {
     assert.equal((await noticesOf(local)).length, 1);
     assert.match((await noticesOf(local + anyPage)).join('\n'), /sk-local[\s\S]*every web page[\s\S]*cors_origins/);
     await rm(folder, { recursive: true });
+  });
+
+  it('keeps files in a bucket, whose keys it hides, and says what is missing or too much', () => {
+    const keys = `access_key_id: AK1, secret_access_key: "\${S}"`;
+    const files = (text: string) => `${MINIMAL}files: { ${text} }\n`;
+    const config = parse(files(`url: "s3://bucket/a/b", endpoint: "https://s3.example.org/", ${keys}`), { S: 'of-s3' });
+    assert.deepEqual([config.files.url, config.files.endpoint], ['s3://bucket/a/b', 'https://s3.example.org']);
+    assert.deepEqual([...secretsIn(config)].slice(0, 2), ['AK1', 'of-s3']);
+    assert.match(
+      problemAt('files.secret_access_key', files('url: "s3://bucket", access_key_id: AK1')).message,
+      /missing/,
+    );
+    for (const url of ['s3://bucket', undefined]) {
+      const text = files(`${url ? `url: "${url}"` : 'enabled: true'}, endpoint: "https://s3.example.org"`);
+      const problem = url ? 'files.access_key_id' : 'files.endpoint';
+      assert.match(problemAt(problem, text).message, url ? /missing/ : /is for files\.url: s3:/);
+    }
+    for (const url of ['s3://', 's3://B', 's3://bucket/../x', 's3://bucket//x', 's3://bucket?x', 'https://x/y']) {
+      assert.match(problemAt('files.url', files(`url: "${url}", ${keys}`), { S: 's' }).message, /s3:\/\//, url);
+    }
+    const endpoint = problemAt('files.endpoint', files(`url: "s3://bucket", endpoint: "https://u:p@x", ${keys}`), {
+      S: 's',
+    });
+    assert.match(endpoint.message, /user or password/);
+  });
+
+  it('says that several instances need more than a folder of one machine for files', async () => {
+    const noticesWith = (text: string) => noticesOf(parse(MINIMAL + text));
+    const redis = 'store: { url: "redis://localhost" }\n';
+    assert.match((await noticesWith(redis)).join(), /files in the folder \/base\/data\/files.*s3:\/\//);
+    const s3 = 'files: { url: "s3://bucket", access_key_id: a, secret_access_key: b }\n';
+    for (const text of [redis + s3, `${redis}files: { enabled: false }\n`, 'store: { url: "memory:" }\n', '']) {
+      assert.deepEqual(await noticesWith(text), [], text);
+    }
   });
 
   it('reads the default configuration where there is no file and none is named, and says so', async () => {

@@ -55,16 +55,12 @@ export function getFileContent(deps: AppDeps): Endpoint {
   return async (call) => {
     const file = await fileOf(deps, call);
     const { res } = call;
-    const source = deps.files.stream(file);
-    await new Promise<void>((resolve, reject) => source.once('open', () => resolve()).once('error', reject)).catch(
-      (cause: unknown) => {
-        throw new GatewayError('not_found', `The bytes of ${publicFileId(file.id)} are not there any more.`, { cause });
-      },
-    );
+    const { signal } = call.identity.context;
+    const source = await deps.files.stream(file, signal);
     res.setHeader('content-type', 'application/octet-stream');
     res.setHeader('content-length', file.bytes);
     res.setHeader('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`);
-    await pipeline(source, res, { signal: call.identity.context.signal }).catch(() => void res.destroy());
+    await pipeline(source, res, { signal }).catch(() => void res.destroy());
     return { kind: 'written' };
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import { GatewayError } from '../../../base/errors.ts';
-import type { TakenBytes } from '../../../files/file-folder.ts';
+import type { TakenBytes } from '../../../files/file-place.ts';
 import type { Call } from '../../endpoint.ts';
 import { mediaType, requireIdentity } from '../../middleware/body.ts';
 
@@ -54,7 +54,14 @@ export async function readUpload(
       taking.catch((thrown: unknown) => stop.abort(thrown));
     }
   });
-  await parsed(req, { parser, idleMs: bodies.idleMs, signal: either });
+  try {
+    await parsed(req, { parser, idleMs: bodies.idleMs, signal: either });
+  } catch (thrown) {
+    // What is being taken has to be there for `stack` to dispose of.
+    stop.abort(thrown);
+    await taking?.catch(() => {});
+    throw thrown;
+  }
   return { file: await taking, fields };
 }
 

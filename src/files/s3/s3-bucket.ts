@@ -1,0 +1,136 @@
+import type { IncomingMessage } from 'node:http';
+import type { S3Connection } from './s3-connection.ts';
+import { element, elementsIn, textIn } from './s3-xml.ts';
+
+/** A part of an upload as it is named at its end. */
+export interface UploadedPart {
+  number: number;
+  etag: string;
+}
+
+/** An upload in parts that has not ended. */
+export interface OpenUpload {
+  key: string;
+  uploadId: string;
+  /** Milliseconds since the epoch. */
+  begunAt: number;
+}
+
+/** What is asked of a bucket, by the names that S3 gives it. Every method throws as `S3Connection.send`. */
+export class S3Bucket {
+  readonly #connection: S3Connection;
+  readonly #name: string;
+
+  constructor(connection: S3Connection, name: string) {
+    this.#connection = connection;
+    this.#name = name;
+  }
+
+  async put(key: string, body: readonly Buffer[], signal: AbortSignal): Promise<void> {
+    const answer = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
+    if (answer.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
+  }
+
+  /** The object from the byte `from` on; undefined where there is none. */
+  async get(
+    key: string,
+    { from, signal }: { from: number; signal: AbortSignal },
+  ): Promise<IncomingMessage | undefined> {
+    const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
+    const answer = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
+    if (!answer || from === 0 || answer.statusCode === 206) return answer;
+    answer.destroy();
+    throw this.#connection.failure(new Error('the store gives no parts of an object'));
+  }
+
+  /** How many bytes an object has; undefined where there is none. */
+  async sizeOf(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const { status, headers } = await this.#connection.send({ method: 'HEAD', path: this.#path(key) }, signal);
+    return status === 404 ? undefined : Number(headers['content-length']);
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    await this.#connection.send({ method: 'DELETE', path: this.#path(key) }, signal);
+  }
+
+  /** Objects whose keys begin so, asked for page by page; `changedAt` in milliseconds since the epoch. */
+  async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; changedAt: number }> {
+    let token: string | undefined;
+    do {
+      const more: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
+      const text = await this.#ask({ 'list-type': '2', prefix, ...more }, signal);
+      for (const entry of elementsIn(text, 'Contents')) {
+        yield { key: textIn(entry, 'Key') ?? '', changedAt: Date.parse(textIn(entry, 'LastModified') ?? '') };
+      }
+      token = textIn(text, 'NextContinuationToken');
+    } while (token !== undefined);
+  }
+
+  /** Begins an upload in parts. `unsure`: another one may have been begun beside it, by a try that got no answer. */
+  async begin(key: string, signal: AbortSignal): Promise<{ uploadId: string; unsure: boolean }> {
+    const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
+    const { text, repeated } = await this.#connection.send(request, signal);
+    const uploadId = textIn(text, 'UploadId');
+    if (uploadId === undefined) throw this.#connection.failure(new Error('an upload in parts cannot be begun'));
+    return { uploadId, unsure: repeated };
+  }
+
+  async putPart(
+    { key, uploadId, number }: { key: string; uploadId: string; number: number },
+    body: readonly Buffer[],
+    signal: AbortSignal,
+  ): Promise<UploadedPart> {
+    const query = { partNumber: String(number), uploadId };
+    const { headers } = await this.#connection.send({ method: 'PUT', path: this.#path(key), query, body }, signal);
+    if (!headers.etag) throw this.#connection.failure(new Error('a part was answered without its ETag'));
+    return { number, etag: headers.etag };
+  }
+
+  /** Makes the parts an object. `size`: how many bytes they have together. */
+  async complete(
+    { key, uploadId, size }: { key: string; uploadId: string; size: number },
+    parts: readonly UploadedPart[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const inner = parts.map(
+      ({ number, etag }) => `<Part>${element('PartNumber', String(number))}${element('ETag', etag)}</Part>`,
+    );
+    const body = [Buffer.from(`<CompleteMultipartUpload>${inner.join('')}</CompleteMultipartUpload>`)];
+    const query = { uploadId };
+    const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
+    // There is no such upload any more where an earlier try ended it, and its answer was lost.
+    if (status !== 404 || (await this.sizeOf(key, signal)) === size) return;
+    throw this.#connection.failure(new Error('the store has lost an upload in parts'));
+  }
+
+  async abort({ key, uploadId }: Pick<OpenUpload, 'key' | 'uploadId'>, signal: AbortSignal): Promise<void> {
+    await this.#connection.send({ method: 'DELETE', path: this.#path(key), query: { uploadId } }, signal);
+  }
+
+  /** Uploads in parts that have not ended, of keys that begin so. Some stores know whole keys only. */
+  async *uploads(prefix: string, signal: AbortSignal): AsyncGenerator<OpenUpload> {
+    let after: Record<string, string> | undefined = {};
+    while (after) {
+      const text: string = await this.#ask({ uploads: '', prefix, ...after }, signal);
+      for (const entry of elementsIn(text, 'Upload')) {
+        const [key = '', uploadId = ''] = [textIn(entry, 'Key'), textIn(entry, 'UploadId')];
+        yield { key, uploadId, begunAt: Date.parse(textIn(entry, 'Initiated') ?? '') };
+      }
+      const key = textIn(text, 'NextKeyMarker');
+      const id = textIn(text, 'NextUploadIdMarker');
+      const goesOn = textIn(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
+      after = goesOn ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
+    }
+  }
+
+  /** What the bucket itself is asked. */
+  async #ask(query: Record<string, string>, signal: AbortSignal): Promise<string> {
+    const { status, text } = await this.#connection.send({ method: 'GET', path: `/${this.#name}`, query }, signal);
+    if (status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
+    return text;
+  }
+
+  #path(key: string): string {
+    return `/${this.#name}/${key}`;
+  }
+}

@@ -1,0 +1,27 @@
+import { decodeXML } from 'entities';
+
+/** S3's answers: elements without attributes, none of which contains one of its own name. */
+
+/** What stands in each element of a name. */
+export function* elementsIn(xml: string, name: string): Iterable<string> {
+  const [start, end] = [`<${name}>`, `</${name}>`];
+  for (let from = 0; ; ) {
+    const at = xml.indexOf(start, from);
+    const until = at < 0 ? -1 : xml.indexOf(end, at);
+    if (until < 0) return;
+    yield xml.slice(at + start.length, until);
+    from = until + end.length;
+  }
+}
+
+/** The text of the first element of a name; undefined where there is none, or nothing in it. */
+export function textIn(xml: string, name: string): string | undefined {
+  for (const inner of elementsIn(xml, name)) return decodeXML(inner) || undefined;
+  return undefined;
+}
+
+/** An element with a text. */
+export function element(name: string, text: string): string {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return `<${name}>${escaped}</${name}>`;
+}

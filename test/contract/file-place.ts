@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { GatewayError } from '../../src/base/errors.ts';
+import type { FilePlace } from '../../src/files/file-place.ts';
+import { patience } from '../support/time-limit.ts';
+
+/** A place, and all that lies in it: files, and what is left of uploads. */
+export interface PlaceFixture extends AsyncDisposable {
+  place: FilePlace;
+  stored(): Promise<string[]>;
+}
+
+const MIB = 1024 * 1024;
+const PIECE = 64 * 1024;
+const signal = new AbortController().signal;
+
+/** What every place of users' files promises. */
+export function describeFilePlace(name: string, open: () => Promise<PlaceFixture>): void {
+  describe(`files in ${name}`, function () {
+    this.timeout(patience(60));
+    let fixture: PlaceFixture;
+    let place: FilePlace;
+    before(async () => {
+      fixture = await open();
+      place = fixture.place;
+    });
+    after(() => fixture?.[Symbol.asyncDispose]());
+
+    const take = (source: Readable, most = 64 * MIB) => place.take(source, { id: randomUUID(), most, signal });
+    const kept = async (bytes: Buffer) => {
+      await using taken = await take(inPieces(bytes));
+      await taken.keep();
+      return taken.id;
+    };
+    const coded = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
+
+    it('come back as they were, of every size, whole and in pieces', async () => {
+      for (const size of [0, 1, 100_000, 16 * MIB, 16 * MIB + 1, 23 * MIB + 7]) {
+        const bytes = randomBytes(size);
+        const id = await kept(bytes);
+        assert.ok((await place.read(id, signal))?.equals(bytes), `${size} bytes, whole`);
+        const source = await place.stream(id, signal);
+        assert.ok(Buffer.concat((await source?.toArray()) ?? []).equals(bytes), `${size} bytes, in pieces`);
+        await place.remove(id, signal);
+        assert.equal(await place.read(id, signal), undefined);
+      }
+      assert.deepEqual(await fixture.stored(), []);
+    });
+
+    it('are not there where nobody put any, and can be removed all the same', async () => {
+      const id = randomUUID();
+      assert.equal(await place.read(id, signal), undefined);
+      assert.equal(await place.stream(id, signal), undefined);
+      await place.remove(id, signal);
+    });
+
+    it('leave nothing where they are not kept', async () => {
+      for (const size of [10, 18 * MIB]) {
+        await using taken = await take(inPieces(randomBytes(size)));
+        assert.equal(taken.bytes, size);
+      }
+      assert.deepEqual(await fixture.stored(), []);
+    });
+
+    for (const size of [100_000, 20 * MIB]) {
+      it(`leave nothing of ${size} bytes that break off at any tenth`, async () => {
+        const bytes = randomBytes(size);
+        for (let tenth = 0; tenth < 10; tenth++) {
+          const broken = new Error('the client left');
+          const source = Readable.from(
+            (async function* () {
+              yield* inPieces(bytes.subarray(0, (size * tenth) / 10));
+              throw broken;
+            })(),
+            { objectMode: false },
+          );
+          await assert.rejects(take(source), broken);
+        }
+        assert.deepEqual(await fixture.stored(), []);
+      });
+    }
+
+    it('leave nothing once their signal aborts, while nothing comes', async () => {
+      for (const size of [10, 18 * MIB]) {
+        const stop = new AbortController();
+        const source = new Readable({ read() {} });
+        const taking = place.take(source, { id: randomUUID(), most: 64 * MIB, signal: stop.signal });
+        taking.catch(() => {});
+        for await (const piece of inPieces(randomBytes(size))) source.push(piece);
+        while (source.readableLength > 0) await new Promise(setImmediate);
+        stop.abort();
+        await assert.rejects(taking, { name: 'AbortError' });
+      }
+      assert.deepEqual(await fixture.stored(), []);
+    });
+
+    it('are refused beyond the most bytes, and nothing stays', async () => {
+      for (const most of [10, 18 * MIB]) {
+        await assert.rejects(take(inPieces(randomBytes(most + 1)), most), coded('request_too_large'));
+      }
+      assert.deepEqual(await fixture.stored(), []);
+    });
+
+    it('can be left while they are read', async () => {
+      const id = await kept(randomBytes(3 * MIB));
+      const source = await place.stream(id, signal);
+      for await (const _ of source ?? []) break;
+      assert.ok(source?.destroyed);
+      const stop = new AbortController();
+      const second = await place.stream(id, stop.signal);
+      await assert.rejects(
+        async () => {
+          for await (const _ of second ?? []) stop.abort();
+        },
+        { name: 'AbortError' },
+      );
+      await place.remove(id, signal);
+    });
+
+    it('are swept where nobody knows them and they are old, whatever their number', async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 7; n++) ids.push(await kept(Buffer.from(`file ${n}`)));
+      const known = new Set(ids.slice(0, 2));
+      const isKnown = async (id: string) => known.has(id);
+      await place.sweep({ olderThanMs: 3_600_000, isKnown, signal });
+      assert.equal((await fixture.stored()).length, 7);
+      await place.sweep({ olderThanMs: -3_600_000, isKnown, signal });
+      assert.deepEqual(new Set(await fixture.stored()), known);
+      for (const id of known) await place.remove(id, signal);
+    });
+  });
+}
+
+function inPieces(bytes: Buffer): Readable {
+  return Readable.from(
+    (function* () {
+      for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+    })(),
+    { objectMode: false },
+  );
+}
