@@ -10,14 +10,14 @@ const LANGUAGE_SEEN = 2000;
 /** What happens when a citation is opened: `(annotation, claim)`. */
 const OnCite = createContext(() => {});
 
-/** The report as it is written: Markdown with citations that open. */
-export function ReportView({ text, annotations, writing, onCite }) {
+/** The report as it is written: Markdown with citations that open. `charts`: blocks of them are drawn. */
+export function ReportView({ text, annotations, charts = false, writing, onCite }) {
   const read = useMarkdown({ text, annotations, writing });
   const start = text.slice(0, LANGUAGE_SEEN);
   const language = useMemo(() => languageOf(start), [start]);
   const open = useCallback((annotation, element) => onCite(annotation, claimAround(element)), [onCite]);
   const { tokens, markers, plain } = read;
-  const context = useMemo(() => ({ markers, Cite }), [markers]);
+  const context = useMemo(() => ({ markers, Cite, charts }), [markers, charts]);
   return html`<${OnCite.Provider} value=${open}>
     <div class="prose" data-writing=${writing} lang=${language}>
       ${tokens ? groups(tokens, context) : html`<p class="as-is">${plain}</p>`}

@@ -170,7 +170,7 @@ function Report({ state, onCite, onSource }) {
       state.response?.text?.format?.type !== 'text' && state.response?.text?.format?.type !== undefined;
     return html`<div class="report">
       <${Notes} response=${state.response} />
-      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} />`}
+      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${onCite} />`}
       ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
     </div>`;
   }
