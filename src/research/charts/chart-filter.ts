@@ -9,7 +9,7 @@ const LONGEST_BLOCK = 40_000;
 const LONGEST_LINE = 200;
 /** What may begin a block, and is looked at when its line is whole. */
 const MAY_OPEN = /^ {0,3}(?:`{0,2}$|~{0,2}$|`{3}|~{3})/;
-const OPENS = /^ {0,3}(?:(?<fence>`{3,})(?<info>[^`]*)|(?<tildes>~{3,})(?<text>.*))$/;
+const OPENS = /^ {0,3}(?:(?<fence>`{3,})(?<info>[^`]*)|(?<tildes>~{3,})(?<text>[^\n]*))$/;
 const CLOSES = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /**
