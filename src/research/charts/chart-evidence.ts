@@ -3,7 +3,6 @@ import { type ChartSpec, channelsOf } from '../../protocol/chart/chart.ts';
 import { figuresIn } from '../claims/text/figures.ts';
 import { foldText } from '../claims/text/fold.ts';
 import { recordsOfRun } from '../report/report-records.ts';
-import type { ResearchRun } from '../run/run.ts';
 import type { ResearchState } from '../run/state.ts';
 
 /** Texts that are looked through before others have their turn. */
@@ -17,7 +16,7 @@ export type ChartOrigin = 'python' | 'records' | 'nowhere';
 
 /** What the charts of a run may show; undefined where it has none. */
 export async function chartsOf(
-  { request, state }: Pick<ResearchRun, 'request' | 'state'>,
+  { request, state }: { request: { charts?: boolean | undefined }; state: ResearchState },
   about: ReadonlySet<string>,
 ): Promise<ChartEvidence | undefined> {
   return request.charts ? await ChartEvidence.of(state, about) : undefined;

@@ -9,7 +9,7 @@ const LONGEST_BLOCK = 40_000;
 const LONGEST_LINE = 200;
 /** What may begin a block, and is looked at when its line is whole. */
 const MAY_OPEN = /^ {0,3}(?:`{0,2}$|~{0,2}$|`{3}|~{3})/;
-const OPENS = /^ {0,3}(?:(?<fence>`{3,})(?<info>[^`]*)|(?<tildes>~{3,})(?<text>[^\n]*))$/;
+const OPENS = /^ {0,3}(?<fence>`{3,}(?!`)|~{3,}(?!~))(?<info>[^\n]*)$/;
 const CLOSES = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /**
@@ -115,9 +115,10 @@ interface HeldBlock {
 const AS_CODE = '```json';
 
 function openedBy(line: string): { fence: string; info: string } | undefined {
-  const { fence, info, tildes, text } = (line.length < LONGEST_LINE && OPENS.exec(line)?.groups) || {};
-  const mark = fence ?? tildes;
-  return mark === undefined ? undefined : { fence: mark, info: (info ?? text ?? '').trim() };
+  const { fence, info = '' } = (line.length < LONGEST_LINE && OPENS.exec(line)?.groups) || {};
+  // What back-ticks close in its own line is no block.
+  const isClosed = fence?.startsWith('`') && info.includes('`');
+  return fence === undefined || isClosed ? undefined : { fence, info: info.trim() };
 }
 
 function closedBy(line: string): string | undefined {
