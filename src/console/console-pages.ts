@@ -20,6 +20,8 @@ const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
 };
 
 const PAGE = fileURLToPath(new URL('./page', import.meta.url));
+/** Charts are drawn in the page by what draws them in documents. */
+const CHARTS = fileURLToPath(new URL('../protocol/chart/draw', import.meta.url));
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -134,6 +136,9 @@ async function loadPage(): Promise<Page> {
     const path = `${entry.parentPath}/${entry.name}`;
     const name = path.slice(PAGE.length + 1);
     files.set(name, await pageFile(name, await readFile(path)));
+  }
+  for (const name of await readdir(CHARTS)) {
+    if (name.endsWith('.js')) files.set(`chart/${name}`, await pageFile(name, await readFile(`${CHARTS}/${name}`)));
   }
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
     const code = await readFile(fileURLToPath(import.meta.resolve(file)), 'utf8');

@@ -126,6 +126,8 @@ export const responseObject = z.object({
   prompt_cache_key: z.string().nullable(),
   /** The plan as the model wrote it last. */
   plan: plan.nullable(),
+  /** The answer may hold charts; absent where it may not. */
+  charts: z.literal(true).optional(),
   /** Complete with the terminal event. */
   warnings: z.array(warning),
   /** Null until the run has ended, and where it found no sources. */

@@ -49,6 +49,8 @@ const research = z.strictObject({
   plan: z.enum(['auto', 'propose', 'off']).optional(),
   /** Whether runs may ask back whose request does not say it. */
   clarify: z.boolean().default(false),
+  /** Whether reports may have charts where the request does not say it. */
+  charts: z.boolean().default(false),
   sources: sources.optional(),
   /** Added to the system prompt of every run of this model. */
   instructions: z.string().optional(),

@@ -61,7 +61,7 @@ function tooMany(): GatewayError {
  */
 async function inChild(report: Report, { format, signal }: MakeOptions): Promise<Uint8Array> {
   using worker = new ConfinedWorker(new URL('./document-child.ts', import.meta.url), {
-    packages: ['marked', 'entities'],
+    packages: ['marked', 'entities', 'zod'],
     heapMb: HEAP_MB,
     read: (message) => made.safeParse(message).data,
   });

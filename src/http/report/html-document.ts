@@ -1,4 +1,6 @@
 import { Marked, type Tokens } from 'marked';
+import { chartOfBlock } from '../../protocol/chart/chart-blocks.ts';
+import { chartSvg } from '../../protocol/chart/chart-svg.ts';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
@@ -47,7 +49,11 @@ function textOf(report: Report): string {
       text(token: Tokens.Text | Tokens.Escape) {
         return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : prose(token.text);
       },
-      code: ({ text }: Tokens.Code) => `<pre><code>${escaped(restored(text))}</code></pre>\n`,
+      code: ({ text, raw }: Tokens.Code) => {
+        const chart = report.charts ? chartOfBlock(raw) : undefined;
+        if (chart) return `<figure>${chartSvg(chart)}</figure>\n`;
+        return `<pre><code>${escaped(restored(text))}</code></pre>\n`;
+      },
       codespan: ({ text }: Tokens.Codespan) => `<code>${escaped(restored(text))}</code>`,
       link({ href, tokens }: Tokens.Link) {
         return link(restored(href), this.parser.parseInline(tokens));

@@ -1,4 +1,6 @@
 import { markdownAddress, markdownText } from '../../base/markdown.ts';
+import { replaceCharts } from '../../protocol/chart/chart-blocks.ts';
+import { chartTable } from '../../protocol/chart/chart-table.ts';
 import type { Report, ReportSource } from '../../runs/projections/report.ts';
 
 /**
@@ -6,11 +8,12 @@ import type { Report, ReportSource } from '../../runs/projections/report.ts';
  * by itself, which was made safe when it was written.
  */
 export function reportMarkdown(report: Report): string {
-  const { title, question, text, sources, notes, model, endedAt } = report;
+  const { title, question, text, charts, sources, notes, model, endedAt } = report;
   const parts = [`# ${markdownText(title)}`];
   if (question !== '') parts.push(quote(question));
   for (const note of notes) parts.push(`**${markdownText(note)}**`);
-  parts.push(text.trim());
+  const withTables = charts ? replaceCharts(text, (chart, block) => `${chartTable(chart)}\n\n${block}`) : text;
+  parts.push(withTables.trim());
   if (sources.length > 0) parts.push('## Sources', sources.map(sourceLine).join('\n'));
   parts.push('---', `_${dateOf(endedAt)} · ${markdownText(model)}_`);
   return `${parts.join('\n\n')}\n`;

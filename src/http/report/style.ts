@@ -17,10 +17,11 @@ pre, code { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consol
 pre { overflow: auto; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: 4px; line-height: 1.5; }
 table { border-collapse: collapse; width: 100%; margin: 1.4em 0; font-size: .95em; }
 th, td { text-align: left; vertical-align: top; padding: .45em .7em; border-bottom: 1px solid var(--line); }
+figure { margin: 1.6em 0; } .chart { display: block; width: 100%; height: auto; }
 hr { border: 0; border-top: 1px solid var(--line); margin: 2.5em 0; }
 .sources { margin-top: 3.5rem; border-top: 1px solid var(--line); font-size: .95rem; }
 .sources li { margin: .7em 0; } .sources .unnumbered { list-style: none; } .sources li:target { background: color-mix(in srgb, var(--accent) 14%, transparent); }
 .address { color: var(--soft); font-size: .85em; word-break: break-all; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; }
-@media print { :root { --text: #000; --soft: #444; --line: #bbb; --paper: #fff; --accent: #000; } article { max-width: none; padding: 0; } h2, h3 { break-after: avoid; } li, tr, blockquote { break-inside: avoid; } body { font-size: 10.5pt; } }
+@media print { :root { --text: #000; --soft: #444; --line: #bbb; --paper: #fff; --accent: #000; } article { max-width: none; padding: 0; } h2, h3 { break-after: avoid; } li, tr, blockquote, figure { break-inside: avoid; } body { font-size: 10.5pt; } }
 `;

@@ -200,8 +200,7 @@ function defaultPlan(body: CreateResponse | CreateChatCompletion, context: Submi
 function planning(body: CreateResponse | CreateChatCompletion, context: SubmissionContext) {
   const { model } = context;
   const plan = body.research?.plan ?? defaultPlan(body, context);
-  const format = 'input' in body ? body.text?.format : body.response_format;
-  if (plan === 'propose' && format !== undefined && format.type !== 'text') {
+  if (plan === 'propose' && isStructured(body)) {
     const message = 'research.plan: a proposed plan is a list, and has no other format.';
     throw new GatewayError('conflicting_parameters', message, { param: 'research.plan' });
   }
@@ -211,11 +210,22 @@ function planning(body: CreateResponse | CreateChatCompletion, context: Submissi
   return { ...(plan !== undefined && { plan }), ...(clarify && { clarify }), ...writing(body, context) };
 }
 
+function isStructured(body: CreateResponse | CreateChatCompletion): boolean {
+  const format = 'input' in body ? body.text?.format : body.response_format;
+  return format !== undefined && format.type !== 'text';
+}
+
 /** What of `research` says how the answer is written. */
-function writing({ research }: CreateResponse | CreateChatCompletion, { model }: SubmissionContext) {
+function writing(body: CreateResponse | CreateChatCompletion, { model }: SubmissionContext) {
+  const { research } = body;
   const report = research?.report ?? model.research.report;
   const verify = research?.verify ?? model.research.verify;
-  return { ...(report !== 'auto' && { report }), ...(verify !== 'auto' && { verify }) };
+  const charts = (research?.charts ?? model.research.charts) && !isStructured(body);
+  return {
+    ...(report !== 'auto' && { report }),
+    ...(verify !== 'auto' && { verify }),
+    ...(charts && { charts }),
+  };
 }
 
 /**

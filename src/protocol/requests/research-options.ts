@@ -39,6 +39,6 @@ export const researchOptions = z.strictObject({
   verify: optional(z.union([z.literal('auto'), z.boolean()], 'must be auto, true or false')),
   lanes: unsupported(LATER),
   attempts: unsupported(LATER),
-  charts: unsupported(LATER),
+  charts: optional(z.boolean()),
 });
 export type ResearchOptions = z.output<typeof researchOptions>;

@@ -87,7 +87,7 @@ export function answerTokensLeft(run: ResearchRun, soFar: string, limit: number)
 }
 
 function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMessage[] {
-  const { state, prompts, fence } = run;
+  const { request, state, prompts, fence } = run;
   const format = structuredFormat(run);
   const notes = context.ownNotes();
   const ask = prompts.answer({
@@ -95,6 +95,7 @@ function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMess
     notes: notes === '' ? '' : `What you noted meanwhile:\n${fence.around(notes)}`,
     sources: listedSources(run, context.window.threshold * LISTED_SHARE),
     format: format ? schemaText(format) : '',
+    charts: !format && request.charts === true,
   });
   return [{ role: 'user', content: again ? `${ask}\n\n${prompts.answerNow()}` : ask }];
 }

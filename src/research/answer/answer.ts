@@ -1,6 +1,7 @@
 import { linkSignals } from '../../base/abort.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { noUsage } from '../../upstream/turn.ts';
+import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import { checks, draftText } from '../report/held-section.ts';
@@ -44,7 +45,8 @@ async function* writeText(run: ResearchRun, answering: Answering): AsyncGenerato
   const { context, mayShow } = answering;
   const { answered } = run.state;
   const claims = await ClaimChecker.of(run.state);
-  const cited = new CitedAnswer(run.state.sources, run.answerSoFar, { mayShow, claims });
+  const charts = await chartsOf(run, context.about);
+  const cited = new CitedAnswer(run.state.sources, run.answerSoFar, { mayShow, claims, charts });
   if (answered) {
     // Of an answer that was whole when its instance died, citations may not have been told.
     yield* citedSteps(run, cited.end());

@@ -1,4 +1,7 @@
 import type { UrlCitation } from '../../protocol/items.ts';
+import type { ChartEvidence } from '../charts/chart-evidence.ts';
+import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
+import { behindCharts, writeChart } from '../charts/write-chart.ts';
 import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
 import { LONGEST_CLAIM } from '../claims/sentences.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
@@ -28,6 +31,8 @@ interface CitingOptions {
   mayShow?: MayShow;
   /** Holds what is cited against its sources; without it nothing is checked. */
   claims?: ClaimChecker | undefined;
+  /** What its charts may show; without it a block of one is code like any other. */
+  charts?: ChartEvidence | undefined;
 }
 
 /** Of an address that the run never saw. */
@@ -49,6 +54,7 @@ export class CitedAnswer {
   readonly #numbers = new Map<number, number>();
   readonly #begun: BegunAnswer;
   readonly #claims: ClaimChecker | undefined;
+  readonly #charts: { evidence: ChartEvidence; filter: ChartFilter } | undefined;
   /** The end of the text so far: the claim that the next marker stands for. */
   #tail = '';
   /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
@@ -63,12 +69,13 @@ export class CitedAnswer {
   constructor(
     sources: SourceRegistry,
     begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers = false, mayShow, claims }: CitingOptions = {},
+    { keepNumbers = false, mayShow, claims, charts }: CitingOptions = {},
   ) {
     this.#sources = sources;
     this.#begun = begun;
     this.#keepsNumbers = keepNumbers;
     this.#claims = claims;
+    this.#charts = charts && { evidence: charts, filter: new ChartFilter(begun.text) };
     this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
     for (const { index, source_id } of begun.annotations)
       if (index !== null && source_id !== null) this.#numbers.set(source_id, index);
@@ -95,17 +102,35 @@ export class CitedAnswer {
 
   /** What is ready for the client with this delta of the model. */
   push(delta: string): CitedText {
-    return this.#cite(this.#scanner.push(delta));
+    if (!this.#charts) return this.#cite(this.#scanner.push(delta));
+    return this.#write(this.#charts.filter.push(delta), this.#charts.evidence);
   }
 
   /** What was held back: a paragraph, or all of it, ends here. */
   end(): CitedText {
-    return this.#cite(this.#scanner.end());
+    if (!this.#charts) return this.#cite(this.#scanner.end());
+    const held = this.#write(this.#charts.filter.end(), this.#charts.evidence);
+    return joined([held, this.#cite(this.#scanner.end())]);
   }
 
   /** Text that cites nothing, as it is. */
   pass(text: string): CitedText {
     return this.#cite([{ type: 'text', text }]);
+  }
+
+  /** Text and charts as the client reads them. */
+  #write(parts: readonly ChartPart[], evidence: ChartEvidence): CitedText {
+    const write = (part: ChartPart) =>
+      part.type === 'text' ? this.#cite(this.#scanner.push(part.text)) : this.#draw(part.block, evidence);
+    return joined(parts.map(write));
+  }
+
+  /** A chart, or what stands in its place. A claim does not begin before it and end behind it. */
+  #draw(block: string, evidence: ChartEvidence): CitedText {
+    const before = this.#tail;
+    const cited = this.#cite(this.#scanner.push(writeChart(block, { evidence, before })));
+    this.#tail = behindCharts(before + cited.text).slice(-LONGEST_CLAIM);
+    return cited;
   }
 
   #cite(parts: readonly AnswerPart[]): CitedText {
@@ -191,9 +216,17 @@ export class CitedAnswer {
     }
     if (this.#keepsNumbers) this.#owed = this.#cite(parts);
     this.#length = text.length;
-    this.#tail = text.slice(-LONGEST_CLAIM);
+    this.#tail = (this.#charts ? behindCharts(text) : text).slice(-LONGEST_CLAIM);
     this.#isReading = false;
   }
+}
+
+function joined(texts: readonly CitedText[]): CitedText {
+  return {
+    text: texts.map(({ text }) => text).join(''),
+    annotations: texts.flatMap(({ annotations }) => annotations),
+    unknown: texts.flatMap(({ unknown }) => unknown),
+  };
 }
 
 /**

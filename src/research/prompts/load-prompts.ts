@@ -20,8 +20,8 @@ export interface Prompts {
     /** The mark of the fence around text from outside. */
     mark: string;
   }): string;
-  /** Asks for the answer. `format`: of a structured one. */
-  answer(values: { forced: string; sources: string; format: string; notes: string }): string;
+  /** Asks for the answer. `format`: of a structured one. `charts`: it may have some. */
+  answer(values: { forced: string; sources: string; format: string; notes: string; charts: boolean }): string;
   /** Added where nothing was written the first time. */
   answerNow(): string;
   continueAnswer(): string;
@@ -36,7 +36,7 @@ export interface Prompts {
   /** Names the sections that nothing was found for. */
   gaps(values: { sections: string }): string;
   /** System prompt of the turns that write sections. `mark`: of the fence around text from outside. */
-  section(values: { date: string; language: string; instructions: string; mark: string }): string;
+  section(values: { date: string; language: string; instructions: string; mark: string; charts: boolean }): string;
   report(values: { question: string; outline: string }): string;
   writeSection(values: {
     number: string;
@@ -69,6 +69,9 @@ const CLARIFY_ADVICE =
 /** Reads the prompt files once. */
 export function loadPrompts(): Prompts {
   const research = readPrompt('research');
+  const answer = readPrompt('answer');
+  const section = readPrompt('section');
+  const advice = `\n${readPrompt('charts')()}`;
   return {
     research: ({ plans, clarifies, ...values }) =>
       research({
@@ -76,7 +79,7 @@ export function loadPrompts(): Prompts {
         effort_advice: EFFORT_ADVICE[values.effort],
         plan_advice: (clarifies ? CLARIFY_ADVICE : '') + (plans ? PLAN_ADVICE : ''),
       }),
-    answer: readPrompt('answer'),
+    answer: ({ charts, ...values }) => answer({ ...values, charts: charts ? advice : '' }),
     answerNow: readPrompt('answer-now'),
     continueAnswer: readPrompt('continue'),
     plan: readPrompt('plan'),
@@ -85,7 +88,7 @@ export function loadPrompts(): Prompts {
     openItems: readPrompt('open-items'),
     outline: readPrompt('outline'),
     gaps: readPrompt('gaps'),
-    section: readPrompt('section'),
+    section: ({ charts, ...values }) => section({ ...values, charts: charts ? advice : '' }),
     report: readPrompt('report'),
     writeSection: readPrompt('write-section'),
     check: readPrompt('check'),

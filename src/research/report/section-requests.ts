@@ -39,7 +39,10 @@ export class SectionRequests {
     const { prompts, fence } = run;
     const outline = fence.around(outlineText(this.#outline));
     this.#common = [
-      { role: 'system', content: prompts.section({ ...commonValues(run), mark: fence.mark }) },
+      {
+        role: 'system',
+        content: prompts.section({ ...commonValues(run), mark: fence.mark, charts: run.request.charts ?? false }),
+      },
       { role: 'user', content: prompts.report({ question: of.question, outline }) },
     ];
   }

@@ -14,6 +14,7 @@ import {
 } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { writeShown } from '../answer/shown-text.ts';
+import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import { LONGEST_AT_ONCE, piecesOf } from '../run/live-steps.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
@@ -43,7 +44,8 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
   const { state } = run;
   const { outline = [] } = state.report;
   const claims = await ClaimChecker.of(state);
-  const cited = new CitedAnswer(state.sources, run.answerSoFar, { mayShow: answering.mayShow, claims });
+  const charts = await chartsOf(run, answering.context.about);
+  const cited = new CitedAnswer(state.sources, run.answerSoFar, { mayShow: answering.mayShow, claims, charts });
   if (state.answered) {
     yield* citedSteps(run, cited.end());
     return { text: '', cut: state.answered.cut };

@@ -90,6 +90,8 @@ export interface ResearchRequest {
   report?: 'short' | 'full' | undefined;
   /** Whether the model holds its doubtful sentences against their sources; by effort where absent. */
   verify?: boolean | undefined;
+  /** Whether the answer may have charts. */
+  charts?: boolean | undefined;
   /** Takes the place of the domains of `tools`. */
   sources?: RequestedSources | undefined;
   /** Bounds the final answer, in tokens. */

@@ -37,6 +37,8 @@ export interface Report {
   text: string;
   /** Ranges of `text` that cite sources, in UTF-16 code units, in the order of the text. */
   markers: { start: number; end: number; citations: Citation[] }[];
+  /** Blocks `vega-lite` of the text are charts. */
+  charts: boolean;
   sources: ReportSource[];
   model: string;
   /** Unix seconds of its end. */
@@ -70,6 +72,7 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
       end: end - cut,
       citations,
     })),
+    charts: response.charts === true,
     sources: sourcesIn(part.annotations, sourceDates(response.output)),
     model: response.model,
     endedAt: response.completed_at ?? response.created_at,

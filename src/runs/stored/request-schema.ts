@@ -125,6 +125,7 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   clarify: z.boolean().optional(),
   report: z.enum(['short', 'full']).optional(),
   verify: z.boolean().optional(),
+  charts: z.boolean().optional(),
   sources: sources.optional(),
   maxOutputTokens: z.number().nullable(),
   maxToolCalls: z.number().nullable(),

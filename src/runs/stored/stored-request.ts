@@ -39,6 +39,7 @@ function versionFor(request: RunRequest): number {
       request.clarify === true ||
       request.report !== undefined ||
       request.verify !== undefined ||
+      request.charts === true ||
       request.functions !== undefined);
   return isNew ? DATA_VERSION : 1;
 }

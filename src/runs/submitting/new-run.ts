@@ -34,6 +34,7 @@ export function createdResponse(
     text: { format: asked?.format ?? { type: 'text' } },
     reasoning: { effort: research?.effort ?? 'medium', summary: asked?.reasoningSummary ?? null },
     store: submission.api !== 'unstored',
+    ...(research?.charts && { charts: true }),
     ...submission.shown,
   });
 }

@@ -70,7 +70,7 @@ function playResearch(question: string, search: (query: string) => string[]) {
 
 const ask = {
   role: 'user',
-  content: loadPrompts().answer({ forced: '', sources: '[1] Streams', format: '', notes: '' }),
+  content: loadPrompts().answer({ forced: '', sources: '[1] Streams', format: '', notes: '', charts: false }),
 };
 const nameOf = (calls: DemoTurn['calls']) => calls.map((call) => call.name);
 const QUESTION = 'How is a dropped stream resumed?';

@@ -18,7 +18,7 @@ function namesIn(heading: string): Set<string> {
 }
 
 /** Fields that are there only where something was asked for. */
-const OPTIONAL: readonly string[] = ['conversation'];
+const OPTIONAL: readonly string[] = ['conversation', 'charts'];
 
 const typeOf = (event: (typeof runEvent.options)[number]) => event.shape.type.value;
 

@@ -1,5 +1,6 @@
 import { Component, html } from '../lib/preact.js';
 import { directionOf } from '../words.js';
+import { chart } from './chart.js';
 import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
 /** Deeper nesting is shown as text. */
@@ -8,7 +9,8 @@ const MAX_DEPTH = 40;
 /**
  * Markdown tokens as elements, made one by one: no text ever becomes markup. HTML is shown as text, links lead to web
  * addresses only, pictures are their names, because nothing is loaded from elsewhere.
- * @param context `{markers, Cite}`: what placeholders stand for, and the element of a citation.
+ * @param context `{markers, Cite, charts}`: what placeholders stand for, the element of a citation, and whether blocks
+ * `vega-lite` are charts.
  */
 export function blocks(tokens, context, depth = 0) {
   if (depth > MAX_DEPTH) return tokens.map(({ raw }) => restored(raw, context.markers));
@@ -88,7 +90,7 @@ function block(token, context, depth, key) {
     case 'list':
       return list(token, context, depth, key);
     case 'code':
-      return html`<pre key=${key} dir="ltr" tabindex="0"><code>${restored(token.text, context.markers)}</code></pre>`;
+      return (context.charts && chart(token, key)) || code(token, context, key);
     case 'table':
       return table(token, context, depth, key);
     case 'hr':
@@ -98,6 +100,10 @@ function block(token, context, depth, key) {
     default:
       return inline([token], context, depth + 1);
   }
+}
+
+function code({ text }, context, key) {
+  return html`<pre key=${key} dir="ltr" tabindex="0"><code>${restored(text, context.markers)}</code></pre>`;
 }
 
 function list({ ordered, start, items, raw }, context, depth, key) {

@@ -20,10 +20,11 @@ const unknown = () => undefined;
 
 /**
  * The report as it is written: Markdown with citations that open.
+ * `charts`: blocks of them are drawn.
  * @param onCite `(annotation, claim)`; @param sourceOf gives what the run knows of an address; @param onHeadings gets the
  * report's headings as they come, `(headings)`.
  */
-export function ReportView({ text, annotations, writing, onCite, sourceOf = unknown, onHeadings }) {
+export function ReportView({ text, annotations, charts = false, writing, onCite, sourceOf = unknown, onHeadings }) {
   const { tokens, markers, plain } = useMarkdown({ text, annotations, writing });
   const start = text.slice(0, LANGUAGE_SEEN);
   const language = useMemo(() => languageOf(start), [start]);
@@ -36,7 +37,7 @@ export function ReportView({ text, annotations, writing, onCite, sourceOf = unkn
     [onCite],
   );
   const cited = useMemo(() => ({ ...hovering, open, sourceOf }), [open, sourceOf]);
-  const context = useMemo(() => ({ markers, Cite }), [markers]);
+  const context = useMemo(() => ({ markers, Cite, charts }), [markers, charts]);
   const headings = useMemo(() => headingsIn(tokens), [tokens]);
   const outline = JSON.stringify(headings);
   useEffect(() => onHeadings?.(headings), [outline]);

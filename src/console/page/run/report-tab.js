@@ -22,7 +22,7 @@ export function ReportTab({ state, report, outline, onCite, onSource, onHeadings
       <${Notes} response=${state.response} />
       <${Claims} claims=${state.response?.claims} onNext=${(kind, after) => focusNext(report.current, { kind, after })} />
       ${outline}
-      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} writing=${!message.done} onCite=${onCite} sourceOf=${sourceOf} onHeadings=${onHeadings} />`}
+      ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${onCite} sourceOf=${sourceOf} onHeadings=${onHeadings} />`}
       ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
     </div>`;
   }

@@ -54,7 +54,7 @@ function Side({ session, other, tab }) {
     <p class="run-about"><${Status} ...${statusOf(state.response ?? state)} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />
-    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
+    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
     ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
     ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
     ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}

@@ -1,4 +1,6 @@
 import { Marked, type Token } from 'marked';
+import { replaceCharts } from '../../../protocol/chart/chart-blocks.ts';
+import { chartTable } from '../../../protocol/chart/chart-table.ts';
 import type { Report, ReportSource } from '../../../runs/projections/report.ts';
 import { dateOf } from '../markdown.ts';
 import { withPlaceholders } from '../markers.ts';
@@ -28,7 +30,10 @@ export function reportDocx(report: Report): Buffer {
   const links = new Links();
   const notes = new Footnotes(report.sources);
   const lists = new Lists();
-  const tokens = new Marked({ gfm: true }).lexer(withPlaceholders(report));
+  const text = withPlaceholders(report);
+  // The data of a chart says the same, and can be edited.
+  const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
+  const tokens = new Marked({ gfm: true }).lexer(shown);
   const inline = new InlineWriter(report, { notes, links });
   const document = new PartText()
     .add(xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`))

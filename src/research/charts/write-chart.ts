@@ -1,0 +1,48 @@
+import { CHART_OPENING } from '../../protocol/chart/chart-blocks.ts';
+import { chartBlock, chartIn, LONGEST_CHART } from '../../protocol/chart/chart-spec.ts';
+import { chartTable, tableOfBlock } from '../../protocol/chart/chart-table.ts';
+import type { ChartEvidence } from './chart-evidence.ts';
+
+/** A marker as readers see it. */
+const MARKER = /\[\d+(?:, \d+)*\]/;
+
+/**
+ * What stands in the text for a block that is to be a chart: the chart, where it is one, its numbers were found or computed,
+ * and the paragraph before it cites a source, which computed numbers need not; else its data as a table, or the block as
+ * code where it has none.
+ */
+export function writeChart(block: string, { evidence, before }: { evidence: ChartEvidence; before: string }): string {
+  const gap = before === '' || before.endsWith('\n\n') ? '' : '\n';
+  const chart = chartIn(block);
+  if (chart) {
+    const origin = evidence.originOf(chart);
+    const written = `${CHART_OPENING}\n${chartBlock(chart)}\n\`\`\`\n`;
+    const isCited = origin === 'python' || (origin === 'records' && MARKER.test(lastParagraph(before)));
+    if (isCited && written.length <= LONGEST_CHART) return gap + written;
+  }
+  const table = chart ? chartTable(chart) : tableOfBlock(block);
+  return table === undefined ? gap + asCode(block) : `${gap}${table}\n\n`;
+}
+
+/** What of a text stands behind its last chart. */
+export function behindCharts(text: string): string {
+  const at = text.lastIndexOf(`${CHART_OPENING}\n`);
+  const end = at === -1 ? -1 : text.indexOf(CLOSED, at);
+  return end === -1 ? text : text.slice(end + CLOSED.length);
+}
+const CLOSED = '\n```\n';
+
+function lastParagraph(text: string): string {
+  return (
+    text
+      .trimEnd()
+      .split(/\n\s*\n/)
+      .at(-1) ?? ''
+  );
+}
+
+function asCode(block: string): string {
+  const longest = Math.max(2, ...(block.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}json\n${block.replaceAll(CHART_OPENING, '```json')}${block.endsWith('\n') || block === '' ? '' : '\n'}${fence}\n`;
+}
