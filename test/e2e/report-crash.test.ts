@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
+import { chart, fenced } from '../support/charts.ts';
 import { type Cut, cutGateway, KILLED_KEY } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type ProviderRequest, type Script, stallAfter, turn } from '../support/scripted-provider.ts';
@@ -37,7 +38,7 @@ const isSection = (request: ProviderRequest, n: number) =>
   system(request).startsWith('You write one section') && asked(request).includes(`Write section ${n} of`);
 
 /** Searches, plans and writes three sections; `once` takes the place of what is said the first time it has something. */
-function writer(once: (request: ProviderRequest) => Script | undefined) {
+function writer(once: (request: ProviderRequest) => Script | undefined, onwards = ' and on.') {
   let hung = false;
   return (request: ProviderRequest): Script => {
     const own = hung ? undefined : once(request);
@@ -45,7 +46,7 @@ function writer(once: (request: ProviderRequest) => Script | undefined) {
     if (own) return own;
     for (const n of [1, 2, 3]) {
       if (!isSection(request, n)) continue;
-      return turn({ text: /was interrupted/.test(asked(request)) ? ' and on.' : `Part ${n} [1].` });
+      return turn({ text: /was interrupted/.test(asked(request)) ? onwards : `Part ${n} [1].` });
     }
     if (request.body.tool_choice === 'none') return turn({ text: OUTLINE });
     const hasSearched = request.body.messages?.some(({ role }) => role === 'tool');
@@ -65,15 +66,21 @@ function survives(name: string, storeUrl: Cut['storeUrl']): void {
 
     async function cut(
       seen: Parameters<typeof cutGateway>[0],
-      options: { verify: boolean; reached?: Promise<void>; once: (request: ProviderRequest) => Script | undefined },
+      options: {
+        verify: boolean;
+        charts?: boolean;
+        onwards?: string;
+        reached?: Promise<void>;
+        once: (request: ProviderRequest) => Script | undefined;
+      },
     ) {
-      const { verify, once, ...rest } = options;
+      const { verify, charts = false, onwards, once, ...rest } = options;
       return await cutGateway(seen, {
         storeUrl,
         configOf,
-        body: { model: 'deep', input: 'How deep is the lake?', research: { report: 'full', verify } },
+        body: { model: 'deep', input: 'How deep is the lake?', research: { report: 'full', verify, charts } },
         files: { 'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep. The lake is 25 million years old.\n' },
-        respond: writer(once),
+        respond: writer(once, onwards),
         ...rest,
       });
     }
@@ -88,6 +95,25 @@ function survives(name: string, storeUrl: Cut['storeUrl']): void {
         /^## In short\n\nPart 1 \[1\]\.\n\n## Depth\n\none two.* and on\.\n\n## Age\n\nPart 3 \[1\]\.$/,
       );
       assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
+      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+    });
+
+    it('shows a chart once and whole behind kill -9 within its block', async () => {
+      const depth = chart({ data: { values: [{ lake: 'The lake', depth: 1642 }] } });
+      const { response, requests } = await cut(says('1642 metres'), {
+        verify: false,
+        charts: true,
+        onwards: fenced(depth),
+        once: (request) =>
+          isSection(request, 2)
+            ? stallAfter(30, { text: `The lake is 1642 metres deep [1].\n\n${fenced(depth)}`, chunks: 40 })
+            : undefined,
+      });
+      assert.match(
+        response.output_text,
+        /## Depth\n\nThe lake is 1642 metres deep \[1\]\.\n\n```vega-lite\n[^`]*"depth": ?1642[^`]*\n```\n\n\n## Age/,
+      );
+      assert.equal(response.output_text.split('vega-lite').length, 2);
       assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
     });
 

@@ -178,7 +178,7 @@ describe('sources of a request', () => {
         [{ verify: 'yes' }, 'research.verify', 'invalid_parameter'],
         [{ plan: 'maybe' }, 'research.plan', 'invalid_parameter'],
         [{ attempts: 2 }, 'research.attempts', 'unsupported_parameter'],
-        [{ charts: true }, 'research.charts', 'unsupported_parameter'],
+        [{ charts: 'yes' }, 'research.charts', 'invalid_parameter'],
         ['deep', 'research', 'invalid_parameter'],
       ] as const) {
         const { status, response } = await run([], { research }, path);

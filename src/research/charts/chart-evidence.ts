@@ -10,6 +10,8 @@ const AT_ONCE = 20;
 /** Of longer results of Python the beginning is looked through, in UTF-16 code units. */
 const LONGEST_RESULT = 100_000;
 const PYTHON_NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\w)/gi;
+/** Line breaks and the like, as JSON writes them. */
+const ESCAPED = /\\(?:[nrt]|u[\da-f]{4})/gi;
 
 /** Where the numbers of a chart come from. */
 export type ChartOrigin = 'python' | 'records' | 'nowhere';
@@ -40,7 +42,8 @@ export class ChartEvidence {
     }
     for (const { call, status, result } of state.results.values()) {
       if (status !== 'completed' || state.made.get(call)?.name !== 'execute_python') continue;
-      for (const [number] of result.slice(0, LONGEST_RESULT).matchAll(PYTHON_NUMBER)) {
+      const printed = result.slice(0, LONGEST_RESULT).replace(ESCAPED, ' ');
+      for (const [number] of printed.matchAll(PYTHON_NUMBER)) {
         evidence.#computed.add(Number(number));
       }
       await yieldToEventLoop();

@@ -29,7 +29,7 @@ const read: Tool = {
   },
 };
 const python = testTool('execute_python', () => ({
-  result: JSON.stringify({ stdout: 'ratio 0.8952496954933008\n', result: [172, 2.5e-2], error: null }),
+  result: JSON.stringify({ stdout: 'ratio:\n0.8952496954933008\n', result: [172, 2.5e-2], error: null }),
 }));
 
 /** An answer in one turn. */
