@@ -324,10 +324,8 @@ class Execution {
     const used = this.#used();
     const error = errorObject?.code;
     this.ended = { status, used, error };
-    const incomplete = outcome?.incomplete ?? undefined;
-    const [tokens, cost] = [tokensOf(used), used.cost || undefined];
-    const told = { status, error, incomplete, tokens, cost, attempts: lease.attempts };
-    this.#options.log.info(told, 'run ended');
+    const [tokens, cost, incomplete] = [tokensOf(used), used.cost || undefined, outcome?.incomplete ?? undefined];
+    this.#options.log.info({ status, error, incomplete, tokens, cost, attempts: lease.attempts }, 'run ended');
     return written;
   }
 
@@ -346,9 +344,7 @@ class Execution {
 
   /** What the run has used, for limits and metrics: also where a part of it has no price. */
   #used(): Used {
-    if (this.#options.lease.run.kind === 'proxy') {
-      return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
-    }
-    return usedBy(this.#state);
+    if (this.#options.lease.run.kind !== 'proxy') return usedBy(this.#state);
+    return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
   }
 }
