@@ -30,6 +30,8 @@ export type S3Fault =
   | 'hang before'
   | 'hang after'
   | 'wrong etag'
+  /** It is done and answered only then, unless the client has left. */
+  | { after: Promise<unknown> }
   /** The body of an object ends after so many bytes, with the connection; or nothing more comes. */
   | { cutAt: number }
   | { stallAt: number };
@@ -122,6 +124,8 @@ export class S3Server implements AsyncDisposable {
     if (fault === 'hang before') return;
     if (fault === 'error in 200') return write(res, refused(200, 'InternalError'));
     if (typeof fault === 'object' && 'status' in fault) return write(res, refused(fault.status, fault.code));
+    if (typeof fault === 'object' && 'after' in fault) await fault.after;
+    if (res.destroyed) return;
     const whole = this.#answer({ operation, key: rest.join('/'), query: url.searchParams, body });
     if (fault === 'cut after') req.destroy();
     if (fault === 'cut after' || fault === 'hang after') return;
