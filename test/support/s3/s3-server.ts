@@ -75,6 +75,8 @@ export class S3Server implements AsyncDisposable {
   readonly uploads = new Map<string, Upload>();
   /** What was asked, in order. */
   readonly asked: S3Operation[] = [];
+  /** Requests that are neither answered to their end nor given up. */
+  answering = 0;
   /** Decides what goes wrong; `n` counts the requests of this operation from 1. */
   fault: (request: { operation: S3Operation; key: string; n: number }) => S3Fault | undefined = () => undefined;
   readonly #options: S3ServerOptions;
@@ -104,6 +106,10 @@ export class S3Server implements AsyncDisposable {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    this.answering += 1;
+    res.once('close', () => {
+      this.answering -= 1;
+    });
     const url = new URL(String(req.url), this.endpoint);
     const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent);
     const operation = operationOf(String(req.method), rest.join('/'), url.searchParams);
