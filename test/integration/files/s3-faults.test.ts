@@ -111,7 +111,8 @@ describe('files in a store that speaks S3 and fails', function () {
 
   it('are refused where downloads go on breaking off, or bytes are never sent', async () => {
     const id = await upload(small);
-    for (const fault of [{ cutAt: 0 }, 'hang before', 'cut before', { status: 503, code: 'SlowDown' }] as const) {
+    const faults: S3Fault[] = [{ cutAt: 0 }, 'hang before', 'cut before', { status: 503, code: 'SlowDown' }];
+    for (const fault of [...faults, { status: 404, code: 'NoSuchBucket' }]) {
       failOnly('GetObject', fault);
       await assert.rejects(fixture.place.read(id, signal), away);
     }
