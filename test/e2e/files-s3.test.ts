@@ -100,22 +100,24 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     await until(() => (store.uploads.size === 0 && store.objects.size === 0) || undefined);
   });
 
-  it('leaves nothing of a form that breaks off while its file is being stored', async () => {
-    const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n--x\r\n';
+  it('leaves nothing of a broken form whose file is still being stored', async () => {
+    const body = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n--x\r\n';
     const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'multipart/form-data; boundary=x' };
     const req = request(`${gateway.url}/v1/files`, { method: 'POST', headers });
-    req.on('error', () => {});
-    const removed = new Promise<void>((resolve) => {
-      store.fault = ({ operation }) => {
-        if (operation === 'PutObject') req.destroy();
-        if (operation === 'DeleteObject') resolve();
-        return undefined;
-      };
-    });
-    req.write(head);
-    await removed;
-    await until(() => store.objects.size === 0 || undefined);
-    assert.deepEqual((await client.files.list()).data, []);
+    const answered = Promise.withResolvers<number | undefined>();
+    req.on('error', answered.reject).on('response', (answer) => answered.resolve(answer.resume().statusCode));
+    store.fault = ({ operation }) => {
+      if (operation !== 'PutObject') return undefined;
+      // The form ends here, without its last line.
+      req.end();
+      store.fault = () => undefined;
+      return { after: answered.promise };
+    };
+    req.write(body);
+    assert.equal(await answered.promise, 400);
+    // What was asked for before is done when this is answered.
+    await client.files.delete((await upload('b.txt', 'more')).id);
+    assert.deepEqual([(await client.files.list()).data, store.objects.size], [[], 0]);
   });
 
   it('answers 503 while the store refuses or cuts, and goes on afterwards', async () => {

@@ -99,7 +99,7 @@ export class S3Connection implements Disposable {
       const { statusCode: status = 0, headers } = answer;
       // The end of an upload in parts is answered with 200 before it is known whether it succeeds.
       const failed = status === 200 && request.method === 'POST' && text.includes('<Error>');
-      if (failed || (status >= 300 && status !== 404)) throw new S3Refusal(request, status, text);
+      if (failed || (status >= 300 && !isAbsent(status, text))) throw new S3Refusal(request, status, text);
       return { status, headers, text, repeated };
     });
   }
@@ -111,7 +111,7 @@ export class S3Connection implements Disposable {
       const { statusCode: status = 0 } = answer;
       if (status < 300) return answer;
       const text = await wholeText(answer);
-      if (status !== 404) throw new S3Refusal(request, status, text);
+      if (!isAbsent(status, text)) throw new S3Refusal(request, status, text);
       return undefined;
     });
   }
@@ -205,6 +205,11 @@ export class S3Connection implements Disposable {
     this.#client ??= clientOf(this.#endpoint.protocol === 'https:');
     return this.#client;
   }
+}
+
+/** Whether an object or upload is not there; a bucket that is not is a mistake of the configuration. */
+function isAbsent(status: number, text: string): boolean {
+  return status === 404 && textIn(text, 'Code') !== 'NoSuchBucket';
 }
 
 async function clientOf(secure: boolean) {

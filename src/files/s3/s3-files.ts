@@ -93,7 +93,10 @@ export class S3Files implements FilePlace {
   async stream(id: string, signal: AbortSignal): Promise<Readable | undefined> {
     const key = this.#prefix + id;
     const first = await this.#bucket.get(key, { from: 0, signal });
-    return first && Readable.from(this.#pieces(first, { key, signal }), { objectMode: false });
+    if (!first) return undefined;
+    const source = Readable.from(this.#pieces(first, { key, signal }), { objectMode: false });
+    // What nobody began to read does not end by itself.
+    return source.once('close', () => first.destroy());
   }
 
   async remove(id: string, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import { createLogger } from '../../../src/base/logger.ts';
 import { S3Bucket } from '../../../src/files/s3/s3-bucket.ts';
 import { S3Connection } from '../../../src/files/s3/s3-connection.ts';
 import { PART, S3Upload } from '../../../src/files/s3/s3-upload.ts';
+import { until } from '../../support/http-gateway.ts';
 import { openS3Place } from '../../support/s3/s3-place.ts';
 import { type S3Fault, type S3Operation, S3Server } from '../../support/s3/s3-server.ts';
 import { patience } from '../../support/time-limit.ts';
@@ -38,7 +39,10 @@ describe('files in a store that speaks S3 and fails', function () {
     const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
     fixture = openS3Place(server, { prefix: '/some', log, times: { idleMs: 1000, wholeMs: 2500, backoffMs: 1 } });
   });
-  afterEach(() => fixture[Symbol.asyncDispose]());
+  afterEach(async () => {
+    await until(() => server.answering === 0 || undefined);
+    await fixture[Symbol.asyncDispose]();
+  });
 
   const upload = async (bytes: Buffer) => {
     const source = Readable.from(pieces(bytes), { objectMode: false });
@@ -107,7 +111,8 @@ describe('files in a store that speaks S3 and fails', function () {
 
   it('are refused where downloads go on breaking off, or bytes are never sent', async () => {
     const id = await upload(small);
-    for (const fault of [{ cutAt: 0 }, 'hang before', 'cut before', { status: 503, code: 'SlowDown' }] as const) {
+    const faults: S3Fault[] = [{ cutAt: 0 }, 'hang before', 'cut before', { status: 503, code: 'SlowDown' }];
+    for (const fault of [...faults, { status: 404, code: 'NoSuchBucket' }]) {
       failOnly('GetObject', fault);
       await assert.rejects(fixture.place.read(id, signal), away);
     }
@@ -134,6 +139,15 @@ describe('files in a store that speaks S3 and fails', function () {
       };
       await assert.rejects(work[operation](), reason);
     }
+  });
+
+  it('leave no connection open where nobody reads them', async () => {
+    const id = await upload(small);
+    failOnly('GetObject', { stallAt: 10 });
+    const source = await fixture.place.stream(id, signal);
+    assert.equal(server.answering, 1);
+    source?.destroy();
+    await until(() => server.answering === 0 || undefined);
   });
 
   it('are refused where nobody listens, and the log says why', async () => {

@@ -30,6 +30,8 @@ export type S3Fault =
   | 'hang before'
   | 'hang after'
   | 'wrong etag'
+  /** It is done and answered only then, unless the client has left. */
+  | { after: Promise<unknown> }
   /** The body of an object ends after so many bytes, with the connection; or nothing more comes. */
   | { cutAt: number }
   | { stallAt: number };
@@ -73,6 +75,8 @@ export class S3Server implements AsyncDisposable {
   readonly uploads = new Map<string, Upload>();
   /** What was asked, in order. */
   readonly asked: S3Operation[] = [];
+  /** Requests that are neither answered to their end nor given up. */
+  answering = 0;
   /** Decides what goes wrong; `n` counts the requests of this operation from 1. */
   fault: (request: { operation: S3Operation; key: string; n: number }) => S3Fault | undefined = () => undefined;
   readonly #options: S3ServerOptions;
@@ -102,6 +106,10 @@ export class S3Server implements AsyncDisposable {
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    this.answering += 1;
+    res.once('close', () => {
+      this.answering -= 1;
+    });
     const url = new URL(String(req.url), this.endpoint);
     const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent);
     const operation = operationOf(String(req.method), rest.join('/'), url.searchParams);
@@ -122,6 +130,8 @@ export class S3Server implements AsyncDisposable {
     if (fault === 'hang before') return;
     if (fault === 'error in 200') return write(res, refused(200, 'InternalError'));
     if (typeof fault === 'object' && 'status' in fault) return write(res, refused(fault.status, fault.code));
+    if (typeof fault === 'object' && 'after' in fault) await fault.after;
+    if (res.destroyed) return;
     const whole = this.#answer({ operation, key: rest.join('/'), query: url.searchParams, body });
     if (fault === 'cut after') req.destroy();
     if (fault === 'cut after' || fault === 'hang after') return;
