@@ -84,7 +84,7 @@ describe('asking in the console', function () {
       const sent = await asked(page, 'Research by this plan');
       assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
       assert.match(sent.previous_response_id, /^resp_/);
-      await page.getByText('It is deep.').waitFor();
+      await page.getByText('It is deep.').first().waitFor();
       await page.getByRole('link', { name: 'follows another run' }).waitFor();
       await console.assertHarmless();
     });
@@ -99,7 +99,7 @@ describe('asking in the console', function () {
       await page.getByText('Which lake?').waitFor();
       await page.getByLabel('Your answer').fill('Baikal');
       assert.equal((await asked(page, 'Answer')).input, 'Baikal');
-      await page.getByText('It is deep.').waitFor();
+      await page.getByText('It is deep.').first().waitFor();
       assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
       await console.assertHarmless();
     });

@@ -39,7 +39,7 @@ describe('charts in a browser', function () {
     await page.goto(`${gateway.url}/console`);
     await page.getByLabel('API key').fill(KEYS.ann);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open').filter({ hasText: 'Drawn' }).click();
     const svg = page.locator('.prose figure svg[role=img]');
     await svg.waitFor();
@@ -48,7 +48,7 @@ describe('charts in a browser', function () {
     const box = await svg.boundingBox();
     assert.ok(box && box.width > 300 && box.height > 150, 'it has a size');
     await console.assertHarmless();
-    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open').filter({ hasText: 'Code' }).click();
     await page.locator('.prose pre').getByText('"mark":"bar"').waitFor();
     assert.equal(await page.locator('.prose svg').count(), 0);

@@ -1,12 +1,15 @@
 import { slowness } from './fair-time.ts';
 
+/** Tests of a parallel run share their cores with others, and with the processes that those start. */
+const BESIDE_OTHERS = process.argv.includes('--parallel') || process.env.MOCHA_WORKER_ID !== undefined ? 3 : 1;
+
 let slow: number | undefined;
 
 /**
- * Milliseconds that a test may take which needs at most `seconds` on the machine on which the limits were set: nine
- * times as long beside eight others on one core.
+ * Milliseconds that a test may take which needs at most `seconds` alone on the machine on which the limits were set: nine
+ * times as long beside eight others on one core, three times as long in a parallel run.
  */
 export function patience(seconds: number): number {
   slow ??= Math.max(1, slowness());
-  return Math.ceil(seconds * 1000 * slow);
+  return Math.ceil(seconds * 1000 * slow * BESIDE_OTHERS);
 }

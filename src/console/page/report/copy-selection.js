@@ -29,6 +29,9 @@ export function copySelection(event, annotations) {
 function textOf(copied) {
   for (const block of copied.querySelectorAll('p, li, tr, h2, h3, h4, h5, h6, pre, br')) block.append('\n');
   for (const cell of copied.querySelectorAll('td, th')) cell.append('\t');
-  const text = copied.textContent.replace(/[ \t]+\n/g, '\n').replace(/\n{3,}/g, '\n\n');
-  return text.trim();
+  const lines = copied.textContent.split('\n').map((line) => line.trimEnd());
+  return lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
 }
