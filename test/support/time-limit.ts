@@ -1,7 +1,7 @@
 import { slowness } from './fair-time.ts';
 
 /** Tests of a parallel run share their cores with others, and with the processes that those start. */
-const BESIDE_OTHERS = process.argv.includes('--parallel') || process.env.MOCHA_WORKER_ID !== undefined ? 3 : 1;
+const BESIDE_OTHERS = process.argv.some((part) => part === '--parallel' || part.endsWith('worker.cjs')) ? 3 : 1;
 
 let slow: number | undefined;
 
