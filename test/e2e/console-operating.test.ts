@@ -176,6 +176,7 @@ describe('operating in the console', function () {
     await page.keyboard.press('Enter');
     const shown = page.getByRole('group', { name: 'The new secret' });
     const secret = await secretIn(shown);
+    await page.locator(':focus').and(shown).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await shown.getByRole('button', { name: 'Copied' }).waitFor();
