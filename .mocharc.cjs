@@ -1,4 +1,8 @@
+const { join } = require('node:path');
 const { patience } = require('./test/support/time-limit.ts');
+
+// Workers and the processes that tests start strip and compile each file once, not each anew.
+process.env.NODE_COMPILE_CACHE ??= join(__dirname, 'node_modules', '.cache', 'compile');
 
 module.exports = {
   extension: ['ts'],

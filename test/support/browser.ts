@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { installPackage } from './debian-package.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const FLAGS = [
@@ -51,14 +51,8 @@ function findChromium(): string | undefined {
 }
 
 function installChromium(): string {
-  try {
-    const options = { stdio: 'ignore', timeout: 300_000 } as const;
-    execFileSync('apt-get', ['update', '-q'], options);
-    execFileSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'chromium'], options);
-  } catch (cause) {
-    throw new Error('The tests of the console need a Chromium in PATH: install the package chromium.', { cause });
-  }
+  const reason = installPackage('chromium');
   const found = findChromium();
-  assert.ok(found, 'apt-get installed chromium, but it is not in PATH');
+  assert.ok(found, `the tests of the console need a Chromium in PATH: install the package chromium (${reason})`);
   return found;
 }

@@ -63,7 +63,8 @@ export async function startGatewayProcess(
   const file = join(options.folder, `gateway-${Math.random().toString(36).slice(2)}.yaml`);
   await writeFile(file, stringify(config));
   const { clockOffsetMs = 0, probed = false } = options;
-  const env = { PATH: process.env.PATH, HOME: options.folder, CLOCK_OFFSET_MS: `${clockOffsetMs}` };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: options.folder, CLOCK_OFFSET_MS: `${clockOffsetMs}` };
   const before = clockOffsetMs === 0 ? [] : ['--import', SHIFTED_CLOCK];
   const child = spawn(process.execPath, [...before, ...(probed ? PROBED : []), MAIN, 'serve', '--config', file], {
     env,

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installPackage } from './debian-package.ts';
 
 /** A private Redis on loopback, with its own folder; it dies with the test. */
 export interface RedisServer extends AsyncDisposable {
@@ -31,7 +32,7 @@ export const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
  */
 export async function redisOrSkip(context: Mocha.Context, settings: readonly string[] = []): Promise<RedisServer> {
   // Installing takes a while where it has to be done.
-  context.timeout(240_000);
+  context.timeout(600_000);
   const missing = findRedis();
   if (missing === undefined) return await startRedis(settings);
   if (process.env.CI) throw new Error(`Redis tests cannot run: ${missing}`);
@@ -85,10 +86,8 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
 function findRedis(): string | undefined {
   if (works()) return undefined;
   if (process.env.REDIS_SERVER) return `REDIS_SERVER does not run: ${REDIS_SERVER}`;
-  const installed = spawnSync('apt-get', ['install', '-y', '-q', 'redis-server'], { timeout: 150_000 });
+  const reason = installPackage('redis-server');
   if (works()) return undefined;
-  const reason =
-    installed.error?.message ?? installed.stderr?.toString().trim().split('\n').at(-1) ?? 'no reason given';
   return `no redis-server in the PATH, and apt-get could not install one (${reason})`;
 }
 

@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import type { ResearchRequest } from '../../../src/research/run/request.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
-import { createToolbox } from '../../../src/tools/toolbox.ts';
+import { createToolbox, type Toolbox } from '../../../src/tools/toolbox.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { INJECTIONS, OBEY } from '../../support/injections.ts';
 import { obedientModel } from '../../support/obedient-model.ts';
@@ -78,10 +78,20 @@ describe('orders in pages and search results', function () {
   // Each test drives many runs.
   this.timeout(patience(30));
   let folder: string;
+  let toolbox: Toolbox;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'injected-'));
+    const { tools } = testConfig();
+    // One for all: its reader and its index are processes and threads that take a second to start.
+    toolbox = createToolbox(
+      { ...tools, web_search: { ...tools.web_search, folder } },
+      { log: silentLogger, cache: { get: async () => undefined, set: async () => {} } },
+    );
   });
-  after(() => rm(folder, { recursive: true }));
+  after(async () => {
+    await toolbox[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
 
   /** The real tools over three documents that hold `text` in title and body. */
   async function overDocuments(text: string, ran: Omit<Ran, 'tools'> = {}) {
@@ -93,12 +103,6 @@ describe('orders in pages and search results', function () {
         `<p>The age of the quay is unknown. ${escapeHtml(text)}</p><p>The harbour has a depth. ${text}</p></body></html>`,
     );
     await writeFile(join(folder, 'three.txt'), `The quay of the harbour\n\nIts age: ${text}\n`);
-    const config = testConfig();
-    const toolsConfig = { ...config.tools, web_search: { ...config.tools.web_search, folder } };
-    await using toolbox = createToolbox(toolsConfig, {
-      log: silentLogger,
-      cache: { get: async () => undefined, set: async () => {} },
-    });
     const { signal } = new AbortController();
     const builtin = ['web_search', 'fetch_url_content'];
     await using opened = await toolbox.open({

@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Installing waits for whoever installs something else: files of tests run beside each other, and so may whole suites. */
+const LOCK = join(tmpdir(), 'research-gateway-apt.lock');
+const SCRIPT = 'apt-get update -q && apt-get install -y -q --no-install-recommends "$0"';
+
+/** Installs a package of Debian's. What went wrong, in a line; undefined where nothing did. */
+export function installPackage(name: string): string | undefined {
+  const { status, error, stderr } = spawnSync('flock', ['-w', '300', LOCK, 'sh', '-c', SCRIPT, name], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 600_000,
+  });
+  if (status === 0) return undefined;
+  return error?.message ?? stderr?.toString().trim().split('\n').at(-1) ?? 'no reason given';
+}
