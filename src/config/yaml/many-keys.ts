@@ -1,6 +1,6 @@
 /** Fewer keys take no time worth saving; in characters of the file. */
 const MANY_FROM = 64 * 1024;
-const SECTION = /^keys:[ \t]*\r?\n(?=( *)- )/m;
+const SECTION = /^keys:[ \t]*\r?\n(?=( *- ))/m;
 /** Text that has any of these is not looked into: quotes within quotes, comments, references, blocks of text. */
 const NOT_PLAIN = /['#\\$&*!|>%`\uE000]/;
 /** A value alone in its place: quoted, or a word or number that ends where YAML says that it ends. */
@@ -29,9 +29,11 @@ export function readManyKeys(text: string, readItems: (yaml: string) => unknown)
   const start = head.index + head[0].length;
   const length = text.slice(start).search(/^[^\s#-]/m);
   const section = length === -1 ? text.slice(start) : text.slice(start, start + length);
+  const dash = head[1] ?? '';
   const forms = new Map<string, unknown>();
   const keys: unknown[] = [];
-  for (const item of section.split(new RegExp(`^(?=${head[1]}- )`, 'm'))) {
+  for (const entry of section.slice(dash.length).split(`\n${dash}`)) {
+    const item = dash + entry;
     const values: (string | number)[] = [];
     const isPlain = !NOT_PLAIN.test(item);
     const form = isPlain ? item.replace(VALUE, (value) => placeOf(value, values)) : item;
