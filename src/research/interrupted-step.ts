@@ -1,6 +1,11 @@
-import { estimatedUsage } from '../upstream/decoding/estimate.ts';
+import { estimatedUsage, estimateTokens } from '../upstream/decoding/estimate.ts';
+import type { ResearchRequest } from './run/request.ts';
 import type { ResearchState } from './run/state.ts';
 import type { SpentEntry } from './run/transcript.ts';
+import { textOf } from './text/prose.ts';
+
+/** The system prompt (`prompts/research.md`) and the tools of a research model, about. */
+const FIRST_TOKENS = 1000;
 
 /**
  * The tokens of a step that a crash cut, estimated, or undefined where all are counted: its request was about as large
@@ -8,17 +13,23 @@ import type { SpentEntry } from './run/transcript.ts';
  */
 export function interruptedStep(
   state: ResearchState,
-  shown: { type: 'reasoning' | 'message'; text: string; firstTokens?: number },
+  shown: { type: 'reasoning' | 'message'; text: string; firstTokens: number },
 ): SpentEntry | undefined {
   // What was held back is paid for before it is shown.
   if (state.answered || state.report.draft) return undefined;
   const text = shown.type === 'message' ? shown.text.slice(state.answerLength) : shown.text;
   if (text === '') return undefined;
   const last = state.entries.findLast((entry) => entry.t === 'turn');
-  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? shown.firstTokens ?? 0, text });
+  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? shown.firstTokens, text });
   return {
     t: 'spent',
     usage,
     ...(shown.type === 'message' ? { answerLength: shown.text.length, answerTokens: usage.outputTokens } : {}),
   };
+}
+
+/** The tokens of a run's first request, estimated without what it is made with. */
+export function firstTurnTokens({ history, conversation, instructions }: ResearchRequest): number {
+  const texts = [instructions ?? '', ...[...history, ...conversation].map(textOf)];
+  return texts.reduce((sum, text) => sum + estimateTokens(text), FIRST_TOKENS);
 }

@@ -5,8 +5,8 @@ export interface LoadMeter {
   /** The share of the time in which it works, 0 to 1, over the last tenth of a second. */
   readonly utilization: number;
   /**
-   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. A wait for
-   * other processes of the machine counts only where it comes in the middle of a step.
+   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. The time
+   * in which other processes of the machine had the processor does not count.
    */
   readonly lagMs: number;
 }
@@ -22,6 +22,7 @@ export class EventLoopLoad implements LoadMeter, Disposable {
   readonly #timer: NodeJS.Timeout;
   #before = performance.eventLoopUtilization();
   #last = this.#before;
+  #lastUsage = process.cpuUsage();
   #dueAt = performance.now() + SAMPLE_MS;
   #odd = false;
 
@@ -37,9 +38,13 @@ export class EventLoopLoad implements LoadMeter, Disposable {
   #sample(): void {
     const now = performance.now();
     const current = performance.eventLoopUtilization();
-    // It cannot be late by more than it worked: the rest of the time it was not given the processor.
-    const worked = current.active - this.#last.active;
+    const usage = process.cpuUsage();
+    // It cannot be late by more than it worked: the rest of the time it was not given the processor, which it may also
+    // lose in the middle of a step.
+    const used = (usage.user + usage.system - this.#lastUsage.user - this.#lastUsage.system) / 1000;
+    const worked = Math.min(current.active - this.#last.active, used);
     this.#last = current;
+    this.#lastUsage = usage;
     this.lagMs += WEIGHT * (Math.min(worked, Math.max(0, now - this.#dueAt)) - this.lagMs);
     this.#dueAt = now + SAMPLE_MS;
     this.#odd = !this.#odd;

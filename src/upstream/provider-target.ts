@@ -1,5 +1,6 @@
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/requests/request-target.ts';
+import { REDACTED } from './credentials/masked-deltas.ts';
 import {
   headersToClient,
   headersToProvider,
@@ -176,6 +177,6 @@ export class ProviderTarget {
 
   /** What a model says, without credentials. */
   maskText(text: string): string {
-    return this.mask.text(text, '[redacted]');
+    return this.mask.text(text, REDACTED);
   }
 }

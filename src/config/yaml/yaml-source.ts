@@ -10,7 +10,10 @@ import {
   Scalar,
   visit,
 } from 'yaml';
+import { isObject } from '../../base/json.ts';
+import { once } from '../../base/once.ts';
 import { type ConfigProblem, formatPath } from '../config-error.ts';
+import { readManyKeys } from './many-keys.ts';
 import { substitute } from './substitution.ts';
 import { yamlFaults } from './yaml-errors.ts';
 
@@ -32,6 +35,21 @@ export interface YamlSource {
  * again as YAML would, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string.
  */
 export function readYaml(text: string, variables: Readonly<Record<string, string | undefined>>): YamlSource {
+  const read = (yaml: string) => readWhole(yaml, variables);
+  const sound = ({ problems, value }: YamlSource) => (problems.length === 0 ? value : undefined);
+  const many = readManyKeys(text, (items) => sound(read(items)));
+  const rest = many && sound(read(many.rest));
+  if (!isObject(rest)) return read(text);
+  const whole = once(() => read(text));
+  return {
+    value: { ...rest, keys: many?.keys },
+    problems: [],
+    locate: (path) => whole().locate(path),
+    locateKey: (path) => whole().locateKey(path),
+  };
+}
+
+function readWhole(text: string, variables: Readonly<Record<string, string | undefined>>): YamlSource {
   const lineCounter = new LineCounter();
   const document = parse(text, lineCounter);
   const position = (offset: number) => {

@@ -113,6 +113,8 @@ export class RelayedStream implements ResultReceiver {
       this.#held.push(bytes);
       return undefined;
     }
+    // Before it is read: an error that ends the stream repeats what its first frame says.
+    this.#context.target.mask.apply(bytes.subarray(0, whole));
     const opening = this.#opening.read(bytes.subarray(0, whole));
     if (opening.is === 'failed') return this.#unopened(opening.failure, bytes);
     if (opening.is === 'waiting') {

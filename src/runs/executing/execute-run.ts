@@ -14,7 +14,7 @@ import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
-import { cutStep, shownBy } from './driving/by-loop.ts';
+import { closingStep, shownBy } from './driving/by-loop.ts';
 import type { ExecutionOutcome, ExecutionResult, RunDriver } from './driving/run-driver.ts';
 import { usedBy } from './driving/used-by.ts';
 import type { AppendTick } from './log/append-tick.ts';
@@ -181,7 +181,7 @@ class Execution {
 
   /** Reasoning that a crash cut is closed; its tokens are estimated, so that they are in the usage. */
   #noteCutStep(): void {
-    const cut = cutStep(this.#options.lease.run, this.#state, this.#created.output.at(-1));
+    const cut = closingStep(this.#options.lease.run, this.#state, this.#created.output.at(-1));
     if (!cut) return;
     if (cut.entry) this.#state.apply(cut.entry);
     this.#recorder.record(cut);

@@ -18,6 +18,9 @@ const MAX_READ = 4096;
 export class SecretMask {
   readonly #texts: readonly string[];
   readonly #secrets: readonly Buffer[];
+  /** Their bytes as text, a character each. */
+  readonly #latin: readonly string[];
+  readonly #longest: number;
   readonly #redactor = new Redactor();
 
   constructor({
@@ -28,6 +31,8 @@ export class SecretMask {
     this.#redactor.setSecrets(secrets);
     this.#texts = [...secrets].filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
     this.#secrets = this.#texts.map((secret) => Buffer.from(secret));
+    this.#latin = this.#secrets.map((secret) => secret.toString('latin1'));
+    this.#longest = Math.max(0, ...this.#latin.map(({ length }) => length));
   }
 
   /** Blanks the secrets that are whole in `bytes`, in place: lengths that were announced stay true. */
@@ -61,16 +66,27 @@ export class SecretMask {
 
   /** How many of the last bytes may be the start of a secret that goes on in what follows. */
   unfinished(bytes: Buffer): number {
-    let longest = 0;
-    const last = bytes[bytes.length - 1];
-    for (const secret of this.#secrets) {
-      if (last === undefined || !secret.includes(last)) continue;
-      for (let length = Math.min(secret.length - 1, bytes.length); length > longest; length--) {
-        if (bytes.compare(secret, 0, length, bytes.length - length) === 0) longest = length;
-      }
-    }
-    return longest;
+    return unfinishedEnd(bytes.toString('latin1', Math.max(0, bytes.length - this.#longest)), this.#latin);
   }
+
+  /** The same of a text, in UTF-16 units. */
+  unfinishedText(text: string): number {
+    return unfinishedEnd(text, this.#texts);
+  }
+}
+
+/** The length of the longest end of a text with which one of the secrets begins. */
+function unfinishedEnd(text: string, secrets: readonly string[]): number {
+  let longest = 0;
+  for (const secret of secrets) {
+    const first = secret.charAt(0);
+    let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
+    while (at !== -1 && text.length - at > longest) {
+      if (secret.startsWith(text.slice(at))) longest = text.length - at;
+      at = text.indexOf(first, at + 1);
+    }
+  }
+  return longest;
 }
 
 /** A body that is masked piece by piece: what may be the start of a secret is held until more is there. */

@@ -39,7 +39,7 @@ export function deliveredWeight(json: string, { api, streamed }: { api: string; 
   if (!field) return 0;
   const { names, ends } = field;
   let weight = 0;
-  let lastName = '';
+  let countedName = '';
   let lastText = '';
   ends.lastIndex = 0;
   while (ends.test(json)) {
@@ -51,9 +51,10 @@ export function deliveredWeight(json: string, { api, streamed }: { api: string; 
     ends.lastIndex = end;
     if (!names.has(name)) continue;
     const text = json.slice(start, end);
-    // Some providers tell the same thought under two names.
-    if (text !== lastText || name === lastName) weight += tokenWeight(unescaped(text));
-    lastName = name;
+    // Some providers tell the same thought under two names; a model that repeats itself says it again under the first.
+    if (text === lastText && name !== countedName) continue;
+    weight += tokenWeight(unescaped(text));
+    countedName = name;
     lastText = text;
   }
   return weight;

@@ -7,7 +7,7 @@ import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
-import type { AssistantMessage, PassDelta, TurnDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
+import type { AssistantMessage, PassDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -62,9 +62,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
   const run = options.run ?? newRunTraits();
-  const { pass } = options;
   const mask = (text: string) => target.maskText(text);
-  const masked = (part: TurnDelta): TurnDelta => ({ ...part, delta: mask(part.delta) });
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
   const meter = new CallMeter(route, () => estimateInput(request));
   options.meters.push(meter);
@@ -84,12 +82,12 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
       : undefined,
     watch: provider.firstTokens(model, { streamed: true }),
-    pass: pass && ((part) => pass(masked(part))),
+    pass: options.pass,
     signal: options.signal,
   });
   for await (const part of parts) {
     if (part.type !== 'done') {
-      yield masked(part);
+      yield part;
       continue;
     }
     traits.reasoningBeside ||= part.reasoningBeside;
@@ -130,9 +128,16 @@ function* wholeParts(
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
   if (calls.length > 0) message.tool_calls = calls;
-  if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(turn.replay, route) };
+  if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(masked(turn.replay, mask), route) };
   const answering = { provider: provider.name, model, contextLength, price };
   yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
+}
+
+/** Fields without what is masked in their texts. */
+function masked(fields: JsonObject, mask: (text: string) => string): JsonObject {
+  const text = JSON.stringify(fields);
+  const clean = mask(text);
+  return clean === text ? fields : JSON.parse(clean);
 }
 
 /** Thoughts that are encrypted or signed can be read by the model that wrote them only. */

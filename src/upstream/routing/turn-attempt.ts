@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CallMeter } from '../call-meter.ts';
+import { MaskedDeltas } from '../credentials/masked-deltas.ts';
 import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
@@ -157,6 +158,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   readonly #options: AttemptOptions;
   readonly #stream = new EventStream();
   readonly #decoder: TurnReader;
+  readonly #masked: MaskedDeltas;
   readonly #resume = () => this.#control.resume();
   #phase: 'waiting' | 'thinking' | 'speaking' | 'finished' = 'waiting';
   /** Characters that were given as deltas. */
@@ -167,6 +169,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     this.#deltas = deltas;
     this.#control = control;
     this.#options = options;
+    this.#masked = new MaskedDeltas(options.target.mask);
     this.#decoder = options.wire.reader({
       ...options.reading,
       failureOf: (payload) => options.target.failureOfStreamError(payload),
@@ -222,6 +225,10 @@ class TurnReceiver implements Receiver<AttemptEnd> {
       this.#given += delta.length;
       this.#weight += tokenWeight(delta);
     }
+    this.#show(this.#masked.push(deltas));
+  }
+
+  #show(deltas: readonly Delta[]): void {
     if (deltas.length > 0 && this.#deltas.push(deltas, this.#resume)) this.#control.pause();
   }
 
@@ -238,6 +245,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #end(): AttemptEnd {
     const { parts, turn } = this.#decoder.finish();
     this.#give(parts);
+    this.#show(this.#masked.end());
     return {
       type: 'done',
       turn,

@@ -42,7 +42,7 @@ describe('schemas of clients', function () {
   it('that are too costly are given up, and the next one gets a fresh process', async () => {
     schemas = new SchemaChecks({ size: 1, jobMs: 2000 });
     assert.deepEqual(await schemas.check(ENDLESS, { signal }), { is: 'costly' });
-    assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'fits' });
+    assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'valid' });
   });
 
   it('that take too much memory end their process, not the gateway', async () => {
@@ -80,7 +80,7 @@ describe('schemas of clients', function () {
     const owners: string[] = [];
     gateway.parts.schemas.check = async () => {
       owners.push(workOwner());
-      return { is: 'fits' };
+      return { is: 'valid' };
     };
     const text = { format: { type: 'json_schema', name: 'x', schema: { type: 'object' } } };
     for (const key of ['ann', 'bob'] as const) {
@@ -106,13 +106,13 @@ describe('schemas of clients', function () {
   it('that were found good are not compiled again', async () => {
     schemas = new SchemaChecks({ size: 1, jobMs: 300 });
     const job = { schema: { type: 'object' } };
-    assert.deepEqual(await schemas.check(job, { signal }), { is: 'fits' });
+    assert.deepEqual(await schemas.check(job, { signal }), { is: 'valid' });
     const blocking = schemas.check(ENDLESS, { signal });
     let blocked = true;
     void blocking.then(() => {
       blocked = false;
     });
-    assert.deepEqual(await schemas.check(job, { signal }), { is: 'fits' });
+    assert.deepEqual(await schemas.check(job, { signal }), { is: 'valid' });
     assert.ok(blocked, 'it did not wait for a process');
     await blocking;
   });

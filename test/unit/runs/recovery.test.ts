@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { ResearchState } from '../../../src/research/run/state.ts';
+import { closingStep } from '../../../src/runs/executing/driving/by-loop.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -211,6 +213,17 @@ describe('a run whose instances die', function () {
       assert.equal(response.error?.code, 'run_crashed');
     });
   }
+
+  it('in their first turn have its prompt counted, by estimate', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel(() => FOREVER), store });
+    const conversation = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'word '.repeat(8000) }] }];
+    const { run } = await harness.runs.submit(question({ research: { conversation } }));
+    const content = [{ type: 'reasoning_text' as const, text: 'Hm. ' }];
+    const open = { id: 'rs_1', type: 'reasoning' as const, summary: [], content, status: 'in_progress' as const };
+    const entry = closingStep(run, new ResearchState(), open)?.entry;
+    assert.ok(entry?.t === 'spent');
+    assert.ok(Math.abs(entry.usage.inputTokens - 10_500) <= 1000, `${entry.usage.inputTokens}`);
+  });
 
   it('once fails where it is a chat completion: its client is gone with the instance', async () => {
     const run = await crashed(1, 'chat_completions');

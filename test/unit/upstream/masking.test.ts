@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { configSchema } from '../../../src/config/schema.ts';
 import { secretsIn } from '../../../src/config/secrets.ts';
+import { MaskedDeltas } from '../../../src/upstream/credentials/masked-deltas.ts';
 import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 
@@ -24,6 +25,23 @@ describe('credentials in what a model says', () => {
   it('are blanked wherever they stand, with and without their scheme', () => {
     assert.equal(target.maskText('key sk-provider-credential!'), 'key [redacted]!');
     assert.equal(target.maskText('header-credential-1 and Bearer header-credential-1'), '[redacted] and [redacted]');
+  });
+
+  it('are blanked where they come in pieces, and nothing else is held back at the end', () => {
+    const text = 'a sk-p, sk-provider-credential and sk-provider-credentia';
+    for (let size = 1; size < text.length; size += 1) {
+      const deltas = new MaskedDeltas(target.mask);
+      const pieces = text.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
+      const shown = pieces.flatMap((delta) => deltas.push([{ type: 'text', delta }]));
+      const told = [...shown, ...deltas.end()].map(({ delta }) => delta).join('');
+      assert.equal(told, 'a sk-p, [redacted] and sk-provider-credentia');
+    }
+    const deltas = new MaskedDeltas(target.mask);
+    const [thought, ...more] = deltas.push([
+      { type: 'reasoning', delta: 'sk-prov' },
+      { type: 'text', delta: 'ider' },
+    ]);
+    assert.deepEqual([thought, more], [{ type: 'reasoning', delta: 'sk-prov' }, [{ type: 'text', delta: 'ider' }]]);
   });
 
   it('leave ordinary words alone, also short placeholders of keyless servers', () => {

@@ -71,10 +71,10 @@ describe('deltas that are passed on as they come', () => {
 
   it('name no credential', async () => {
     const { script, taken } = speaker();
-    script.steps.splice(2, 0, {
-      do: 'send',
-      bytes: `data: ${JSON.stringify(scripted.chunk({ content: 'provider-secret ' }))}\n\n`,
+    const quoted = [...'provider-secret '].map((content): scripted.Step => {
+      return { do: 'send', bytes: `data: ${JSON.stringify(scripted.chunk({ content }))}\n\n` };
     });
+    script.steps.splice(2, 0, ...quoted);
     await using provider = await scripted.startScriptedProvider({ respond: () => script });
     const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: 'provider-secret' } }));
     await using _ = upstream;

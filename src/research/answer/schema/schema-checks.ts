@@ -47,9 +47,9 @@ export class SchemaChecks implements SchemaChecker, Disposable {
   async check(job: SchemaJob, { signal }: { signal: AbortSignal }): Promise<SchemaVerdict> {
     signal.throwIfAborted();
     const name = job.value === undefined ? nameOf(job) : undefined;
-    if (name !== undefined && this.#known.has(name)) return { is: 'fits' };
+    if (name !== undefined && this.#known.has(name)) return { is: 'valid' };
     const verdict = await this.#inChild(job, signal);
-    if (name !== undefined && verdict.is === 'fits') this.#remember(name);
+    if (name !== undefined && verdict.is === 'valid') this.#remember(name);
     return verdict;
   }
 

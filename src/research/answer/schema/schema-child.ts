@@ -44,7 +44,7 @@ function verdictOn({ schema, value }: SchemaJob): SchemaVerdict {
     return { is: 'bad_schema', problem: messageOf(error).slice(0, MAX_PROBLEM) };
   }
   const problem = value === undefined ? undefined : validate(value);
-  return problem === undefined ? { is: 'fits' } : { is: 'misfits', problem };
+  return problem === undefined ? { is: 'valid' } : { is: 'invalid', problem };
 }
 
 process.on('message', (job: SchemaJob) => process.send?.(verdictOn(job)));

@@ -10,13 +10,13 @@ export interface SchemaJob {
 }
 
 /**
- * `fits`: the schema can be compiled, and the value, if any, is valid under it. `bad_schema`: it is not JSON Schema.
- * `misfits`: what is wrong with the value. `costly`: it took more time or memory than one schema gets.
+ * `valid`: the schema can be compiled, and the value, if any, is valid under it. `bad_schema`: it is not JSON Schema.
+ * `invalid`: what is wrong with the value. `costly`: it took more time or memory than one schema gets.
  */
 export const schemaVerdict = z.discriminatedUnion('is', [
-  z.object({ is: z.literal('fits') }),
+  z.object({ is: z.literal('valid') }),
   z.object({ is: z.literal('bad_schema'), problem: z.string() }),
-  z.object({ is: z.literal('misfits'), problem: z.string() }),
+  z.object({ is: z.literal('invalid'), problem: z.string() }),
   z.object({ is: z.literal('costly') }),
 ]);
 export type SchemaVerdict = z.output<typeof schemaVerdict>;

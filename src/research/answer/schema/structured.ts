@@ -26,7 +26,7 @@ export async function requireUsableSchema(
   if (excess !== undefined) throw refuse(excess);
   const verdict = await checkedInTime(schema, { schemas, signal });
   if (verdict.is === 'costly') throw refuse('takes too much time or memory to compile: make it simpler');
-  if (verdict.is !== 'fits') throw refuse(`is not a valid JSON Schema (${verdict.problem})`);
+  if (verdict.is !== 'valid') throw refuse(`is not a valid JSON Schema (${verdict.problem})`);
 }
 
 /** How long a request waits to hear of its schema, in milliseconds. Answers of runs wait as long as their run does. */
@@ -57,7 +57,7 @@ export async function checkAnswer(
   if (text === undefined || value === undefined) return { problem: 'it is not valid JSON' };
   if (format.type === 'json_object') return isObject(value) ? { text } : { problem: 'it is not a JSON object' };
   const verdict = await schemas.check({ schema: format.schema, value }, { signal });
-  if (verdict.is === 'fits') return { text };
+  if (verdict.is === 'valid') return { text };
   return { problem: verdict.is === 'costly' ? TOO_COSTLY : verdict.problem };
 }
 

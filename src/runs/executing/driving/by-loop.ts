@@ -1,11 +1,11 @@
 import { requestTokens } from '../../../plain/request.ts';
 import type { OutputItem } from '../../../protocol/items.ts';
 import type { ResponseObject } from '../../../protocol/response.ts';
-import { interruptedStep } from '../../../research/interrupted-step.ts';
+import { firstTurnTokens, interruptedStep } from '../../../research/interrupted-step.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
-import { loopOf, profileOf, readPlainRequest } from '../../stored/stored-request.ts';
+import { loopOf, profileOf, readPlainRequest, readResearchRequest } from '../../stored/stored-request.ts';
 import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts';
 
 /** What of an execution depends on the loop that drives the run. */
@@ -29,14 +29,20 @@ function reasoningStyle(run: RunRecord, { reasoning }: ResponseObject): Reasonin
  * What closes the item that a crash left open, if it did, with what its turn cost by estimate. A message is not closed: the
  * loop goes on with it.
  */
-export function cutStep(
+export function closingStep(
   run: RunRecord,
   state: ResearchState,
   open: OutputItem | undefined,
 ): Extract<Step, { type: 'reasoning_end' }> | undefined {
   if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return undefined;
   const text = open.type === 'reasoning' ? textOfReasoning(open) : (open.content[0]?.text ?? '');
-  const plain = readPlainRequest(run);
-  const entry = interruptedStep(state, { type: open.type, text, ...(plain && { firstTokens: requestTokens(plain) }) });
+  const entry = interruptedStep(state, { type: open.type, text, firstTokens: firstTokens(run) });
   return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
+}
+
+/** The tokens of the first request of a run, estimated. */
+function firstTokens(run: RunRecord): number {
+  const plain = readPlainRequest(run);
+  const research = readResearchRequest(run);
+  return plain ? requestTokens(plain) : research ? firstTurnTokens(research) : 0;
 }

@@ -1,0 +1,35 @@
+import type { Delta } from '../decoding/decoded-turn.ts';
+import type { SecretMask } from './secret-mask.ts';
+
+/** What stands in place of a secret where no length was announced. */
+export const REDACTED = '[redacted]';
+
+/** Deltas of a turn without secrets: an end that may be the start of one is held until more is there. */
+export class MaskedDeltas {
+  readonly #mask: SecretMask;
+  #held: Delta | undefined;
+
+  constructor(mask: SecretMask) {
+    this.#mask = mask;
+  }
+
+  /** What may be shown now. */
+  push(deltas: readonly Delta[]): Delta[] {
+    const shown: Delta[] = [];
+    for (const { type, delta } of deltas) {
+      if (this.#held && this.#held.type !== type) shown.push(...this.end());
+      const text = this.#mask.text((this.#held?.delta ?? '') + delta, REDACTED);
+      const safe = text.length - this.#mask.unfinishedText(text);
+      this.#held = safe < text.length ? { type, delta: text.slice(safe) } : undefined;
+      if (safe > 0) shown.push({ type, delta: text.slice(0, safe) });
+    }
+    return shown;
+  }
+
+  /** What is left at the end. */
+  end(): Delta[] {
+    const left = this.#held ? [this.#held] : [];
+    this.#held = undefined;
+    return left;
+  }
+}
