@@ -4,11 +4,12 @@ import { messageOf } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { inSpan } from '../base/telemetry/spans.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { readTrace } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
-import { afterAttempt, firstDeliveries, givenUp, newDelivery, nextOf, RECEIVERS, readDeliveries } from './delivery.ts';
+import { type Attempt, afterAttempt, firstDeliveries, givenUp, newDelivery, nextOf, RECEIVERS, readDeliveries } from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';
 import { type Receiver, receiversOf } from './receivers.ts';
 import { createSender, type Sender } from './send.ts';
@@ -146,16 +147,23 @@ export class Deliverer implements AsyncDisposable {
     return places.move();
   }
 
-  async #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver) {
-    const { clock, observe } = this.#parts;
-    const body = JSON.stringify(event);
-    const now = clock.now();
-    const signed = webhookHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body }, secrets);
-    const headers = { 'content-type': 'application/json', ...readTrace(run), ...signed };
-    const attempt = await this.#sender.send(url, { headers, body }, now);
-    const told = afterAttempt(newDelivery(now), attempt).status;
-    if (!this.#stopping.signal.aborted) observe(told === 'pending' ? 'retried' : told);
-    return attempt;
+  /** In a span of its own, in the trace of the request that started the run. */
+  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver): Promise<Attempt> {
+    const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
+    const root = { trace: readTrace(run), contents: false };
+    return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
+      const { clock, observe } = this.#parts;
+      const body = JSON.stringify(event);
+      const now = clock.now();
+      const signed = webhookHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body }, secrets);
+      const headers = { 'content-type': 'application/json', ...span.trace, ...signed };
+      const attempt = await this.#sender.send(url, { headers, body }, now);
+      const told = afterAttempt(newDelivery(now), attempt).status;
+      if (!this.#stopping.signal.aborted) observe(told === 'pending' ? 'retried' : told);
+      if (attempt.status !== null) span.set({ 'http.response.status_code': attempt.status });
+      if (told !== 'delivered') span.fail(attempt.error ?? String(attempt.status));
+      return attempt;
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
+import { keyringOf } from '../../src/config/keyring.ts';
 import { assertRefused, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
@@ -25,6 +26,8 @@ async function make(gateway: TestGateway, body: object) {
   assert.equal(status, 200, text);
   return json as { id: string; secret: string; [name: string]: unknown };
 }
+
+const inForce = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
 
 /** The status that a secret gets. */
 async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
@@ -159,10 +162,13 @@ describe('keys in the store', () => {
       const { id, secret, ...made } = await make(gateway, { id: 'eve', provider_keys, webhook });
       assert.deepEqual([made.provider_keys, made.webhook], [shown.provider_keys, shown.webhook]);
       await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: ['t'] } });
-      const inForce = gateway.parts.config.keyById('eve');
-      assert.deepEqual([inForce?.provider_keys, inForce?.webhook?.secret], [provider_keys, [webhook.secret]]);
+      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
+      assert.deepEqual(inForce(gateway)?.webhook?.secret, [webhook.secret]);
       assertRefused(
-        await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { provider_keys: { demo: '${DEMO_KEY}' } } }),
+        await send(gateway, 'PATCH /admin/keys/eve', {
+          ...ADMIN,
+          body: { provider_keys: { demo: `$${'{DEMO_KEY}'}` } },
+        }),
         { status: 400, code: 'invalid_parameter', param: 'provider_keys.demo' },
       );
       assert.doesNotMatch(JSON.stringify(gateway.lines), /canary/);
@@ -173,11 +179,11 @@ describe('keys in the store', () => {
     {
       await using gateway = await open(store(second, first));
       await gateway.keys.start();
-      assert.deepEqual(gateway.parts.config.keyById('eve')?.provider_keys, provider_keys);
+      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
     }
     await using gateway = await open(store(second));
     await gateway.keys.start();
-    assert.equal(gateway.parts.config.keyById('eve'), undefined, 'it is not in force without them');
+    assert.equal(inForce(gateway), undefined, 'it is not in force without them');
     assert.match((await read(gateway)).problem ?? '', /encryption_keys/);
     assert.equal((await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: [] } })).status, 400);
     assert.equal((await send(gateway, 'DELETE /admin/keys/eve', ADMIN)).status, 200);
