@@ -11,6 +11,7 @@ import { shortRun } from './scenarios/short-run.ts';
 import { tokens } from './scenarios/tokens.ts';
 import { transfers } from './scenarios/transfers.ts';
 import { vectorStore } from './scenarios/vector-store.ts';
+import { webhooks } from './scenarios/webhooks.ts';
 import type { BenchOptions } from './support/options.ts';
 import { installPeers } from './support/peers.ts';
 import { type Row, scoreboard } from './support/scoreboard.ts';
@@ -30,6 +31,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   snapshots,
   'many-runs': manyRuns,
   'many-keys': manyKeys,
+  webhooks,
   workers,
   'document-search': documentSearch,
   'vector-store': vectorStore,

@@ -148,6 +148,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     new StoredKeys({
       store: storage.entries,
       live,
+      // A secret that the store keeps would lie beside what it seals.
+      ...(config.store.encryption_keys.length > 0 && { sealer }),
       replace: (next) => secrets.replace(live, next),
       clock: systemClock,
       log,

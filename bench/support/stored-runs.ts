@@ -18,13 +18,18 @@ export const LARGEST_USER = 'user-0';
  */
 export async function fill(
   store: RunStore,
-  { runs, users, retainMs = 3_600_000 }: { runs: number; users: number; retainMs?: number },
+  {
+    runs,
+    users,
+    retainMs = 3_600_000,
+    ...fields
+  }: { runs: number; users: number; retainMs?: number; keyId?: string; request?: string; api?: 'async' },
 ): Promise<{ id: RunId; user: string }[]> {
   const stored: { id: RunId; user: string }[] = [];
   let next = 0;
   const worker = async () => {
     for (let n = next++; n < runs; n = next++) {
-      const run = newRun(n, users);
+      const run = { ...newRun(n, users), ...fields };
       await store.create(run);
       const claim = await store.claim(run.id, { owner: 'bench', leaseMs: 60_000, force: true });
       const status = n % 100 === 0 ? ('failed' as const) : ('completed' as const);

@@ -32,7 +32,7 @@ export class LiveConfig {
   encryptionKeyOf(keyId: string): Buffer | undefined {
     const key = this.keyById(keyId);
     if (!key) return undefined;
-    const derived = encryptionKeys.get(key) ?? encryptionKey(secretHash(key));
+    const derived = encryptionKeys.get(key) ?? encryptionKey(key.encryptionHash ?? secretHash(key));
     encryptionKeys.set(key, derived);
     return derived;
   }

@@ -46,7 +46,7 @@ export const NAME_IN_FILE: Readonly<Record<string, string>> = {
 };
 
 /** The parsed configuration, frozen by `load.ts`. */
-export type GatewayConfig = z.output<typeof configSchema>;
+export type GatewayConfig = Omit<z.output<typeof configSchema>, 'keys'> & { keys: KeyConfig[] };
 export type ProviderConfig = GatewayConfig['providers'][string];
 /** A provider reached over HTTP. */
 export type RemoteProviderConfig = z.output<typeof remoteProvider>;
@@ -54,7 +54,10 @@ export type ModelConfig = GatewayConfig['models'][string];
 export type ResearchModelConfig = Extract<ModelConfig, { kind: 'research' }>;
 export type ProxyModelConfig = Extract<ModelConfig, { kind: 'proxy' }>;
 export type RouteConfig = z.output<typeof route>;
-export type KeyConfig = GatewayConfig['keys'][number];
+export type KeyConfig = z.output<typeof key> & {
+  /** Of a key of the store: the SHA-256 that encrypts credentials of its runs, which no rotation changes. */
+  encryptionHash?: string;
+};
 export type McpServerConfig = ToolsConfig['mcp_servers'][number];
 export type ToolsConfig = GatewayConfig['tools'];
 export type Effort = z.output<typeof effortLevel>;

@@ -21,8 +21,13 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     ...telemetrySecrets(config.telemetry.headers),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
-  for (const { secret, provider_keys, webhook } of config.keys) {
-    if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
+  for (const { secret } of config.keys) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
+  yield* credentialsOfKeys(config);
+}
+
+/** What keys hold beside their own secret. */
+export function* credentialsOfKeys({ keys }: Pick<GatewayConfig, 'keys'>): Iterable<string> {
+  for (const { provider_keys, webhook } of keys) {
     yield* Object.values(provider_keys);
     yield* webhook?.secret ?? [];
   }

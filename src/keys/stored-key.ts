@@ -1,51 +1,71 @@
 import { z } from 'zod';
+import { crossCheck } from '../config/cross-checks.ts';
 import { keyFields } from '../config/schema/keys.ts';
-import type { KeyConfig } from '../config/schema.ts';
+import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 
-/** A key as the store holds it: hashes, never a secret. */
+/** A key of the store as the gateway knows it: hashes, never a secret of its own. */
 
-/** What an operator says of a key: what the file says, less credentials, which are kept in the file alone. */
-export const keySettings = keyFields.omit({
-  id: true,
-  secret: true,
-  secret_sha256: true,
-  provider_keys: true,
-  webhook: true,
-});
+/** What an operator says of a key: what the file says. */
+export const keySettings = keyFields.omit({ id: true, secret: true, secret_sha256: true });
 
 export type KeySettings = z.input<typeof keySettings>;
 
-const hash = z.object({
+export const keyHash = z.object({
   sha256: z.string(),
   /** Until when it is taken, in Unix milliseconds; absent: as long as the key is. */
   until: z.number().optional(),
 });
 
-/** Fields that come after the first version are optional. */
-export const storedKey = z.object({
-  v: z.literal(1),
-  id: z.string(),
-  settings: z.record(z.string(), z.unknown()),
+export interface StoredKey {
+  id: string;
+  settings: KeySettings;
   /** That of now first. */
-  hashes: z.array(hash).min(1),
-  createdAt: z.number(),
-});
+  hashes: readonly z.output<typeof keyHash>[];
+  createdAt: number;
+  /** What encrypts credentials of its runs, however often it is rotated; absent until it is. */
+  encryption?: string | undefined;
+  /** Its credentials as they are stored, where `store.encryption_keys` do not open them: it is not in force. */
+  locked?: string | undefined;
+}
 
-export type StoredKey = z.output<typeof storedKey>;
+/** The hash that encrypts credentials of its runs: the one that it had first. */
+export function encryptionHashOf({ encryption, hashes }: StoredKey, now: number): string {
+  const valid = hashes.filter(({ until }) => until === undefined || until > now);
+  return encryption ?? valid.at(-1)?.sha256 ?? '';
+}
 
 /**
- * The key as the configuration holds it, once for each of its secrets. That of now comes first: what is looked up by id
- * is found as it was before a rotation, so that what was sealed under the older secret can be read meanwhile.
- * Undefined where this version cannot read its settings.
+ * The key as the configuration holds it, once for each of its secrets, that of now last: it is the one that is found by
+ * the id. A text that says why where it cannot be in force.
  */
-export function configsOf({ id, settings, hashes }: StoredKey, now: number): KeyConfig[] | undefined {
-  const parsed = keySettings.safeParse(settings);
-  if (!parsed.success) return undefined;
-  return hashes.flatMap(({ sha256, until }) => {
+export function configsOf(
+  key: StoredKey,
+  { providers }: Pick<GatewayConfig, 'providers'>,
+  now: number,
+): KeyConfig[] | string {
+  if (key.locked !== undefined) return LOCKED;
+  const parsed = keySettings.safeParse(key.settings);
+  if (!parsed.success) return 'its settings are not known to this version';
+  const encryptionHash = encryptionHashOf(key, now);
+  const configs = key.hashes.flatMap(({ sha256, until }) => {
     if (until !== undefined && until <= now) return [];
     const ends = until === undefined ? {} : { expires_at: sooner(until, parsed.data.expires_at) };
-    return [{ ...parsed.data, ...ends, id, secret_sha256: sha256, provider_keys: {} }];
+    return [{ ...parsed.data, ...ends, id: key.id, secret_sha256: sha256, encryptionHash }];
   });
+  return ownCredentialProblem(configs[0], { providers }) ?? configs.reverse();
+}
+
+/** What is said of a key whose credentials cannot be opened. */
+export const LOCKED = 'its credentials were sealed with a key that store.encryption_keys does not hold any more';
+
+/** Why credentials of the key would not replace those of its providers; they have changed since it was made. */
+function ownCredentialProblem(
+  key: KeyConfig | undefined,
+  { providers }: Pick<GatewayConfig, 'providers'>,
+): string | undefined {
+  if (!key || Object.keys(key.provider_keys).length === 0) return undefined;
+  const [problem] = crossCheck({ keys: [key], providers }).filter(({ path }) => path[0] === 'providers');
+  return problem && `${problem.path.join('.')} ${problem.message}`;
 }
 
 function sooner(until: number, expires: string | undefined): string {

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
-import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { prepareKeyring } from '../config/keyring.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { secretHash } from '../config/secrets.ts';
 import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
-import { configsOf, type KeySettings, type StoredKey, storedKey } from './stored-key.ts';
+import { entryOf, type KeySealer, readKey } from './key-record.ts';
+import { configsOf, encryptionHashOf, type KeySettings, LOCKED, type StoredKey } from './stored-key.ts';
 
 const LIST = 'keys';
-const ACTIVE = 'active';
 /** Keys that the store holds at most. */
 const MOST_KEYS = 10_000;
 const PAGE = 1000;
@@ -23,6 +22,8 @@ const ATTEMPTS = 5;
 export interface StoredKeysOptions {
   store: EntryStore;
   live: LiveConfig;
+  /** Seals credentials of keys; absent: keys of the store have none. */
+  sealer?: KeySealer;
   /** Puts a configuration in force; see `RefreshedSecrets.replace`. */
   replace(next: GatewayConfig): Promise<void>;
   clock: Clock;
@@ -43,7 +44,10 @@ export class StoredKeys implements AsyncDisposable {
   readonly #options: StoredKeysOptions;
   /** The configuration as the file says it. */
   #file: GatewayConfig;
-  #stored: StoredKey[] = [];
+  /** By what is stored: what has not changed is not opened again. */
+  #stored: ReadonlyMap<string, StoredKey> = new Map();
+  /** Keys that are not in force, each with why, so that it is said once. */
+  #leftOut: ReadonlyMap<string, string> = new Map();
   #revision: number | undefined;
   /** When a secret that was rotated out ends, in Unix milliseconds. */
   #nextEnd = Number.POSITIVE_INFINITY;
@@ -90,19 +94,21 @@ export class StoredKeys implements AsyncDisposable {
   async list({ limit, after }: { limit: number; after?: string }): Promise<{ keys: StoredKey[]; hasMore: boolean }> {
     const behind = after === undefined ? undefined : (await this.#read(after)).entry;
     const { entries, hasMore } = await this.#options.store.page(LIST, { limit, order: 'asc', after: behind });
-    return { keys: entries.flatMap((entry) => readKey(entry) ?? []), hasMore };
+    const keys = await Promise.all(entries.map((entry) => readKey(entry, this.#options.sealer)));
+    return { keys: keys.filter((key) => key !== undefined), hasMore };
   }
 
   /**
    * Makes a key.
-   * @throws GatewayError `invalid_parameter` (`id`) where there is one of this id or there are too many,
-   *   `store_unavailable`.
+   * @throws GatewayError `invalid_parameter` where there is one of this `id`, there are too many, or its credentials
+   *   cannot be encrypted; `store_unavailable`.
    */
   async create(id: string, settings: KeySettings): Promise<NewSecret> {
-    const createdAt = this.#options.clock.now();
+    const { clock, store, sealer } = this.#options;
     const { secret, sha256 } = newSecret();
-    const key: StoredKey = { v: 1, id, settings: { ...settings }, hashes: [{ sha256 }], createdAt };
-    const added = this.isOfFile(id) ? 'there' : await this.#options.store.add(LIST, entryOf(key), { most: MOST_KEYS });
+    const key: StoredKey = { id, settings, hashes: [{ sha256 }], createdAt: clock.now() };
+    const entry = await entryOf(key, sealer);
+    const added = this.isOfFile(id) ? 'there' : await store.add(LIST, entry, { most: MOST_KEYS });
     if (added !== 'added') {
       const message =
         added === 'there' ? `id: there is a key ${id} already` : `id: there are ${MOST_KEYS} keys already`;
@@ -112,19 +118,23 @@ export class StoredKeys implements AsyncDisposable {
     return { key, secret };
   }
 
-  /** Gives a key other settings. @throws GatewayError `not_found`, `store_unavailable`. */
+  /** Gives a key other settings. @throws GatewayError `not_found`, `invalid_parameter`, `store_unavailable`. */
   update(id: string, change: (settings: KeySettings) => KeySettings): Promise<StoredKey> {
-    return this.#change(id, (key) => ({ ...key, settings: { ...change(key.settings) } }));
+    return this.#change(id, (key) => {
+      if (key.locked === undefined) return { ...key, settings: change(key.settings) };
+      throw new GatewayError('invalid_parameter', `The key ${id} cannot be changed: ${LOCKED}.`);
+    });
   }
 
   /** Gives a key another secret; the one before is taken for `overlapMs` more. @throws as `update`. */
   async rotate(id: string, { overlapMs }: { overlapMs: number }): Promise<NewSecret> {
     const { secret, sha256 } = newSecret();
     const now = this.#options.clock.now();
-    const key = await this.#change(id, ({ hashes: [before], ...rest }) => ({
-      ...rest,
-      hashes: [{ sha256 }, ...(before && overlapMs > 0 ? [{ ...before, until: now + overlapMs }] : [])],
-    }));
+    const key = await this.#change(id, (rotated) => {
+      const [before] = rotated.hashes;
+      const hashes = [{ sha256 }, ...(before && overlapMs > 0 ? [{ ...before, until: now + overlapMs }] : [])];
+      return { ...rotated, hashes, encryption: encryptionHashOf(rotated, now) };
+    });
     return { key, secret };
   }
 
@@ -142,16 +152,17 @@ export class StoredKeys implements AsyncDisposable {
 
   async #read(id: string): Promise<{ entry: Entry; key: StoredKey }> {
     const entry = await this.#options.store.get(LIST, id);
-    const key = entry && readKey(entry);
+    const key = entry && (await readKey(entry, this.#options.sealer));
     if (!entry || !key) throw unknown(id);
     return { entry, key };
   }
 
   async #change(id: string, change: (key: StoredKey) => StoredKey): Promise<StoredKey> {
+    const { store, sealer } = this.#options;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const { entry, key } = await this.#read(id);
       const changed = change(key);
-      if (!(await this.#options.store.replace(LIST, entryOf(changed), { before: entry }))) continue;
+      if (!(await store.replace(LIST, await entryOf(changed, sealer), { before: entry }))) continue;
       await this.#changed();
       return changed;
     }
@@ -190,12 +201,16 @@ export class StoredKeys implements AsyncDisposable {
     this.#revision = revision;
   }
 
-  async #readAll(): Promise<StoredKey[]> {
-    const keys: StoredKey[] = [];
+  async #readAll(): Promise<ReadonlyMap<string, StoredKey>> {
+    const { store, sealer } = this.#options;
+    const keys = new Map<string, StoredKey>();
     let after: Entry | undefined;
     for (;;) {
-      const { entries, hasMore } = await this.#options.store.page(LIST, { limit: PAGE, order: 'asc', after });
-      keys.push(...entries.flatMap((entry) => readKey(entry) ?? []));
+      const { entries, hasMore } = await store.page(LIST, { limit: PAGE, order: 'asc', after });
+      for (const entry of entries) {
+        const key = this.#stored.get(entry.value) ?? (await readKey(entry, sealer));
+        if (key) keys.set(entry.value, key);
+      }
       after = entries.at(-1);
       if (!hasMore) return keys;
     }
@@ -205,26 +220,23 @@ export class StoredKeys implements AsyncDisposable {
     const { replace, clock, log } = this.#options;
     const now = clock.now();
     const ofFile = new Set(this.#file.keys.map(({ id }) => id));
-    const stored = this.#stored.flatMap((key) => {
-      const configs = ofFile.has(key.id) ? undefined : configsOf(key, now);
-      if (!configs) log.warn({ key: key.id }, 'a key of the store is left out: the file has it, or it cannot be read');
-      return configs ?? [];
+    const all = [...this.#stored.values()];
+    const leftOut = new Map<string, string>();
+    const stored = all.flatMap((key) => {
+      const configs = ofFile.has(key.id) ? 'the file has a key of this id' : configsOf(key, this.#file, now);
+      if (typeof configs !== 'string') return configs;
+      leftOut.set(key.id, configs);
+      if (this.#leftOut.get(key.id) !== configs)
+        log.warn({ key: key.id, reason: configs }, 'a key of the store is left out');
+      return [];
     });
-    const ends = this.#stored.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));
+    this.#leftOut = leftOut;
+    const ends = all.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));
     this.#nextEnd = Math.min(Number.POSITIVE_INFINITY, ...ends);
     const next = stored.length === 0 ? this.#file : { ...this.#file, keys: [...this.#file.keys, ...stored] };
     await prepareKeyring(next);
     await replace(next);
   }
-}
-
-function entryOf(key: StoredKey): Entry {
-  return { id: key.id, state: ACTIVE, value: JSON.stringify(key), createdAt: key.createdAt };
-}
-
-function readKey({ value }: Entry): StoredKey | undefined {
-  const parsed = storedKey.safeParse(parseJson(value));
-  return parsed.success ? parsed.data : undefined;
 }
 
 function newSecret(): { secret: string; sha256: string } {

@@ -13,6 +13,12 @@ export const adminKey = z.looseObject({
   created_at: z.int().nullable(),
   /** Until when the secret of before a rotation is taken too. */
   rotated_until: z.int().nullable(),
+  /** The providers that it has credentials of its own for. */
+  provider_keys: z.array(z.string()).optional(),
+  /** Without its secret, and the query of its address. */
+  webhook: z.object({ url: z.string().nullable(), events: z.array(z.string()).optional() }).optional(),
+  /** Why it is not in force. */
+  problem: z.string().optional(),
 });
 export type AdminKey = z.output<typeof adminKey>;
 

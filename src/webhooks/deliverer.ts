@@ -1,15 +1,27 @@
 import { linkSignals, sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { inSpan } from '../base/telemetry/spans.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { readTrace } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
-import { afterAttempt, firstDeliveries, givenUp, newDelivery, nextOf, RECEIVERS, readDeliveries } from './delivery.ts';
+import {
+  type Attempt,
+  afterAttempt,
+  type Deliveries,
+  firstDeliveries,
+  givenUp,
+  newDelivery,
+  nextOf,
+  RECEIVERS,
+  type ReceiverName,
+  readDeliveries,
+} from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';
+import { Hosts } from './hosts.ts';
 import { type Receiver, receiversOf } from './receivers.ts';
 import { createSender, type Sender } from './send.ts';
 import { webhookHeaders } from './signature.ts';
@@ -18,9 +30,13 @@ import { webhookHeaders } from './signature.ts';
 const LOOK_MS = 2000;
 /** How long a run is this instance's alone, in milliseconds: longer than its receivers may take. One that is open is looked at this often. */
 const LEASE_MS = 60_000;
-/** Runs under way at once, and those of them that one host may hold up. */
+/** Of that, how long one waits for its receiver to have room. */
+const WAITING_MS = 45_000;
+/** When one is looked at again that cannot wait, since too many do, in milliseconds. */
+const SOON_MS = 5000;
+/** Runs that are looked at at once, and how many are taken at least. */
 const AT_ONCE = 64;
-const OF_ONE_HOST = 8;
+const FEWEST = 32;
 
 export interface DelivererParts {
   storage: { runs: Pick<RunStore, 'get' | 'readLast'>; deliveries: DeliveryStore };
@@ -31,6 +47,18 @@ export interface DelivererParts {
   observe(outcome: 'delivered' | 'retried' | 'failed'): void;
 }
 
+/** A run whose receivers are told now. */
+interface Due {
+  run: RunRecord;
+  event: WebhookEvent;
+  /** As it is stored, and what that means. */
+  before: string | undefined;
+  all: Deliveries;
+  receivers: ReturnType<typeof receiversOf>;
+  due: readonly ReceiverName[];
+  place: Disposable;
+}
+
 /**
  * Tells receivers of runs that have ended (docs/webhooks.md), at least once each. A run is taken from the store for a
  * while, so that it is told by one instance at a time; what an instance that dies had taken is taken again.
@@ -39,10 +67,14 @@ export class Deliverer implements AsyncDisposable {
   readonly #parts: DelivererParts;
   readonly #stopping = new AbortController();
   readonly #sender: Sender;
-  readonly #runs = new FairSemaphore({ name: 'webhooks', permits: AT_ONCE, ofOwner: OF_ONE_HOST, full: tooMany });
+  readonly #hosts = new Hosts();
   readonly #underWay = new Set<Promise<void>>();
   readonly #loop: Promise<void>;
   #waiting = new AbortController();
+  /** Runs of which it is not known yet whether their hosts have room. */
+  #looking = 0;
+  /** Whether runs were left in the store that are due. */
+  #mayBeMore = false;
   /** The store did not answer the last time: it was said once. */
   #isAway = false;
 
@@ -71,10 +103,12 @@ export class Deliverer implements AsyncDisposable {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       this.#waiting = new AbortController();
-      const room = AT_ONCE - this.#underWay.size;
-      const taken = room > 0 ? await this.#take(room) : [];
-      for (const run of taken) this.#begin(run);
-      if (room > 0 && taken.length === room) continue;
+      const room = this.#hosts.isBusy ? 0 : AT_ONCE - this.#looking;
+      const taken = room >= FEWEST ? await this.#take(room) : [];
+      const until = performance.now() + WAITING_MS;
+      for (const run of taken) this.#begin({ run, until });
+      this.#mayBeMore = room < FEWEST || taken.length === room;
+      if (room >= FEWEST && taken.length === room) continue;
       using either = linkSignals([signal, this.#waiting.signal]);
       await sleep(LOOK_MS, { signal: either.signal }).catch(() => {});
     }
@@ -92,35 +126,60 @@ export class Deliverer implements AsyncDisposable {
     }
   }
 
-  #begin(id: RunId): void {
-    const work = this.#deliver(id).catch((thrown: unknown) => {
+  /** `until`: see `Hosts`. */
+  #begin(taken: { run: RunId; until: number }): void {
+    const work = this.#deliver(taken).catch((thrown: unknown) => {
       if (!this.#stopping.signal.aborted) {
-        this.#parts.log.warn({ run: id, err: messageOf(thrown) }, 'a webhook was not delivered, it is tried again');
+        this.#parts.log.warn(
+          { run: taken.run, err: messageOf(thrown) },
+          'a webhook was not delivered, it is tried again',
+        );
       }
     });
     const settled = work.finally(() => {
-      const wasFull = this.#underWay.size >= AT_ONCE;
       this.#underWay.delete(settled);
-      if (wasFull) this.wake();
+      if (this.#stopping.signal.aborted) return;
+      for (const waiting of this.#hosts.next()) this.#begin(waiting);
+      if (this.#mayBeMore && this.#looking <= AT_ONCE - FEWEST && !this.#hosts.isBusy) this.wake();
     });
     this.#underWay.add(settled);
   }
 
-  async #deliver(id: RunId): Promise<void> {
+  async #deliver(taken: { run: RunId; until: number }): Promise<void> {
+    this.#looking += 1;
+    const due = await this.#lookAt(taken).finally(() => {
+      this.#looking -= 1;
+    });
+    if (due) await this.#tell(due);
+  }
+
+  /** What is to be told now, with its place; undefined where it is nothing, or not now. */
+  async #lookAt(taken: { run: RunId; until: number }): Promise<Due | undefined> {
+    const { run: id } = taken;
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
-    const keepMs = config.current().store.retentionMs;
     const run = await runs.get(id);
-    if (!run) return await store.remove(id);
+    if (!run) await store.remove(id);
+    if (!run) return;
     const event = await eventOf(run, runs);
     if (!event) return;
     const before = await store.get(id);
     const receivers = receiversOf(run, event.type, config);
     const all = (before !== undefined && readDeliveries(before)) || firstDeliveries(receivers, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
-    using places = this.#placesFor(due.flatMap((name) => receivers[name] ?? []));
-    // It is looked at again when it is not this instance's alone any more.
-    if (!places) return;
+    const place = this.#hosts.begin(
+      due.flatMap((name) => hostOf(receivers[name]) ?? []),
+      taken,
+    );
+    if (place === 'soon') await store.expect(id, { dueInMs: SOON_MS });
+    if (typeof place === 'string') return;
+    return { run, event, before, receivers, all, due, place };
+  }
+
+  async #tell({ run, event, before, receivers, all, due, place }: Due): Promise<void> {
+    using _ = place;
+    const { config, clock, storage } = this.#parts;
+    const keepMs = config.current().store.retentionMs;
     const next = { ...all };
     const attempts = due.map(async (name) => {
       const [receiver, delivery] = [receivers[name], all[name] ?? newDelivery(clock.now())];
@@ -130,35 +189,32 @@ export class Deliverer implements AsyncDisposable {
     if (this.#stopping.signal.aborted) return;
     const nextAt = nextOf(next);
     const dueInMs = nextAt === undefined ? undefined : Math.max(0, nextAt - clock.now());
-    const isPut = await store.put(id, { before, state: JSON.stringify(next), dueInMs, keepMs });
+    const isPut = await storage.deliveries.put(run.id, { before, state: JSON.stringify(next), dueInMs, keepMs });
     // Somebody asked for another delivery meanwhile.
-    if (!isPut) await store.expect(id, { dueInMs: 0 });
+    if (!isPut) await storage.deliveries.expect(run.id, { dueInMs: 0 });
   }
 
-  /** Places at the hosts of all of these, or undefined where one has enough to do. */
-  #placesFor(receivers: readonly Receiver[]): Disposable | undefined {
-    using places = new DisposableStack();
-    for (const { url } of receivers) {
-      const place = this.#runs.tryTake(new URL(url).host);
-      if (!place) return undefined;
-      places.use(place);
-    }
-    return places.move();
-  }
-
-  async #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver) {
-    const { clock, observe } = this.#parts;
-    const body = JSON.stringify(event);
-    const now = clock.now();
-    const signed = webhookHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body }, secrets);
-    const headers = { 'content-type': 'application/json', ...readTrace(run), ...signed };
-    const attempt = await this.#sender.send(url, { headers, body }, now);
-    const told = afterAttempt(newDelivery(now), attempt).status;
-    if (!this.#stopping.signal.aborted) observe(told === 'pending' ? 'retried' : told);
-    return attempt;
+  /** In a span of its own, in the trace of the request that started the run. */
+  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver): Promise<Attempt> {
+    const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
+    const root = { trace: readTrace(run), contents: false };
+    return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
+      const { clock, observe } = this.#parts;
+      const body = JSON.stringify(event);
+      const now = clock.now();
+      const signed = webhookHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body }, secrets);
+      const headers = { 'content-type': 'application/json', ...span.trace, ...signed };
+      const attempt = await this.#sender.send(url, { headers, body }, now);
+      if (attempt.status !== null) this.#hosts.answered(new URL(url).host);
+      const told = afterAttempt(newDelivery(now), attempt).status;
+      if (!this.#stopping.signal.aborted) observe(told === 'pending' ? 'retried' : told);
+      if (attempt.status !== null) span.set({ 'http.response.status_code': attempt.status });
+      if (told !== 'delivered') span.fail(attempt.error ?? String(attempt.status));
+      return attempt;
+    });
   }
 }
 
-function tooMany(): Error {
-  return new Error('too many webhooks are being delivered');
+function hostOf(receiver: Receiver | undefined): string | undefined {
+  return receiver && new URL(receiver.url).host;
 }

@@ -6,7 +6,8 @@ import type { Attempt } from './delivery.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const ANSWER_MS = 10_000;
-const CONNECTIONS = 8;
+/** To one host. */
+const CONNECTIONS = 32;
 
 /** Tells receivers. */
 export interface Sender extends AsyncDisposable {

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { toSeconds } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { publicId, type RunId } from '../base/ids.ts';
+import { withoutQuery } from '../base/text.ts';
 import type { WebhookDelivery } from '../protocol/webhook-delivery.ts';
 import { readTells } from '../runs/stored/stored-request.ts';
 import type { RunRecord } from '../store/run-store.ts';
@@ -57,7 +58,7 @@ export class Webhooks implements AsyncDisposable {
       object: 'webhook.delivery',
       run: event.data.id,
       receiver: name,
-      url: withoutQuery(receivers[name]?.url),
+      url: withoutQuery(receivers[name]?.url ?? ''),
       event: { id: event.id, type: event.type },
       status: delivery.status,
       attempts: delivery.attempts.map(({ at, status, error }) => ({
@@ -109,9 +110,4 @@ function deliveryId({ api, id }: RunRecord, receiver: ReceiverName): string {
 
 function noDelivery(id: string): GatewayError {
   return new GatewayError('not_found', `There is no delivery ${id.slice(0, 80)}.`);
-}
-
-function withoutQuery(url: string | undefined): string | null {
-  const parsed = url === undefined ? null : URL.parse(url);
-  return parsed && `${parsed.origin}${parsed.pathname}`;
 }

@@ -212,13 +212,25 @@ describe('OpenTelemetry', () => {
   it('passes the trace on to the receiver of a webhook', async () => {
     await using collector = await startOtlpCollector();
     await using receiver = await startReceiver();
-    await using scene = await openScene(to(collector), { webhooks: { allow_hosts: ['127.0.0.1'] } });
+    await using scene = await openScene(to(collector), {
+      webhooks: { allow_hosts: ['127.0.0.1'] },
+      keys: [{ id: 'client', secret: CLIENT_KEY, limits: { requests_per_minute: 100 } }],
+    });
     const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
     assert.equal((await send(scene.gateway, '/responses', { body, headers: TRACE })).status, 200);
     const [told] = await receiver.waitFor(1);
     await scene.close();
-    const { spanId } = only(collector.spans, 'POST /v1/responses');
-    assert.equal(told?.headers.traceparent, `00-${TRACE_ID}-${spanId}-01`);
+    const request = only(collector.spans, 'POST /v1/responses');
+    const telling = only(collector.spans, 'webhook response.completed');
+    assert.deepEqual([telling.parentSpanId, telling.kind, telling.failed], [request.spanId, 3, false]);
+    assert.equal(telling.attributes['http.response.status_code'], 204);
+    assert.equal(told?.headers.traceparent, `00-${TRACE_ID}-${telling.spanId}-01`);
+    assert.deepEqual(below(collector.spans, request).sort(), [
+      'invoke_agent deep',
+      'store create',
+      'store limits',
+      'webhook response.completed',
+    ]);
   });
 
   it('shows proxied calls, streamed or not, and tasks that nobody waits for', async () => {

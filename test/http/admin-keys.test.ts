@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
+import { keyringOf } from '../../src/config/keyring.ts';
 import { assertRefused, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
@@ -25,6 +26,8 @@ async function make(gateway: TestGateway, body: object) {
   assert.equal(status, 200, text);
   return json as { id: string; secret: string; [name: string]: unknown };
 }
+
+const inForce = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
 
 /** The status that a secret gets. */
 async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
@@ -95,6 +98,8 @@ describe('keys in the store', () => {
     await refused({ limits: { requests_per_min: 1 } }, 'limits.requests_per_min', /is not known/);
     await refused({ secret: 'sk-mine' }, 'secret', /is not known/);
     await refused({ models: ['dep'] }, 'models.0', /unknown model .*deep/);
+    await refused({ provider_keys: { demo: 'sk-own' } }, 'provider_keys', /set store\.encryption_keys/);
+    await refused({ webhook: { url: 'https://example.com' } }, 'webhook', /set store\.encryption_keys/);
     await refused({ team: 'nobody' }, 'team', /unknown team/);
     await refused({ id: 'ann' }, 'id', /there is a key ann already/);
     await refused({ expires_at: 'tomorrow' }, 'expires_at', /must be a time/);
@@ -137,6 +142,51 @@ describe('keys in the store', () => {
     const stored = await Promise.all(['runs.db', 'runs.db-wal'].map((name) => readFile(join(folder, name), 'latin1')));
     assert.ok(stored.join('').includes('"eve"'));
     assert.ok(!stored.join('').includes(secret), 'the secret is stored nowhere');
+    await rm(folder, { recursive: true });
+  });
+
+  it('keep credentials, encrypted with the key of the operator, and show none', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keys-'));
+    const store = (...encryption_keys: string[]) => ({ store: { url: `file:${folder}`, encryption_keys } });
+    const [first, second] = ['the first key of the operator, long', 'the second key of the operator, long'];
+    const provider_keys = { demo: 'sk-canary-of-eve-at-the-provider' };
+    const webhook = { url: 'https://example.com/hook?token=canary', secret: 'canary-secret-0123456789' };
+    const shown = { provider_keys: ['demo'], webhook: { url: 'https://example.com/hook' } };
+    const read = async (gateway: TestGateway) => {
+      const { text, json } = await send(gateway, 'GET /admin/keys/eve', ADMIN);
+      assert.doesNotMatch(text, /canary/);
+      return json as { provider_keys?: string[]; webhook?: object; problem?: string; tags?: string[] };
+    };
+    {
+      await using gateway = await open(store(first));
+      const { id, secret, ...made } = await make(gateway, { id: 'eve', provider_keys, webhook });
+      assert.deepEqual([made.provider_keys, made.webhook], [shown.provider_keys, shown.webhook]);
+      await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: ['t'] } });
+      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
+      assert.deepEqual(inForce(gateway)?.webhook?.secret, [webhook.secret]);
+      assertRefused(
+        await send(gateway, 'PATCH /admin/keys/eve', {
+          ...ADMIN,
+          body: { provider_keys: { demo: `$${'{DEMO_KEY}'}` } },
+        }),
+        { status: 400, code: 'invalid_parameter', param: 'provider_keys.demo' },
+      );
+      assert.doesNotMatch(JSON.stringify(gateway.lines), /canary/);
+    }
+    for (const name of ['runs.db', 'runs.db-wal']) {
+      assert.doesNotMatch(await readFile(join(folder, name), 'latin1').catch(() => ''), /canary/);
+    }
+    {
+      await using gateway = await open(store(second, first));
+      await gateway.keys.start();
+      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
+    }
+    await using gateway = await open(store(second));
+    await gateway.keys.start();
+    assert.equal(inForce(gateway), undefined, 'it is not in force without them');
+    assert.match((await read(gateway)).problem ?? '', /encryption_keys/);
+    assert.equal((await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: [] } })).status, 400);
+    assert.equal((await send(gateway, 'DELETE /admin/keys/eve', ADMIN)).status, 200);
     await rm(folder, { recursive: true });
   });
 

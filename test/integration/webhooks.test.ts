@@ -191,7 +191,7 @@ describe('webhooks', () => {
     const run = await hooks.ended({ url: receiver.url });
     await hooks.webhooks.ended(run.id);
     await receiver.waitFor(1);
-    assert.ok(dead.messages.length <= 8, `${dead.messages.length} at once`);
+    assert.ok(dead.messages.length <= 32, `${dead.messages.length} at once`);
   });
 
   it('name the events that a key wants, and no others', async () => {

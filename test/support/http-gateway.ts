@@ -170,14 +170,16 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     stopped: stopped.signal,
   });
   const schemas = new SchemaChecks();
-  const sealer = new Sealer({ keys: [], share: () => storage.secret() });
+  const { encryption_keys: ownKeys } = live.current().store;
+  const sealer = new Sealer({ keys: ownKeys, share: () => storage.secret() });
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
   const vectors = openVectorStores({ storage, files, config: live.current(), clock: systemClock, log });
   const usage = new Usage({ store: storage.usage, registry, clock: systemClock, log });
   const replace = async (next: GatewayConfig) => live.replace(next);
-  const keys = new StoredKeys({ store: storage.entries, live, replace, clock: systemClock, log });
+  const sealing = ownKeys.length > 0 && { sealer };
+  const keys = new StoredKeys({ store: storage.entries, live, ...sealing, replace, clock: systemClock, log });
   const parts: HttpParts = {
     config: live,
     keys,

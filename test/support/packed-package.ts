@@ -28,7 +28,7 @@ export interface PackedPackage extends Disposable {
  */
 export async function installPacked(): Promise<PackedPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
-  const args = ['pack', '--ignore-scripts=false', '--json', '--pack-destination', folder];
+  const args = ['pack', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   const [{ filename, files }] = packed.parse(JSON.parse(stdout));
   const modules = join(folder, 'node_modules');
@@ -37,11 +37,7 @@ export async function installPacked(): Promise<PackedPackage> {
   renameSync(join(modules, 'package'), join(modules, 'research-gateway'));
   symlinkSync('../research-gateway/src/research-gateway.js', join(modules, '.bin/research-gateway'));
   const dependencies = installedWithIt();
-  const linked = dependencies.filter((place) => place.lastIndexOf('node_modules/') === 0);
-  for (const place of [...linked, 'node_modules/@types/node', 'node_modules/undici-types']) {
-    mkdirSync(dirname(join(folder, place)), { recursive: true });
-    symlinkSync(join(ROOT, place), join(folder, place));
-  }
+  linkInstalled(folder, [...dependencies, 'node_modules/@types/node', 'node_modules/undici-types']);
   return {
     folder,
     files: files.map(({ path }) => path),
@@ -50,8 +46,16 @@ export async function installPacked(): Promise<PackedPackage> {
   };
 }
 
+/** Links packages that the project has installed, those within others with them. */
+export function linkInstalled(folder: string, places: readonly string[]): void {
+  for (const place of places.filter((place) => place.lastIndexOf('node_modules/') === 0)) {
+    mkdirSync(dirname(join(folder, place)), { recursive: true });
+    symlinkSync(join(ROOT, place), join(folder, place));
+  }
+}
+
 /** Places such as `node_modules/zod`; optional dependencies of other platforms are not there. */
-function installedWithIt(): string[] {
+export function installedWithIt(): string[] {
   const { packages } = lockfile.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')));
   return Object.entries(packages)
     .filter(([place, { dev }]) => place !== '' && !dev && existsSync(join(ROOT, place)))

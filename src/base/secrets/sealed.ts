@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import { decryptBytes, deriveKey, encryptBytes } from './encrypt.ts';
 
 /** What a sealed text is: one cannot be given back as another. */
-export type SealedKind = 'reasoning' | 'compaction';
+export type SealedKind = 'reasoning' | 'compaction' | 'credentials';
 
 /** Whose a sealed text is, and what. */
 export interface SealedFor {

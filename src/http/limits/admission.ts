@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import { type LimitHolder, type LimitNote, type LimitResult, type LimitStore, releaseOf } from '../../store/limits.ts';
@@ -89,14 +90,11 @@ export class Admission {
     const owners = ownersOf(key, this.#teams());
     const limits = limitsOf(owners, { tokens, cost, isRun: runMs !== undefined, ttlMs: heldMs(request) });
     const holder = { key: key.id, id, lasting: runMs !== undefined };
-    if (limits.length > 0)
-      checkResults(
-        await this.#store.take(
-          holder,
-          limits.map(({ of: _, ...limit }) => limit),
-        ),
-        { limits, request },
-      );
+    if (limits.length > 0) {
+      const asked = limits.map(({ of: _, ...limit }) => limit);
+      const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
+      checkResults(results, { limits, request });
+    }
     const held = heldBy(limits);
     let open = true;
     if (request.usedSoFar && hasBudgets(held)) {

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { RefreshedSecret, SecretSource } from '../../config/schema/refreshed.ts';
 import type { GatewayConfig, ProviderConfig, RemoteProviderConfig } from '../../config/schema.ts';
+import { credentialsOfKeys } from '../../config/secrets.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A source that failed is asked again after so long, in milliseconds, or after its own time where that is shorter. */
@@ -10,7 +11,7 @@ const RETRY_MS = 15_000;
 
 export interface RefreshedSecretsOptions {
   log: Logger;
-  /** Gets all secrets that are or were just in use, whenever one changes, to keep them out of the log. */
+  /** Gets all secrets that are or were just in use, those of keys too, whenever one changes, to keep them out of the log. */
   hide?: ((secrets: readonly string[]) => void) | undefined;
 }
 
@@ -24,6 +25,8 @@ export class RefreshedSecrets implements Disposable {
   readonly #options: RefreshedSecretsOptions;
   readonly #held = new Map<string, HeldSecret>();
   readonly #listeners = new Set<() => void>();
+  /** Keys of the store come and go with their credentials. */
+  #ofKeys: readonly string[] = [];
 
   constructor(options: RefreshedSecretsOptions) {
     this.#options = options;
@@ -58,6 +61,8 @@ export class RefreshedSecrets implements Disposable {
    */
   async replace(live: LiveConfig, next: GatewayConfig): Promise<void> {
     await this.prepare(next.providers);
+    this.#ofKeys = [...credentialsOfKeys(next)];
+    this.#hide();
     try {
       live.replace(next);
     } finally {
@@ -89,8 +94,12 @@ export class RefreshedSecrets implements Disposable {
     this.#listeners.add(listener);
   }
 
+  #hide(): void {
+    this.#options.hide?.([...[...this.#held.values()].flatMap(({ secrets }) => secrets), ...this.#ofKeys]);
+  }
+
   #changed(): void {
-    this.#options.hide?.([...this.#held.values()].flatMap(({ secrets }) => secrets));
+    this.#hide();
     for (const listener of this.#listeners) listener();
   }
 

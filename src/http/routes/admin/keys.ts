@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { toSeconds } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import { clientAddress } from '../../../base/networks.ts';
+import { withoutQuery } from '../../../base/text.ts';
 import { crossCheck } from '../../../config/cross-checks.ts';
 import { keyringOf } from '../../../config/keyring.ts';
 import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
-import { type KeySettings, keySettings, type StoredKey } from '../../../keys/stored-key.ts';
+import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
 import { type AdminKey, rotateKeyBody } from '../../../protocol/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { json } from '../../answers/answer.ts';
@@ -39,7 +40,7 @@ export function listKeys({ keys, config }: AppDeps): Endpoint {
 export function createKey(deps: AppDeps): Endpoint {
   return async (call) => {
     const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
-    refuseUnknownNames(id, settings, call.identity.config);
+    refuseMisfits(id, settings, call.identity.config);
     const { key, secret } = await deps.keys.create(id, settings);
     await audit(deps, call, { action: 'key.created', target: id });
     return json({ ...shown(key), secret });
@@ -65,7 +66,7 @@ export function updateKey(deps: AppDeps): Endpoint {
     const key = await deps.keys.update(id, (settings) => {
       const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
       const changed = strict(keySettings, Object.fromEntries(merged));
-      refuseUnknownNames(id, changed, call.identity.config);
+      refuseMisfits(id, changed, call.identity.config);
       return changed;
     });
     await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
@@ -114,33 +115,60 @@ function refuseOfFile({ keys }: AppDeps, id: string): void {
   throw new GatewayError('invalid_parameter', `The key ${id} stands in the configuration file: change it there.`);
 }
 
-/** The names of models, providers and teams in a key are those of the configuration. */
-function refuseUnknownNames(id: string, settings: KeySettings, config: GatewayConfig): void {
-  const key = { ...keySettings.parse(settings), id, provider_keys: {}, secret_sha256: '0'.repeat(64) };
+/**
+ * The names of models, providers and teams in a key are those of the configuration, and its credentials replace those
+ * of their providers.
+ */
+function refuseMisfits(id: string, settings: KeySettings, config: GatewayConfig): void {
+  const refuse = (param: string, message: string) => {
+    throw new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
+  };
+  const key = { ...keySettings.parse(settings), id, secret_sha256: '0'.repeat(64) };
+  const written = Object.entries(key.provider_keys).map(([name, text]) => [`provider_keys.${name}`, text] as const);
+  const secrets = (key.webhook?.secret ?? []).map((text) => ['webhook.secret', text] as const);
+  for (const [param, text] of [...written, ...secrets]) {
+    if (text.includes('${')) refuse(param, 'references are read in the configuration file only: give the text itself');
+  }
   const { models, providers, teams, passthrough } = config;
-  const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough }).filter(
-    ({ path }) => path[0] === 'keys',
-  );
-  if (!problem) return;
-  const param = problem.path.slice(2).join('.');
-  throw new GatewayError('invalid_parameter', `${param}: ${problem.message}.`, { param });
+  const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough });
+  if (problem?.path[0] === 'keys') refuse(problem.path.slice(2).join('.'), problem.message);
+  if (problem) refuse('provider_keys', `${problem.path.join('.')} ${problem.message}`);
 }
 
-function shown({ id, settings, hashes, createdAt }: StoredKey): AdminKey {
+function shown({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
   const until = hashes[1]?.until;
   return {
-    ...settings,
+    ...withoutSecrets(settings),
     object: 'key',
     id,
     source: 'store',
     created_at: toSeconds(createdAt),
     rotated_until: until === undefined ? null : toSeconds(until),
+    ...(locked !== undefined && { problem: LOCKED }),
   };
 }
 
-function shownOfFile(key: KeyConfig): AdminKey {
-  const { id, secret, secret_sha256, provider_keys, webhook, ...settings } = key;
-  return { ...settings, object: 'key', id, source: 'file', created_at: null, rotated_until: null };
+function shownOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): AdminKey {
+  return {
+    ...withoutSecrets(settings),
+    object: 'key',
+    id,
+    source: 'file',
+    created_at: null,
+    rotated_until: null,
+  };
+}
+
+/** Of credentials, whose they are; the query of a webhook may hold one, too. */
+function withoutSecrets({ provider_keys: own = {}, webhook, ...settings }: KeySettings) {
+  const providers = Object.keys(own);
+  return {
+    ...settings,
+    ...(providers.length > 0 && { provider_keys: providers }),
+    ...(webhook && {
+      webhook: { url: withoutQuery(webhook.url), ...(webhook.events && { events: webhook.events }) },
+    }),
+  };
 }
 
 function audit(
