@@ -149,7 +149,8 @@ export class StoreSearch implements Disposable {
       const known = files.get(file.id);
       if (file.state !== 'completed' || known === signatureOf(file)) continue;
       this.#closing.signal.throwIfAborted();
-      if (known !== undefined) {
+      // Empty: putting it in broke off.
+      if (known) {
         const { id: path, attributes } = file;
         await indexes.change({ ask: 'attributes', store, path, signature: signatureOf(file), attributes });
       } else {

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
+import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
 import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
@@ -11,20 +12,25 @@ const RANK_CONSTANT = 60;
 const MIDDLING = 8;
 const REVISION = 'revision';
 
+/** What vectors of passages come from. */
+export type CollectionEmbeddings = Pick<MeaningOptions, 'model' | 'embed'>;
+
 /** The index of one vector store: documents with their attributes, in a file of its own. */
 export class CollectionIndex implements Disposable {
   readonly #path: string;
   readonly #index: DocumentIndex;
+  readonly #meaning: Meaning | undefined;
   readonly #statements;
   /** Documents with their attributes, as long as nothing changes. */
   #documents: { id: number; attributes: Attributes }[] | undefined;
   #isDirty = false;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
-  constructor(path: string, { owner }: { owner: boolean }) {
+  constructor(path: string, { owner, embeddings }: { owner: boolean; embeddings?: CollectionEmbeddings | undefined }) {
     this.#path = path;
     this.#index = new DocumentIndex({ path, owner });
     const { database: db } = this.#index;
+    this.#meaning = embeddings && new Meaning(this.#index, { ...embeddings, owner: () => owner });
     // What is deleted shall be gone from the disk.
     db.exec('PRAGMA secure_delete = ON');
     db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
@@ -34,7 +40,7 @@ export class CollectionIndex implements Disposable {
       ),
       remove: db.prepare('DELETE FROM attributes WHERE path = ?'),
       sign: db.prepare('UPDATE documents SET signature = ? WHERE path = ?'),
-      count: db.prepare('SELECT count(*) AS count FROM documents'),
+      count: db.prepare(`SELECT count(*) AS count FROM documents WHERE signature <> ''`),
       all: db.prepare('SELECT id, value FROM documents LEFT JOIN attributes USING (path)'),
     };
   }
@@ -55,11 +61,11 @@ export class CollectionIndex implements Disposable {
     this.#index.note(REVISION, String(revision));
   }
 
-  put({ path, signature, name, title, text, attributes }: IndexFile): void {
+  async put({ path, signature, name, title, text, attributes }: IndexFile): Promise<void> {
     const cut = chunkDocument(text, { contentType: 'text/markdown', name });
     const document = { ...cut, title: title || cut.title || name };
     this.#statements.put.run(path, JSON.stringify(attributes));
-    this.#index.update({ put: [{ file: { path, signature }, document }], remove: [] });
+    await this.#index.putInSlices({ file: { path, signature }, document });
     this.#documents = undefined;
   }
 
@@ -86,19 +92,29 @@ export class CollectionIndex implements Disposable {
   }
 
   /** The best passages for any of the queries, among documents whose attributes pass the filter. */
-  search(queries: readonly string[], { limit, filter }: { limit: number; filter: Filter | undefined }): IndexHit[] {
+  async search(
+    queries: readonly string[],
+    { limit, filter }: { limit: number; filter: Filter | undefined },
+  ): Promise<IndexHit[]> {
     const within = filter && this.#within(filter);
     if (within?.length === 0) return [];
-    const lists = queries.map((query) => this.#index.find(query, within).passages);
-    const [only = []] = lists;
-    const ranked = lists.length === 1 ? only : fused(lists);
-    return ranked.slice(0, limit).map(({ path, text, score, page, section }) => ({
+    const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
+    const byWords = queries.map((query) => this.#index.find(query, within).passages.map(withShare));
+    const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
+    const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
+    // What stands high in several lists comes first, and nobody expects scores that rise again.
+    return ranked.map(({ path, text, page, section }, at) => ({
       path,
       text,
-      score: Math.max(0, score) / (Math.max(0, score) + MIDDLING),
+      score: scores[at] ?? 0,
       ...(page !== undefined && { page }),
       ...(section !== undefined && { section }),
     }));
+  }
+
+  /** Sees that passages get vectors, where this index has embeddings. */
+  work(): void {
+    this.#meaning?.work();
   }
 
   /** Removes the index with its files. */
@@ -108,6 +124,7 @@ export class CollectionIndex implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#meaning?.[Symbol.dispose]();
     this.#index[Symbol.dispose]();
   }
 
@@ -126,6 +143,12 @@ function attributesIn(value: unknown): Attributes {
     return read.success ? [[name, read.data] as const] : [];
   });
   return Object.fromEntries(entries);
+}
+
+/** A passage with a score from 0 to 1, as cosines are. */
+function withShare(passage: RankedPassage): RankedPassage {
+  const score = Math.max(0, passage.score);
+  return { ...passage, score: score / (score + MIDDLING) };
 }
 
 /** What stands high in several lists comes first; each passage once, with its best score. */

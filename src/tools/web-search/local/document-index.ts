@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import type { Chunk, ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
 import { withFeedback } from './feedback.ts';
@@ -6,7 +7,7 @@ import { openIndexDatabase } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
-import { documentsOf, fuseByRank, type RankedPassage, withoutCopies } from './ranking.ts';
+import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
 import { indexText, indexWords, queryTerms, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
@@ -25,6 +26,9 @@ export interface IndexedDocument {
 
 /** The first of them, which are ranked anew by what they have in common. */
 const RERANKED = 24;
+
+/** A long document goes in for so long at a time, in milliseconds. */
+const SLICE_MS = 5;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
@@ -48,6 +52,8 @@ export class DocumentIndex implements Disposable {
   readonly #stems = new Stems();
   readonly #compounds = new Compounds(this.#stems);
   readonly #insertDocument: StatementSync;
+  readonly #isThere: StatementSync;
+  readonly #finish: StatementSync;
   readonly #insertText: StatementSync;
   readonly #insertWords: StatementSync;
   readonly #passages: PassageSearch;
@@ -60,6 +66,8 @@ export class DocumentIndex implements Disposable {
     this.#insertDocument = this.#db.prepare(
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
     );
+    this.#isThere = this.#db.prepare('SELECT 1 FROM documents WHERE id = ?');
+    this.#finish = this.#db.prepare('UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
     this.#insertText = this.#db.prepare(
       'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
     );
@@ -123,13 +131,30 @@ export class DocumentIndex implements Disposable {
     this.#inTransaction(() => {
       for (const path of change.remove) this.#delete(path);
       for (const { file, document } of change.put) {
-        this.#put(file, document);
+        for (const _ of this.#put(file, document));
         done += 1;
         if (performance.now() >= until) break;
       }
-      for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
+      this.#rememberWords();
     });
     return done;
+  }
+
+  /**
+   * Puts a document in, in place of its earlier version, so that searches come in between however long it is. Until all of
+   * it is there its signature is empty; it stays so where the index is closed or the document taken out meanwhile.
+   */
+  async putInSlices({ file, document }: IndexedDocument): Promise<void> {
+    const steps = this.#put(file, document);
+    for (let isDone = false; !isDone; ) {
+      await yieldToEventLoop();
+      if (!this.#db.isOpen) return;
+      const until = performance.now() + SLICE_MS;
+      this.#inTransaction(() => {
+        while (!isDone && performance.now() < until) isDone = steps.next().done === true;
+        this.#rememberWords();
+      });
+    }
   }
 
   /**
@@ -173,7 +198,11 @@ export class DocumentIndex implements Disposable {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);
     const rows = this.#passages.search(expressions, terms, within);
-    const found = rows.map((row) => ({ passage: foundPassage(row), language: knownLanguage(row.language) }));
+    // The score of FTS5 is better the lower it is.
+    const found = rows.map((row) => ({
+      passage: passageOf(row, -Number(row.score)),
+      language: knownLanguage(row.language),
+    }));
     const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
       passage,
       words: indexWords(passage.text, { language, stems: this.#stems }),
@@ -195,15 +224,21 @@ export class DocumentIndex implements Disposable {
     return rows.map(({ language }) => String(language)).filter(isLanguage);
   }
 
-  #put(file: IndexedDocument['file'], document: ChunkedDocument): void {
+  /** In steps of one passage each; whoever takes them all puts the document in. */
+  *#put(file: IndexedDocument['file'], document: ChunkedDocument): Generator<void> {
     this.#delete(file.path);
     const language = languageOf(document);
-    if (hasCompounds(language)) for (const { text } of document.chunks) this.#compounds.learn(wordsOf(text), language);
     const { title, published = null } = document;
+    const { lastInsertRowid: id } = this.#insertDocument.run(file.path, '', title, published, language, 0);
+    if (hasCompounds(language)) {
+      for (const { text } of document.chunks) {
+        this.#compounds.learn(wordsOf(text), language);
+        yield;
+      }
+    }
     const known = this.#compounds.size(language);
-    const row = [file.path, file.signature, title, published, language, known];
-    const { lastInsertRowid: id } = this.#insertDocument.run(...row);
     for (const chunk of document.chunks) {
+      if (!this.#isThere.get(id)) return;
       const { lastInsertRowid: row } = this.#insertText.run(
         id,
         chunk.heading,
@@ -212,7 +247,13 @@ export class DocumentIndex implements Disposable {
         chunk.section ?? null,
       );
       this.#putWords(row, chunk, { path: file.path, title, language });
+      yield;
     }
+    this.#finish.run(file.signature, known, id);
+  }
+
+  #rememberWords(): void {
+    for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
   }
 
   #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: Language }): void {
@@ -250,19 +291,6 @@ export class DocumentIndex implements Disposable {
       throw error;
     }
   }
-}
-
-/** A row of the search. The score of FTS5 is better the lower it is. */
-function foundPassage({ path, title, text, published, score, page, section }: Record<string, unknown>): RankedPassage {
-  return {
-    path: String(path),
-    title: String(title),
-    text: String(text),
-    published: typeof published === 'string' ? published : undefined,
-    score: -Number(score),
-    ...(typeof page === 'number' && { page }),
-    ...(typeof section === 'string' && { section }),
-  };
 }
 
 function knownLanguage(language: unknown): Language {
