@@ -21,6 +21,11 @@ export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
+/** The id of the file that a URL names. */
+export function fileIdIn(url: string): string | undefined {
+  return URL_OF_FILE.exec(url)?.[1]?.toLowerCase();
+}
+
 /** Where in a document something stands. */
 export interface FilePlace {
   page?: number | undefined;
@@ -53,9 +58,9 @@ export async function readAttached(
   url: string,
   { readFile, signal }: { readFile?: ReadFile | undefined; signal: AbortSignal },
 ): Promise<AttachedFile> {
-  const id = URL_OF_FILE.exec(url)?.[1];
+  const id = fileIdIn(url);
   if (id === undefined) throw new ToolError('invalid_url', 'file:// addresses are those of attached files only.');
-  const file = await readFile?.(id.toLowerCase(), signal).catch((thrown: unknown) => {
+  const file = await readFile?.(id, signal).catch((thrown: unknown) => {
     if (!(thrown instanceof GatewayError)) throw thrown;
     throw new ToolError(thrown.code === 'not_found' ? 'not_found' : 'busy', thrown.message, { cause: thrown });
   });

@@ -48,7 +48,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       onToolCall: (call) => parts.metrics?.toolCall(call),
       goOn: parts.prompts.continueAnswer(),
       state,
-      textSoFar: answerSoFar.text,
+      answerSoFar,
       live,
       ...(request.encryptedReasoning && { sealThought: (thought) => parts.thoughts.seal(thought, run) }),
       ...(request.compactAt !== undefined && {
