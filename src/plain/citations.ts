@@ -7,7 +7,8 @@ import type { TurnTool } from '../upstream/turn.ts';
 
 /** Tools whose results have sources. */
 const CITED = new Set(['file_search', 'web_search', 'fetch_url_content']);
-const MARK = ' Write the source_id of what you use in square brackets, such as [2], behind each statement that rests on it.';
+const MARK =
+  ' Write the source_id of what you use in square brackets, such as [2], behind each statement that rests on it.';
 
 /** A tool as a model is offered it that is to cite what it found. */
 export function citable<T extends TurnTool>(tool: T): T {

@@ -29,8 +29,8 @@ import {
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { asksFirst } from './approvals.ts';
-import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import { citable, citationsIn } from './citations.ts';
+import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';

@@ -62,7 +62,7 @@ export class CollectionIndex implements Disposable {
   }
 
   async put({ path, signature, name, title, text, attributes }: IndexFile): Promise<void> {
-    const cut = chunkDocument(text, { contentType: 'text/markdown', name });
+    const cut = chunkDocument(text, { contentType: 'text/markdown', name, places: true });
     const document = { ...cut, title: title || cut.title || name };
     this.#statements.put.run(path, JSON.stringify(attributes));
     await this.#index.putInSlices({ file: { path, signature }, document });
