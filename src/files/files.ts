@@ -124,9 +124,14 @@ export class Files implements Disposable {
       expiresAt: keepMs === undefined ? null : now + keepMs,
     };
     await taken.keep();
-    const added = await store.add(record, { most: config.files.perUserBytes });
+    const drop = () => this.#place.remove(record.id, this.#closing.signal);
+    const added = await store.add(record, { most: config.files.perUserBytes }).catch(async (thrown: unknown) => {
+      // Where the store did add it before it failed, its bytes are gone for whoever asks.
+      await drop().catch(() => {});
+      throw thrown;
+    });
     if (added === 'added') return record;
-    await this.#place.remove(record.id, this.#closing.signal);
+    await drop();
     const message = `Your files may have ${config.files.perUserBytes} bytes together (files.per_user_bytes). Delete some.`;
     throw new GatewayError('quota_exceeded', message, { param: 'file' });
   }
@@ -224,6 +229,7 @@ function plainName(name: string): string {
   const shown = last
     .replace(/\p{C}+/gu, '')
     .trim()
-    .slice(0, LONGEST_NAME);
+    .slice(0, LONGEST_NAME)
+    .replace(/[\ud800-\udbff]$/, '');
   return shown === '' || /^\.+$/.test(shown) ? 'file' : shown;
 }

@@ -22,7 +22,18 @@ export const attributes = z
   .record(z.string().min(1).max(64), z.union([z.string().max(512), z.number(), z.boolean()]))
   .refine((value) => Object.keys(value).length <= 16, 'may have 16 names at most');
 /** Kept and shown; passages are cut by headings and pages. */
-const chunkingStrategy = z.looseObject({ type: z.enum(['auto', 'static', 'other']) });
+export const chunkingStrategy = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.enum(['auto', 'other']) }),
+  z.object({
+    type: z.literal('static'),
+    static: z
+      .object({ max_chunk_size_tokens: z.int().min(100).max(4096), chunk_overlap_tokens: z.int().min(0) })
+      .refine(({ max_chunk_size_tokens: most, chunk_overlap_tokens: overlap }) => overlap <= most / 2, {
+        path: ['chunk_overlap_tokens'],
+        message: 'must be half of max_chunk_size_tokens at most',
+      }),
+  }),
+]);
 
 export const vectorStore = z.object({
   id: z.string(),

@@ -37,8 +37,8 @@ const AT_ONCE = 32;
 const ATTEMPTS = 10;
 const PAGE = 1000;
 const DAY_MS = 86_400_000;
-/** The last activity is noted this often, in milliseconds: searches are many. */
-const ACTIVE_MS = 60_000;
+/** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
+const ACTIVE_MS = 1000;
 /** Whether somebody has to read is looked at after so long at the latest, in milliseconds, whatever dies meanwhile. */
 const LOOK_MS = 5000;
 

@@ -119,16 +119,17 @@ describe('files in requests', () => {
 
   it('that cannot be read are refused with the reason', async () => {
     const zip = await upload('x.zip', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]));
-    const refused = async (part: object, param: RegExp) => {
+    const refused = async (part: object, param: RegExp, code?: string) => {
       const asked = client.responses.create({ model: 'plain', input: asking(part) });
       await assert.rejects(asked, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.ok(thrown.status === 400 || thrown.status === 404, `${thrown.status}`);
         assert.match(String(thrown.param), param);
+        if (code !== undefined) assert.equal(thrown.code, code);
         return true;
       });
     };
-    await refused({ type: 'input_file', file_id: zip }, /content\[1\]/);
+    await refused({ type: 'input_file', file_id: zip }, /content\[1\]/, 'unsupported_file');
     await refused({ type: 'input_file', file_id: 'file-unknown' }, /content\[1\]\.file_id/);
     await refused({ type: 'input_file' }, /content\[1\]/);
     await refused({ type: 'input_file', file_data: '!!!' }, /file_data/);

@@ -88,7 +88,7 @@ export class Attachments {
     const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
-      throw refused(`${place}: ${thrown.message}`, place);
+      throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
     });
     if (content.length > LONGEST_TEXT) {
       const message = `${place}: this document has ${content.length} characters of text; a model is sent ${LONGEST_TEXT} at most.`;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
+import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
 import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
 import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
@@ -35,11 +36,12 @@ export class CollectionIndex implements Disposable {
     db.exec('PRAGMA secure_delete = ON');
     db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
     this.#statements = {
-      put: db.prepare(
+      put: prepareWrite(
+        db,
         'INSERT INTO attributes (path, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
       ),
-      remove: db.prepare('DELETE FROM attributes WHERE path = ?'),
-      sign: db.prepare('UPDATE documents SET signature = ? WHERE path = ?'),
+      remove: prepareWrite(db, 'DELETE FROM attributes WHERE path = ?'),
+      sign: prepareWrite(db, 'UPDATE documents SET signature = ? WHERE path = ?'),
       count: db.prepare(`SELECT count(*) AS count FROM documents WHERE signature <> ''`),
       all: db.prepare('SELECT id, value FROM documents LEFT JOIN attributes USING (path)'),
     };

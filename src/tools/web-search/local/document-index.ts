@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import type { Chunk, ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
 import { withFeedback } from './feedback.ts';
-import { openIndexDatabase } from './index-database.ts';
+import { openIndexDatabase, prepareWrite } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
@@ -63,24 +63,26 @@ export class DocumentIndex implements Disposable {
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
     this.#db = openIndexDatabase(file?.path, { owner: file?.owner ?? true });
-    this.#insertDocument = this.#db.prepare(
+    this.#insertDocument = prepareWrite(
+      this.#db,
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
     );
     this.#isThere = this.#db.prepare('SELECT 1 FROM documents WHERE id = ?');
-    this.#finish = this.#db.prepare('UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
-    this.#insertText = this.#db.prepare(
+    this.#finish = prepareWrite(this.#db, 'UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
+    this.#insertText = prepareWrite(
+      this.#db,
       'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#insertWords = this.#db.prepare(
+    this.#insertWords = prepareWrite(
+      this.#db,
       'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
     );
     this.#passages = new PassageSearch(this.#db);
-    this.#remember = this.#db.prepare(
+    this.#remember = prepareWrite(
+      this.#db,
       'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
     );
-    this.#deletions = DELETIONS.map((sql) => this.#db.prepare(sql));
-    // FTS5 leaves row numbers behind that are no JavaScript numbers; `run` reports the last one.
-    for (const statement of [...this.#deletions, this.#insertWords]) statement.setReadBigInts(true);
+    this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
     this.recall();
   }
 
@@ -114,9 +116,8 @@ export class DocumentIndex implements Disposable {
 
   /** Notes something for later and for other processes. */
   note(key: string, value: string): void {
-    this.#db
-      .prepare('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
-      .run(key, value);
+    const sql = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
+    prepareWrite(this.#db, sql).run(key, value);
   }
 
   /**
@@ -272,7 +273,8 @@ export class DocumentIndex implements Disposable {
     this.#deletions[0]?.run(id);
     for (const chunk of chunks)
       this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
-    this.#db.prepare('UPDATE documents SET vocabulary = ? WHERE id = ?').run(this.#compounds.size(about.language), id);
+    const sql = 'UPDATE documents SET vocabulary = ? WHERE id = ?';
+    prepareWrite(this.#db, sql).run(this.#compounds.size(about.language), id);
   }
 
   #delete(path: string): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { DocumentIndex } from './document-index.ts';
+import { prepareWrite } from './index-database.ts';
 import { passageOf, type RankedPassage } from './ranking.ts';
 
 /** Passages that have vectors at most; the others are found by their words alone. */
@@ -49,7 +50,8 @@ export class VectorIndex {
     this.#index = index;
     this.#model = model;
     this.#unread = this.#db.prepare(UNREAD);
-    this.#put = this.#db.prepare(
+    this.#put = prepareWrite(
+      this.#db,
       'INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?',
     );
     this.#passage = this.#db.prepare(PASSAGE);
