@@ -1,9 +1,10 @@
+import { isObject, parseJson } from '../base/json.ts';
 import type { UrlCitation } from '../protocol/items.ts';
 import { AnswerScanner } from '../research/answer/answer-scanner.ts';
 import { citation } from '../research/answer/citation.ts';
 import { UNCHECKED } from '../research/claims/claim-checker.ts';
-import type { SourceRegistry } from '../research/run/sources.ts';
-import type { TurnTool } from '../upstream/turn.ts';
+import type { Source, SourceRegistry } from '../research/run/sources.ts';
+import type { TurnMessage, TurnTool } from '../upstream/turn.ts';
 
 /** Tools whose results have sources. */
 const CITED = new Set(['file_search', 'web_search', 'fetch_url_content']);
@@ -13,6 +14,22 @@ const MARK =
 /** A tool as a model is offered it that is to cite what it found. */
 export function citable<T extends TurnTool>(tool: T): T {
   return CITED.has(tool.name) ? { ...tool, description: tool.description + MARK } : tool;
+}
+
+/** What earlier responses of a conversation found, with the numbers that its texts cite it by. */
+export function earlierSources(messages: readonly TurnMessage[]): Source[] {
+  const names = new Map<string, string>();
+  return messages.flatMap((message) => {
+    if (message.role === 'assistant') for (const { id, name } of message.tool_calls ?? []) names.set(id, name);
+    if (message.role !== 'tool' || !CITED.has(names.get(message.tool_call_id) ?? '')) return [];
+    const told = parseJson(message.content);
+    const found = isObject(told) && Array.isArray(told.results) ? told.results : [told];
+    return found.flatMap((one: unknown): Source[] => {
+      if (!isObject(one) || typeof one.url !== 'string' || !Number.isSafeInteger(one.source_id)) return [];
+      const title = typeof one.title === 'string' ? one.title : '';
+      return [{ id: Number(one.source_id), url: one.url, title, snippet: '', kind: 'read' }];
+    });
+  });
 }
 
 /** What the markers of a whole text cite, in its order. The text stays as the model wrote it. */

@@ -29,7 +29,7 @@ import {
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { asksFirst } from './approvals.ts';
-import { citable, citationsIn } from './citations.ts';
+import { citable, citationsIn, earlierSources } from './citations.ts';
 import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import type { Thought } from './thoughts.ts';
@@ -77,6 +77,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   const { text, annotations } = run.answerSoFar;
   const written: Written = { text, cited: annotations.length, thought: false };
   const truncation = new Truncation();
+  run.state.sources.restore(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
   if (approved) yield approved;
   for (let cuts = 0; ; ) {

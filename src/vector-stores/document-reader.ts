@@ -174,7 +174,7 @@ export class DocumentReader implements AsyncDisposable {
   }
 
   /** A file as an index takes it. @throws UnreadableDocument, GatewayError. */
-  async text(user: string, file: StoredFile) {
+  async text(user: string, file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>) {
     const { files, texts } = this.#parts;
     const { signal } = this.#closing;
     const attached = await files.attached(user, file.id, signal);

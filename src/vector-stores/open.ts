@@ -47,7 +47,7 @@ export function openVectorStores(parts: {
   const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, embeddings, log }));
   const texts = stack.use(new DocumentTexts());
   const reader = stack.use(new DocumentReader({ ...storage, stores, files, texts, indexes, clock, log }));
-  const search = stack.use(new StoreSearch({ stores, reader, indexes, log }));
+  const search = stack.use(new StoreSearch({ stores, reader, files, indexes, log }));
   return {
     vectorStores: stores,
     fileBatches: new FileBatches({ ...storage, stores, clock }),

@@ -36,14 +36,14 @@ export interface ConversationOptions {
   attach(parts: readonly InputPart[], place: string): Promise<ContentPart[]>;
 }
 
-/** Reads what clients keep sealed or attach, for one of them. `opens`: see `AttachmentContext`. */
+/** Reads what clients keep sealed or attach, for one of them. `model`: see `AttachmentContext`. */
 export function openedFor(
   { user }: Caller,
   { summaries, thoughts, attachments }: Sealed,
-  { opens }: { opens: boolean },
+  model: { opens: boolean; window: number },
 ): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
   return {
-    attach: (parts, place) => attachments.resolve(parts, { user, place, opens }),
+    attach: (parts, place) => attachments.resolve(parts, { user, place, ...model }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };

@@ -11,9 +11,17 @@ import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { leastCost } from '../../research/run/money.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
-import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
+import type {
+  BuiltinTools,
+  ConversationMessage,
+  EarlierSource,
+  ResearchRequest,
+  TakenOver,
+} from '../../research/run/request.ts';
+import { textOf } from '../../research/text/prose.ts';
 import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
+import { attachedIn } from '../../tools/attached-file.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chatMessages, openedFor, type Sealed } from './conversation.ts';
@@ -54,21 +62,35 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   if (!goingOn) requireQuestion(body.input);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
+  const said = goingOn ?? {
+    conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
+    instructions: body.instructions ?? null,
+    earlierSources: earlier.earlierSources ?? [],
+  };
   return {
     ...common,
     ...earlier,
     // Not twice without research between.
     ...(askedBack && { clarify: false }),
-    ...(goingOn ?? {
-      conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
-      instructions: body.instructions ?? null,
-    }),
+    ...said,
+    earlierSources: [...said.earlierSources, ...shownDocuments(said.conversation)],
     effort: body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_output_tokens ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
+}
+
+/** Documents whose text stands in the input: they can be cited like what was read. */
+function shownDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
+  const documents = attachedIn(
+    conversation
+      .filter(({ role }) => role === 'user')
+      .map(textOf)
+      .join('\n'),
+  );
+  return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }
 
 /**
@@ -260,7 +282,7 @@ async function conversationIn(
     model,
     field: param,
     findItem: (id) => runs.findItem(caller, id),
-    ...openedFor(caller, sealed, { opens }),
+    ...openedFor(caller, sealed, { opens, window: model.context_length }),
   });
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;

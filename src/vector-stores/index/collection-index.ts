@@ -18,7 +18,7 @@ export type CollectionEmbeddings = Pick<MeaningOptions, 'model' | 'embed'>;
 
 /** The index of one vector store: documents with their attributes, in a file of its own. */
 export class CollectionIndex implements Disposable {
-  readonly #path: string;
+  readonly #path: string | undefined;
   readonly #index: DocumentIndex;
   readonly #meaning: Meaning | undefined;
   readonly #statements;
@@ -27,9 +27,12 @@ export class CollectionIndex implements Disposable {
   #isDirty = false;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
-  constructor(path: string, { owner, embeddings }: { owner: boolean; embeddings?: CollectionEmbeddings | undefined }) {
+  constructor(
+    path: string | undefined,
+    { owner, embeddings }: { owner: boolean; embeddings?: CollectionEmbeddings | undefined },
+  ) {
     this.#path = path;
-    this.#index = new DocumentIndex({ path, owner });
+    this.#index = new DocumentIndex(path === undefined ? undefined : { path, owner });
     const { database: db } = this.#index;
     this.#meaning = embeddings && new Meaning(this.#index, { ...embeddings, owner: () => owner });
     // What is deleted shall be gone from the disk.
@@ -122,7 +125,8 @@ export class CollectionIndex implements Disposable {
   /** Removes the index with its files. */
   drop(): void {
     this[Symbol.dispose]();
-    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#path + suffix, { force: true });
+    for (const suffix of this.#path === undefined ? [] : ['', '-wal', '-shm'])
+      rmSync(this.#path + suffix, { force: true });
   }
 
   [Symbol.dispose](): void {

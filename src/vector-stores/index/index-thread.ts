@@ -8,10 +8,21 @@ import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
 import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
 import { CollectionIndex } from './collection-index.ts';
-import type { IndexAnswer, IndexChange, IndexMessage, IndexQuestion, IndexReply, IndexSettings } from './messages.ts';
+import {
+  type IndexAnswer,
+  type IndexChange,
+  type IndexMessage,
+  type IndexQuestion,
+  type IndexReply,
+  type IndexSettings,
+  isInMemory,
+} from './messages.ts';
 
 /** Indexes that are open at once. */
 const OPEN = 64;
+/** Indexes in memory at once, and how long one stays that nobody asks, in milliseconds. */
+const IN_MEMORY = 16;
+const UNUSED_MS = 50_000;
 /** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
 const WIPE_MS = 5000;
 
@@ -27,6 +38,14 @@ const open = new LRUCache<string, CollectionIndex>({
     index.wipe();
     index[Symbol.dispose]();
   },
+});
+
+/** Those in memory. What was removed elsewhere leaves it as well. */
+const passing = new LRUCache<string, CollectionIndex>({
+  max: IN_MEMORY,
+  ttl: UNUSED_MS,
+  ttlAutopurge: true,
+  dispose: (index) => index[Symbol.dispose](),
 });
 
 parentPort?.on('message', (message: IndexMessage) => {
@@ -52,8 +71,11 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
     case 'search':
       return await indexOf(store).search(question.queries, question);
     case 'drop':
-      open.delete(store);
-      opened(store).drop();
+      if (isInMemory(store)) passing.delete(store);
+      else {
+        open.delete(store);
+        opened(store).drop();
+      }
       return undefined;
     default:
       await change(indexOf(store), question);
@@ -77,6 +99,11 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
 }
 
 function indexOf(store: string): CollectionIndex {
+  if (isInMemory(store)) {
+    const index = passing.get(store) ?? new CollectionIndex(undefined, { owner: true });
+    passing.set(store, index);
+    return index;
+  }
   const known = open.get(store);
   if (known) return known;
   const index = opened(store);

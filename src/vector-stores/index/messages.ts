@@ -9,6 +9,17 @@ export interface IndexSettings {
   embeddingModel: string | undefined;
 }
 
+const MEMORY = 'memory of ';
+
+/** The name of an index that lies in memory and has no vectors. It may be gone at any time. */
+export function inMemory(name: string): string {
+  return MEMORY + name;
+}
+
+export function isInMemory(store: string): boolean {
+  return store.startsWith(MEMORY);
+}
+
 /** What the gateway says to the thread of the indexes. */
 export type IndexMessage = IndexQuestion | IndexSettings | EmbeddedTexts;
 

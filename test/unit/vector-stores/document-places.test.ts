@@ -62,7 +62,8 @@ describe('the places of passages', () => {
     const rows = Array.from({ length: 200 }, (_, n) => ['', `Item ${n}`, `${n * 10} crowns for the harbour`]);
     const bytes = workbook([['', 'Name', 'Price'], ...rows]);
     const found = (await passages(bytes, 'b.xlsx')).find(({ text }) => text.includes('Item 150 '));
-    const [, first = 0, last = 0] = (/^Budget › B(\d+):C(\d+)$/.exec(`${found?.section}`) ?? []).map((text) => Number(text));
+    const range = /^Budget › B(\d+):C(\d+)$/.exec(`${found?.section}`);
+    const [first, last] = [Number(range?.[1]), Number(range?.[2])];
     assert.ok(first <= 156 && 156 <= last && last - first < 60, found?.section);
     assert.match(found?.text ?? '', /^\| +\| Name \| Price \|/m);
     assert.match((await sectionOf(bytes, { name: 'b.xlsx', words: 'Item 0 ' })) ?? '', /^Budget › B5:C\d+$/);
