@@ -64,7 +64,7 @@ describe('the places of passages', () => {
     const found = (await passages(bytes, 'b.xlsx')).find(({ text }) => text.includes('Item 150 '));
     const range = /^Budget › B(\d+):C(\d+)$/.exec(`${found?.section}`);
     const [first, last] = [Number(range?.[1]), Number(range?.[2])];
-    assert.ok(first <= 156 && 156 <= last && last - first < 60, found?.section);
+    assert.ok(first <= 156 && 156 <= last && last - first < 60, `${found?.section}`);
     assert.match(found?.text ?? '', /^\| +\| Name \| Price \|/m);
     assert.match((await sectionOf(bytes, { name: 'b.xlsx', words: 'Item 0 ' })) ?? '', /^Budget › B5:C\d+$/);
   });
