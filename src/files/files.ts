@@ -126,8 +126,8 @@ export class Files implements Disposable {
     await taken.keep();
     const drop = () => this.#place.remove(record.id, this.#closing.signal);
     const added = await store.add(record, { most: config.files.perUserBytes }).catch(async (thrown: unknown) => {
-      // Where the store did add it before it failed, its bytes are gone for whoever asks.
-      await drop().catch(() => {});
+      // It may be there: its bytes go where its record surely has. Else the sweep finds them.
+      if (await store.remove(record.id).then(isDone, notDone)) await drop().catch(() => {});
       throw thrown;
     });
     if (added === 'added') return record;
@@ -218,6 +218,9 @@ export class Files implements Disposable {
     }
   }
 }
+
+const isDone = () => true;
+const notDone = () => false;
 
 function bytesGone({ id }: FileRecord): GatewayError {
   return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are not there any more.`);

@@ -42,7 +42,7 @@ export function openVectorStores(parts: {
 }): OpenedVectorStores {
   const { storage, files, config, embeddings, clock, log } = parts;
   const stack = new AsyncDisposableStack();
-  const stores = new VectorStores({ ...storage, files, clock });
+  const stores = new VectorStores({ ...storage, clock });
   files.onRemove((file) => stores.forget(publicFileId(file.id)));
   const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, embeddings, log }));
   const texts = stack.use(new DocumentTexts());

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { type Files, publicFileId } from '../files/files.ts';
+import { publicFileId } from '../files/files.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
 import type { FileRecord } from '../store/beside/file-store.ts';
@@ -24,7 +24,6 @@ import {
 export interface VectorStoresParts {
   entries: EntryStore;
   readings: DeliveryStore<string>;
-  files: Files;
   clock: Clock;
 }
 
