@@ -104,7 +104,9 @@ export class CollectionIndex implements Disposable {
     const within = filter && this.#within(filter);
     if (within?.length === 0) return [];
     const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
-    const byWords = queries.map((query) => this.#index.find(query, within).passages.map(withShare));
+    const byWords = queries.map((query) =>
+      this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)),
+    );
     const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
     // What stands high in several lists comes first, and nobody expects scores that rise again.
@@ -134,6 +136,18 @@ export class CollectionIndex implements Disposable {
     this.#index[Symbol.dispose]();
   }
 
+  /**
+   * With scores from 0 to 1, as cosines are: those of the full-text index say little where there are few documents, so how
+   * much of the query a passage says counts first.
+   */
+  #scored(query: string, passages: readonly RankedPassage[]): RankedPassage[] {
+    const coverage = this.#index.coverage(query, passages);
+    return passages.map((passage, at) => {
+      const score = Math.max(0, passage.score);
+      return { ...passage, score: ((coverage[at] ?? 0) * (1 + score / (score + MIDDLING))) / 2 };
+    });
+  }
+
   #within(filter: Filter): number[] {
     this.#documents ??= this.#statements.all
       .all()
@@ -149,12 +163,6 @@ function attributesIn(value: unknown): Attributes {
     return read.success ? [[name, read.data] as const] : [];
   });
   return Object.fromEntries(entries);
-}
-
-/** A passage with a score from 0 to 1, as cosines are. */
-function withShare(passage: RankedPassage): RankedPassage {
-  const score = Math.max(0, passage.score);
-  return { ...passage, score: score / (score + MIDDLING) };
 }
 
 /** What stands high in several lists comes first; each passage once, with its best score. */

@@ -47,6 +47,15 @@ describe('the index of a vector store', () => {
     assert.deepEqual([rent?.path, rent?.page, rent?.section], ['doc', undefined, 'Rules › Money']);
   });
 
+  it('scores by how much of the query a passage says, however few documents there are', async () => {
+    using index = new CollectionIndex(path, { owner: true });
+    await index.put(fileOf('a', 'Apples are red in autumn.'));
+    const score = async (query: string) =>
+      (await index.search([query], { limit: 1, filter: undefined }))[0]?.score ?? 0;
+    const [whole, half] = [await score('red apples'), await score('blue apples')];
+    assert.ok(whole >= 0.5 && whole < 1 && half < whole && half > 0.1, `${whole} ${half}`);
+  });
+
   it('keeps nothing of what was removed, not even on the disk', async () => {
     using index = new CollectionIndex(path, { owner: true });
     await index.put(

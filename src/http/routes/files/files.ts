@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { toSeconds } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import { publicFileId } from '../../../files/files.ts';
-import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
+import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import type { FileRecord } from '../../../store/beside/file-store.ts';
@@ -36,8 +36,7 @@ export function listFiles({ files }: AppDeps): Endpoint {
     const query = new Query(req);
     const limit = query.integer('limit', { min: 1, max: 10_000 }) ?? 10_000;
     const order = query.choice('order', ['asc', 'desc']) ?? 'desc';
-    const purpose = query.text('purpose');
-    if (purpose !== undefined) parseValue(filePurpose, purpose);
+    const purpose = query.choice('purpose', FILE_PURPOSES);
     const cursor = query.text('after');
     const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
     const page = await files.list({ user: caller.user, limit, order, after, purpose });

@@ -8,7 +8,7 @@ import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Lan
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
 import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
-import { indexText, indexWords, queryTerms, wordsOf } from './terms.ts';
+import { indexText, indexWords, phrasesOf, queryTerms, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -189,6 +189,21 @@ export class DocumentIndex implements Disposable {
       snippet: bestPassage(text, words),
       ...(published ? { published } : {}),
     }));
+  }
+
+  /**
+   * How much of a query passages say: the share of its words that stand in each, in its title or in the headings above it.
+   */
+  coverage(query: string, passages: readonly RankedPassage[]): number[] {
+    const languages = this.#languages();
+    const { terms } = queryTerms(query, { languages, stems: this.#stems, compounds: this.#compounds });
+    const wanted = terms.map(phrasesOf);
+    return passages.map(({ title, section = '', text }) => {
+      const said = `${title} ${section} ${text}`;
+      const words = new Set(languages.flatMap((language) => indexWords(said, { language, stems: this.#stems })));
+      const met = wanted.filter((phrases) => phrases.some((phrase) => phrase.every((word) => words.has(word))));
+      return met.length / Math.max(1, wanted.length);
+    });
   }
 
   /**
