@@ -31,7 +31,7 @@ const PAGE_MARK = /^\[Page (\d{1,6})\]$/;
 const CELLS_MARK = /^\[Cells ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\]$/;
 const LONGEST_SECTION = 300;
 /** A bound for files that are one endless document. */
-const MAX_CHUNKS = 5000;
+const MAX_CHUNKS = 20_000;
 
 /**
  * Cuts a document into titled passages. `name` is the file's name, the title of last resort. `places`: each passage stands
