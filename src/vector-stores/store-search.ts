@@ -132,11 +132,9 @@ export class StoreSearch implements Disposable {
     const { stores, indexes } = this.#parts;
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
-      const [revision, progress, counts] = await Promise.all([
-        stores.revision(store),
-        indexes.progress(store),
-        stores.counts(store),
-      ]);
+      const [revision, counts] = await Promise.all([stores.revision(store), stores.counts(store)]);
+      // Asked for later: what was read meanwhile does not make the index look late.
+      const progress = await indexes.progress(store);
       if (progress.revision === revision || performance.now() >= until) return;
       const isBehind = progress.documents < counts.completed || this.#changed.has(store);
       if (!indexes.own()) {
