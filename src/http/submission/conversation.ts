@@ -11,9 +11,11 @@ import {
   type InputPart,
   inputItem,
 } from '../../protocol/requests/request-input.ts';
-import type { ConversationMessage } from '../../research/run/request.ts';
+import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
+import { textOf } from '../../research/text/prose.ts';
 import type { Caller } from '../../runs/runs.ts';
+import { attachedIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
@@ -168,4 +170,15 @@ export function checkedMessage(message: SaidMessage, path: string, model: { visi
 function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
   const result = call.result === undefined ? '' : `\nResult: ${fencePlainly(call.result)}`;
   return said(`(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`);
+}
+
+/** Documents whose text stands in the input: they can be cited like what was read. */
+export function shownDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
+  const documents = attachedIn(
+    conversation
+      .filter(({ role }) => role === 'user')
+      .map(textOf)
+      .join('\n'),
+  );
+  return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }

@@ -11,20 +11,12 @@ import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { leastCost } from '../../research/run/money.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
-import type {
-  BuiltinTools,
-  ConversationMessage,
-  EarlierSource,
-  ResearchRequest,
-  TakenOver,
-} from '../../research/run/request.ts';
-import { textOf } from '../../research/text/prose.ts';
+import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
 import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
-import { attachedIn } from '../../tools/attached-file.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
-import { chatMessages, openedFor, type Sealed } from './conversation.ts';
+import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
 import { functionOutputs } from './function-outputs.ts';
 import { functionsIn, isClientTool, requestedTools } from './input-tools.ts';
 import { shownTool } from './shown-tools.ts';
@@ -80,17 +72,6 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
-}
-
-/** Documents whose text stands in the input: they can be cited like what was read. */
-function shownDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
-  const documents = attachedIn(
-    conversation
-      .filter(({ role }) => role === 'user')
-      .map(textOf)
-      .join('\n'),
-  );
-  return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }
 
 /**
