@@ -49,7 +49,7 @@ import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { startTelemetry } from './telemetry/start-telemetry.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
-import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
+import { type EmbeddingsSource, embeddingsOf } from './tools/web-search/configured-embeddings.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -105,14 +105,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { live, storage, load, registry, admission, activity } = foundation;
   const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
   const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
-  const toolbox = stack.use(openToolbox(foundation, upstream));
+  const source: EmbeddingsSource = {
+    embed: (request, options) => upstream.embed(request, options),
+    observe: countEmbeddings(registry),
+  };
+  const toolbox = stack.use(openToolbox(foundation, source));
   const proxy = createModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
   const usage = stack.use(new Usage({ store: storage.usage, registry, clock: systemClock, log }));
   const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
-  const vectorStores = stack.use(openVectorStores({ storage, files, config, clock: systemClock, log }));
+  const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
+  const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: systemClock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
   const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
   const driver = createDriver({
@@ -275,10 +280,8 @@ function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   ]);
 }
 
-function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {
+function openToolbox({ live, storage, log }: Foundation, embeddings: EmbeddingsSource): LiveToolbox {
   const cache = sharedCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
-  const embed: EmbeddingsSource['embed'] = (request, options) => upstream.embed(request, options);
-  const embeddings: EmbeddingsSource = { embed, observe: countEmbeddings(registry) };
   const toolbox = createLiveToolbox(live.current().tools, {
     create: async (config) => {
       const { createToolbox } = await import('./tools/toolbox.ts');

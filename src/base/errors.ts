@@ -23,6 +23,7 @@ const TYPE_OF_CODE = {
   websocket_connection_limit_reached: 'invalid_request_error',
   unsupported_api: 'invalid_request_error',
   unsupported_parameter: 'invalid_request_error',
+  unsupported_file: 'invalid_request_error',
   invalid_request_target: 'invalid_request_error',
   missing_api_key: 'authentication_error',
   invalid_api_key: 'authentication_error',

@@ -36,15 +36,19 @@ export class FileFolder implements FilePlace {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await pipeline(source, counted, createWriteStream(path, { mode: 0o600 }), { signal });
     } catch (thrown) {
-      await rm(path, { force: true });
-      throw isDiskFailure(thrown) ? placeFails(thrown) : thrown;
+      await rm(path, { force: true }).catch(() => {});
+      throw failureOf(thrown);
     }
     return {
       id,
       bytes,
       keep: async () => {
-        await mkdir(join(this.#path, folderOf(id)), { recursive: true, mode: 0o700 });
-        await rename(path, this.#pathOf(id));
+        try {
+          await mkdir(join(this.#path, folderOf(id)), { recursive: true, mode: 0o700 });
+          await rename(path, this.#pathOf(id));
+        } catch (thrown) {
+          throw failureOf(thrown);
+        }
       },
       [Symbol.asyncDispose]: () => rm(path, { force: true }),
     };
@@ -60,7 +64,9 @@ export class FileFolder implements FilePlace {
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.#pathOf(id), { force: true });
+    await rm(this.#pathOf(id), { force: true }).catch((thrown: unknown) => {
+      throw failureOf(thrown);
+    });
   }
 
   async sweep({ olderThanMs, isKnown, signal }: SweepOptions): Promise<void> {
@@ -89,8 +95,10 @@ function folderOf(id: string): string {
   return id.slice(0, 2);
 }
 
-function isDiskFailure(thrown: unknown): boolean {
-  return /^E(?:NOSPC|DQUOT|ROFS|ACCES|IO|MFILE|NFILE)$/.test(codeOf(thrown));
+/** What the disk fails with is told as such; what a stream breaks off with stays as it is. */
+function failureOf(thrown: unknown): unknown {
+  const isOfDisk = /^E(?:NOSPC|DQUOT|FBIG|ROFS|ACCES|PERM|IO|MFILE|NFILE|NOENT|NOTDIR)$/.test(codeOf(thrown));
+  return isOfDisk ? placeFails(thrown) : thrown;
 }
 
 /** Undefined for a file that is not there. */

@@ -124,9 +124,14 @@ export class Files implements Disposable {
       expiresAt: keepMs === undefined ? null : now + keepMs,
     };
     await taken.keep();
-    const added = await store.add(record, { most: config.files.perUserBytes });
+    const drop = () => this.#place.remove(record.id, this.#closing.signal);
+    const added = await store.add(record, { most: config.files.perUserBytes }).catch(async (thrown: unknown) => {
+      // It may be there: its bytes go where its record surely has. Else the sweep finds them.
+      if (await store.remove(record.id).then(isDone, notDone)) await drop().catch(() => {});
+      throw thrown;
+    });
     if (added === 'added') return record;
-    await this.#place.remove(record.id, this.#closing.signal);
+    await drop();
     const message = `Your files may have ${config.files.perUserBytes} bytes together (files.per_user_bytes). Delete some.`;
     throw new GatewayError('quota_exceeded', message, { param: 'file' });
   }
@@ -214,6 +219,9 @@ export class Files implements Disposable {
   }
 }
 
+const isDone = () => true;
+const notDone = () => false;
+
 function bytesGone({ id }: FileRecord): GatewayError {
   return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are not there any more.`);
 }
@@ -224,6 +232,7 @@ function plainName(name: string): string {
   const shown = last
     .replace(/\p{C}+/gu, '')
     .trim()
-    .slice(0, LONGEST_NAME);
+    .slice(0, LONGEST_NAME)
+    .replace(/[\ud800-\udbff]$/, '');
   return shown === '' || /^\.+$/.test(shown) ? 'file' : shown;
 }

@@ -12,6 +12,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   websocket_connection_limit_reached: 400,
   unsupported_api: 400,
   unsupported_parameter: 400,
+  unsupported_file: 400,
   invalid_request_target: 400,
   context_length_exceeded: 400,
   missing_api_key: 401,

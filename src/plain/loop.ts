@@ -1,6 +1,7 @@
 import { isObject, parseJson } from '../base/json.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
+import type { UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { Continuation } from '../research/answer/continuation.ts';
@@ -28,6 +29,7 @@ import {
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { asksFirst } from './approvals.ts';
+import { citable, citationsIn, earlierSources } from './citations.ts';
 import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import type { Thought } from './thoughts.ts';
@@ -46,8 +48,8 @@ export interface PlainRun {
   goOn: string;
   /** The fold of the stored transcript. */
   state: ResearchState;
-  /** The text that a reader has already, of a message that a crash cut; '' otherwise. */
-  textSoFar: string;
+  /** What a reader has already, of a message that a crash cut; '' otherwise. */
+  answerSoFar: { text: string; annotations: readonly UrlCitation[] };
   live?: LiveSteps | undefined;
   /** When the conversation is summed up, and by how much at most; absent: never. */
   compaction?: Compaction | undefined;
@@ -72,8 +74,10 @@ const PARALLEL_CALLS = 4;
  * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
-  const written: Written = { text: run.textSoFar, thought: false };
+  const { text, annotations } = run.answerSoFar;
+  const written: Written = { text, cited: annotations.length, thought: false };
   const truncation = new Truncation();
+  run.state.sources.restore(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
   if (approved) yield approved;
   for (let cuts = 0; ; ) {
@@ -95,11 +99,14 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const hosted = (message.tool_calls ?? []).filter(
         ({ name }) => run.tools.has(name) && !asksFirst(name, run.request),
       );
+      const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
+      if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
         written.text = '';
+        written.cited = 0;
         written.thought = false;
       }
     } catch (thrown) {
@@ -119,6 +126,8 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
 /** What the client has of a response so far. */
 interface Written {
   text: string;
+  /** How many citations of it. */
+  cited: number;
   /** Whether it has a thought of the turn. */
   thought: boolean;
 }
@@ -292,7 +301,9 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
   const { temperature, topP, format, reasoningEffort } = request;
-  const tools = [...request.tools, ...[...run.tools.values()].map(offered)];
+  const isText = format === null || format.type === 'text';
+  const hosted = [...run.tools.values()].map(offered);
+  const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
   const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
   const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
   return {
@@ -301,7 +312,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
     ...(topP !== null && { topP }),
-    ...(format !== null && format.type !== 'text' && { responseFormat: responseFormat(format) }),
+    ...(!isText && { responseFormat: responseFormat(format) }),
     ...(reasoningEffort !== null && { reasoningEffort }),
     // A crash may have come between the last word and the end.
     ...(soFar !== '' && { mayBeEmpty: true }),

@@ -7,7 +7,11 @@ import { openAiItems } from './openai-items.ts';
 export const emptyArray = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
 
 export const urlCitation = z.object({
-  type: z.literal('url_citation'),
+  /** With OpenAI's items, what cites a file of the user's is a `file_citation`. */
+  type: z.enum(['url_citation', 'file_citation']),
+  /** Of a `file_citation`. */
+  file_id: z.string().optional(),
+  filename: z.string().optional(),
   /** In UTF-16 code units of the part's text. */
   start_index: z.int().nonnegative(),
   end_index: z.int().nonnegative(),

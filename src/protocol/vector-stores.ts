@@ -14,15 +14,37 @@ export const fileCounts = z.object({
   total: count,
 });
 const expiresAfter = z.object({ anchor: z.literal('last_active_at'), days: z.int().min(1).max(365) });
-const metadata = z
-  .record(z.string().max(64), z.string().max(512))
-  .refine((value) => Object.keys(value).length <= 16, 'may have 16 names at most');
+/** Up to 16 values by their names. */
+function named<T extends z.ZodType>(value: T) {
+  return z
+    .record(z.string(), value)
+    .refine((values) => Object.keys(values).length <= 16, 'may have 16 names at most')
+    .refine(
+      (values) => Object.keys(values).every(({ length }) => length > 0 && length <= 64),
+      'names have 1 to 64 characters',
+    );
+}
+const metadata = named(z.string().max(512));
 /** What files are chosen by. */
-export const attributes = z
-  .record(z.string().min(1).max(64), z.union([z.string().max(512), z.number(), z.boolean()]))
-  .refine((value) => Object.keys(value).length <= 16, 'may have 16 names at most');
+export const attributes = named(
+  z.union(
+    [z.string().max(512), z.number(), z.boolean()],
+    'expected a number, a boolean or up to 512 characters of text',
+  ),
+);
 /** Kept and shown; passages are cut by headings and pages. */
-const chunkingStrategy = z.looseObject({ type: z.enum(['auto', 'static', 'other']) });
+export const chunkingStrategy = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.enum(['auto', 'other']) }),
+  z.object({
+    type: z.literal('static'),
+    static: z
+      .object({ max_chunk_size_tokens: z.int().min(100).max(4096), chunk_overlap_tokens: z.int().min(0) })
+      .refine(({ max_chunk_size_tokens: most, chunk_overlap_tokens: overlap }) => overlap <= most / 2, {
+        path: ['chunk_overlap_tokens'],
+        message: 'must be half of max_chunk_size_tokens at most',
+      }),
+  }),
+]);
 
 export const vectorStore = z.object({
   id: z.string(),
@@ -125,8 +147,8 @@ export const attachFileBody = z.object({
 });
 export const updateFileBody = z.object({ attributes: attributes.nullable() });
 export const createBatchBody = z.object({
-  file_ids: fileIds.nullish(),
-  files: z.array(attachFileBody).max(MOST_BATCH_FILES).nullish(),
+  file_ids: fileIds.min(1).nullish(),
+  files: z.array(attachFileBody).min(1).max(MOST_BATCH_FILES).nullish(),
   attributes: attributes.nullish(),
   chunking_strategy: chunkingStrategy.nullish(),
 });

@@ -21,6 +21,41 @@ export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
+/** The id of the file that a URL names. */
+export function fileIdIn(url: string): string | undefined {
+  return URL_OF_FILE.exec(url)?.[1]?.toLowerCase();
+}
+
+/** A document among the parts of an input, as its model is told of it. */
+export interface AttachedDocument {
+  name: string;
+  url: string;
+  /** Whether its text stands there; else it is searched and opened. */
+  isWhole: boolean;
+}
+
+const TOO_LONG = 'It is too long to be shown here: ';
+const ATTACHED = new RegExp(`^Attached document: (.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
+
+/** The part that tells of a document, with its text if that is short enough. */
+export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
+  const head = `Attached document: ${name.replace(/\s+/g, ' ').slice(0, 255)}\nAddress: ${url}\n`;
+  if (text !== undefined) return head + text;
+  const how = isFileUrl(url)
+    ? 'search it with file_search, or open it with fetch_url_content'
+    : 'open it with fetch_url_content';
+  return `${head}${TOO_LONG}${how}.`;
+}
+
+/** The documents that a text tells of. A run knows by it what its conversation is about, however it came to it. */
+export function attachedIn(text: string): AttachedDocument[] {
+  return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', long]) => ({
+    name,
+    url,
+    isWhole: long === undefined,
+  }));
+}
+
 /** Where in a document something stands. */
 export interface FilePlace {
   page?: number | undefined;
@@ -53,9 +88,9 @@ export async function readAttached(
   url: string,
   { readFile, signal }: { readFile?: ReadFile | undefined; signal: AbortSignal },
 ): Promise<AttachedFile> {
-  const id = URL_OF_FILE.exec(url)?.[1];
+  const id = fileIdIn(url);
   if (id === undefined) throw new ToolError('invalid_url', 'file:// addresses are those of attached files only.');
-  const file = await readFile?.(id.toLowerCase(), signal).catch((thrown: unknown) => {
+  const file = await readFile?.(id, signal).catch((thrown: unknown) => {
     if (!(thrown instanceof GatewayError)) throw thrown;
     throw new ToolError(thrown.code === 'not_found' ? 'not_found' : 'busy', thrown.message, { cause: thrown });
   });

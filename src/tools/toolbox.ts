@@ -11,7 +11,8 @@ import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
 import { withoutControlTokens } from './text/control-tokens.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
-import { corpusFolder, createConfiguredSearch, type EmbeddingsSource } from './web-search/configured-search.ts';
+import type { EmbeddingsSource } from './web-search/configured-embeddings.ts';
+import { corpusFolder, createConfiguredSearch } from './web-search/configured-search.ts';
 import type { SearchRequestOptions } from './web-search/web-search.ts';
 
 /** What a run asks the toolbox for. */

@@ -166,15 +166,15 @@ export class DocumentReader implements AsyncDisposable {
       if (thrown instanceof GatewayError && thrown.code === 'store_unavailable') throw thrown;
       const isKnown = thrown instanceof UnreadableDocument;
       if (!isKnown) log.warn({ file: file.id, err: messageOf(thrown) }, 'a document could not be read');
-      const error = isKnown
-        ? { code: thrown.code, message: thrown.message }
-        : { code: 'server_error' as const, message: 'The file could not be read.' };
-      await failed(error).catch(() => {});
+      const message = isKnown || thrown instanceof GatewayError ? thrown.message : 'The file could not be read.';
+      await failed({ code: isKnown ? thrown.code : 'server_error', message }).catch(() => {});
+      // Nothing of it stays where the index took a part, such as on a full disk.
+      await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] }).catch(() => {});
     }
   }
 
   /** A file as an index takes it. @throws UnreadableDocument, GatewayError. */
-  async text(user: string, file: StoredFile) {
+  async text(user: string, file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>) {
     const { files, texts } = this.#parts;
     const { signal } = this.#closing;
     const attached = await files.attached(user, file.id, signal);

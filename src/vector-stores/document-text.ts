@@ -7,6 +7,8 @@ import type { FileValue } from './records.ts';
 
 /** The longest time for one document, in milliseconds, and the most memory, in bytes. */
 const LIMITS = { timeMs: 20_000, memoryBytes: 768 * 1024 * 1024 };
+/** The longest text, in UTF-16 code units. Nothing of a document is left out: one that is longer is refused. */
+const LONGEST = 8_000_000;
 /** Documents that are read at once. */
 const AT_ONCE = 2;
 
@@ -31,13 +33,16 @@ export class DocumentTexts implements Disposable {
    */
   async read(file: { bytes: Uint8Array; name: string; type: string }, signal: AbortSignal) {
     const { kind, charset } = described(file);
-    const job = { kind, bytes: file.bytes, charset, url: `file:///${encodeURIComponent(file.name)}` };
+    const job = { kind, bytes: file.bytes, charset, longest: LONGEST, url: `file:///${encodeURIComponent(file.name)}` };
     const parse = (plainly: boolean) => this.#pool.parse({ ...job, plainly }, { signal });
     try {
-      const { title, content } = await parse(false).catch((failure: unknown) => {
-        if (failure instanceof ParseFailure && hasPlainText(kind) && failure.kind !== 'busy') return parse(true);
-        throw failure;
+      const { title, content, incomplete } = await parse(false).catch(async (failure: unknown) => {
+        if (!(failure instanceof ParseFailure) || !hasPlainText(kind) || failure.kind === 'busy') throw failure;
+        return { ...(await parse(true)), incomplete: undefined };
       });
+      if (incomplete !== undefined) {
+        throw new UnreadableDocument('invalid_file', `The file is too long to be read whole: ${incomplete}. Split it.`);
+      }
       if (content.trim() === '') throw new UnreadableDocument('invalid_file', 'There is no text in this file.');
       return { title, text: content };
     } catch (thrown) {

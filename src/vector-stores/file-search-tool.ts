@@ -10,6 +10,8 @@ import type { VectorStores } from './vector-stores.ts';
 export interface FileSearch {
   /** Ids of vector stores. */
   stores: readonly string[];
+  /** Files that are searched beside them, by their public ids. */
+  files?: readonly string[] | undefined;
   filter?: Filter | undefined;
   limit?: number | undefined;
   scoreThreshold?: number | undefined;
@@ -19,7 +21,7 @@ export interface FileSearchParts extends FileSearch {
   /** Whose vector stores may be searched. */
   user: string;
   vectorStores: Pick<VectorStores, 'find' | 'touch'>;
-  search: Pick<StoreSearch, 'search'>;
+  search: Pick<StoreSearch, 'search' | 'searchFile'>;
 }
 
 export const FILE_SEARCH = 'file_search';
@@ -84,18 +86,19 @@ export function createFileSearchTool(parts: FileSearchParts): Tool {
 }
 
 async function passagesIn(
-  { user, stores, filter, limit = SHOWN, scoreThreshold = 0, vectorStores, search }: FileSearchParts,
+  { user, stores, files = [], filter, limit = SHOWN, scoreThreshold = 0, vectorStores, search }: FileSearchParts,
   queries: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundPassage[]> {
   try {
-    const lists = await Promise.all(
-      stores.map(async (id) => {
+    const lists = await Promise.all([
+      ...stores.map(async (id) => {
         const store = await vectorStores.find(user, id);
         void vectorStores.touch(store);
         return await search.search(id, { queries, limit, filter }, signal);
       }),
-    );
+      ...files.map((id) => search.searchFile({ user, id }, { queries, limit }, signal)),
+    ]);
     const found = lists.flat().filter(({ score }) => score >= scoreThreshold);
     return found.sort((a, b) => b.score - a.score).slice(0, limit);
   } catch (thrown) {

@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../config/schema.ts';
 import { type Files, publicFileId } from '../files/files.ts';
 import type { SideStores } from '../store/beside/side-stores.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { Embeddings } from '../tools/web-search/search-provider.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
 import { FileBatches } from './file-batches.ts';
@@ -35,17 +36,18 @@ export function openVectorStores(parts: {
   storage: Pick<SideStores, 'entries' | 'readings'>;
   files: Files;
   config: GatewayConfig;
+  embeddings(): Embeddings | undefined;
   clock: Clock;
   log: Logger;
 }): OpenedVectorStores {
-  const { storage, files, config, clock, log } = parts;
+  const { storage, files, config, embeddings, clock, log } = parts;
   const stack = new AsyncDisposableStack();
-  const stores = new VectorStores({ ...storage, files, clock });
+  const stores = new VectorStores({ ...storage, clock });
   files.onRemove((file) => stores.forget(publicFileId(file.id)));
-  const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, log }));
+  const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, embeddings, log }));
   const texts = stack.use(new DocumentTexts());
   const reader = stack.use(new DocumentReader({ ...storage, stores, files, texts, indexes, clock, log }));
-  const search = stack.use(new StoreSearch({ stores, reader, indexes, log }));
+  const search = stack.use(new StoreSearch({ stores, reader, files, indexes, log }));
   return {
     vectorStores: stores,
     fileBatches: new FileBatches({ ...storage, stores, clock }),

@@ -92,6 +92,6 @@ export function fileEntry(id: string, state: FileState, value: FileValue, create
 }
 
 /** What tells an index whether it has the file as it is. */
-export function signatureOf({ id, version }: StoredFile): string {
+export function signatureOf({ id, version }: Pick<StoredFile, 'id' | 'version'>): string {
   return `${id} ${version}`;
 }

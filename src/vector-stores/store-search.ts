@@ -2,11 +2,13 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../base/abort.ts';
-import { messageOf } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { type Files, publicFileId } from '../files/files.ts';
 import type { DocumentReader } from './document-reader.ts';
+import { UnreadableDocument } from './document-text.ts';
 import type { Filter } from './filters.ts';
-import type { IndexHit } from './index/messages.ts';
+import { type IndexHit, inMemory } from './index/messages.ts';
 import type { StoreIndexes } from './index/store-indexes.ts';
 import { type StoredFile, signatureOf } from './records.ts';
 import type { VectorStores } from './vector-stores.ts';
@@ -14,13 +16,14 @@ import type { VectorStores } from './vector-stores.ts';
 export interface StoreSearchParts {
   stores: VectorStores;
   reader: Pick<DocumentReader, 'text'>;
+  files: Pick<Files, 'find' | 'onRemove'>;
   indexes: StoreIndexes;
   log: Logger;
 }
 
 /** A passage that was found, with its file. */
 export interface FoundPassage extends IndexHit {
-  file: StoredFile;
+  file: Pick<StoredFile, 'id' | 'name' | 'attributes'>;
 }
 
 /** A search waits so long for the index to be brought up to date, in milliseconds. */
@@ -52,6 +55,7 @@ export class StoreSearch implements Disposable {
   constructor(parts: StoreSearchParts) {
     this.#parts = parts;
     parts.stores.onChange((store) => this.#changed.add(store));
+    parts.files.onRemove(({ id }) => parts.indexes.change({ ask: 'drop', store: inMemory(publicFileId(id)) }));
     this.#timers = [
       setInterval(() => void this.#sweep(), SWEEP_MS).unref(),
       setInterval(() => void this.#serveOthers(), SERVE_MS).unref(),
@@ -88,6 +92,39 @@ export class StoreSearch implements Disposable {
   }
 
   /**
+   * The best passages of a file of a user's that is in no vector store. Its index lies in memory and is made when it is
+   * asked for, by each process.
+   * @throws GatewayError `not_found`, `unsupported_file`, and as `search`.
+   */
+  async searchFile(
+    { user, id }: { user: string; id: string },
+    { queries, limit }: { queries: readonly string[]; limit: number },
+    signal: AbortSignal,
+  ): Promise<FoundPassage[]> {
+    const { indexes, files } = this.#parts;
+    const { name } = await files.find(user, id);
+    const file = { id, name, attributes: {} };
+    const store = inMemory(id);
+    if ((await indexes.progress(store)).documents === 0) {
+      await abortable(
+        this.#once(store, () => this.#takeIn(user, file)),
+        signal,
+      );
+    }
+    const hits = await indexes.search({ store, queries, limit, filter: undefined }, signal);
+    return hits.map((hit) => ({ ...hit, file }));
+  }
+
+  async #takeIn(user: string, file: FoundPassage['file']): Promise<void> {
+    const { indexes, reader } = this.#parts;
+    const text = await reader.text(user, { ...file, version: 1 }).catch((thrown: unknown) => {
+      if (!(thrown instanceof UnreadableDocument)) throw thrown;
+      throw new GatewayError('unsupported_file', thrown.message, { cause: thrown });
+    });
+    await indexes.change({ ask: 'put', store: inMemory(file.id), file: text });
+  }
+
+  /**
    * Waits, for a while, until the index has what was read, here or elsewhere, and what was changed here. What else is not
    * in it yet does not hold a search up: that index grows.
    */
@@ -95,11 +132,9 @@ export class StoreSearch implements Disposable {
     const { stores, indexes } = this.#parts;
     const until = performance.now() + PATIENCE_MS;
     for (;;) {
-      const [revision, progress, counts] = await Promise.all([
-        stores.revision(store),
-        indexes.progress(store),
-        stores.counts(store),
-      ]);
+      const [revision, counts] = await Promise.all([stores.revision(store), stores.counts(store)]);
+      // Asked for later: what was read meanwhile does not make the index look late.
+      const progress = await indexes.progress(store);
       if (progress.revision === revision || performance.now() >= until) return;
       const isBehind = progress.documents < counts.completed || this.#changed.has(store);
       if (!indexes.own()) {
@@ -124,12 +159,17 @@ export class StoreSearch implements Disposable {
 
   /** Once at a time for each index. */
   #bringUpToDate(store: string): Promise<void> {
-    const running = this.#running.get(store) ?? this.#update(store).finally(() => this.#running.delete(store));
-    this.#running.set(store, running);
+    const running = this.#once(store, () => this.#update(store));
     running.catch((thrown: unknown) => {
       if (this.#closing.signal.aborted) return;
       this.#parts.log.warn({ store, err: messageOf(thrown) }, 'the index of a vector store is late');
     });
+    return running;
+  }
+
+  #once(store: string, work: () => Promise<void>): Promise<void> {
+    const running = this.#running.get(store) ?? work().finally(() => this.#running.delete(store));
+    this.#running.set(store, running);
     return running;
   }
 
@@ -149,7 +189,8 @@ export class StoreSearch implements Disposable {
       const known = files.get(file.id);
       if (file.state !== 'completed' || known === signatureOf(file)) continue;
       this.#closing.signal.throwIfAborted();
-      if (known !== undefined) {
+      // Empty: putting it in broke off.
+      if (known) {
         const { id: path, attributes } = file;
         await indexes.change({ ask: 'attributes', store, path, signature: signatureOf(file), attributes });
       } else {

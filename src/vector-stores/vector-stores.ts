@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { type Files, publicFileId } from '../files/files.ts';
+import { publicFileId } from '../files/files.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
 import type { FileRecord } from '../store/beside/file-store.ts';
@@ -24,7 +24,6 @@ import {
 export interface VectorStoresParts {
   entries: EntryStore;
   readings: DeliveryStore<string>;
-  files: Files;
   clock: Clock;
 }
 
@@ -37,8 +36,8 @@ const AT_ONCE = 32;
 const ATTEMPTS = 10;
 const PAGE = 1000;
 const DAY_MS = 86_400_000;
-/** The last activity is noted this often, in milliseconds: searches are many. */
-const ACTIVE_MS = 60_000;
+/** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
+const ACTIVE_MS = 1000;
 /** Whether somebody has to read is looked at after so long at the latest, in milliseconds, whatever dies meanwhile. */
 const LOOK_MS = 5000;
 

@@ -6,17 +6,22 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
+import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
+import { publicFileId } from '../../src/files/files.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
+import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { CreateResult, RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
+import { FileBatches } from '../../src/vector-stores/file-batches.ts';
+import { VectorStores } from '../../src/vector-stores/vector-stores.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { FirstVersion } from '../support/redis-v1.ts';
 import { lookups } from '../support/research-run.ts';
@@ -137,6 +142,30 @@ async function readsBeside(
   assert.match(JSON.stringify(items.at(-1)), /The answer is known/);
 }
 
+/** A file of a user's, and the vector store that it is in. */
+async function readsDocuments({ files, entries, readings }: SideStores, version: string): Promise<void> {
+  if (['v1', 'v2', 'v3'].includes(version)) return;
+  const query = { limit: 10, order: 'asc' } as const;
+  const [file] = (await files.list({ user: CALLER.user, ...query })).files;
+  assert.deepEqual(
+    [file?.name, file?.purpose, file?.bytes, file?.expiresAt],
+    ['lease – 2.pdf', 'assistants', 1234, null],
+  );
+  const stores = new VectorStores({ entries, readings, clock: systemClock });
+  const [store] = (await stores.list(CALLER.user, query)).stores;
+  assert.deepEqual([store?.name, store?.metadata, store?.expiresAfterDays], ['contracts', { of: 'a' }, 100_000]);
+  const [held] = (await stores.listFiles(store?.id ?? '', query)).files;
+  assert.deepEqual([held?.id, held?.state], [publicFileId(file?.id ?? ''), 'failed']);
+  assert.deepEqual(held?.attributes, { year: 2024, final: true, kind: 'lease' });
+  assert.equal(held?.error?.code, 'invalid_file');
+  const batches = new FileBatches({ entries, stores, clock: systemClock });
+  const batch = await batches.find(store?.id ?? '', held?.batch ?? '');
+  assert.deepEqual(
+    (await batches.files(batch)).map(({ id }) => id),
+    [held?.id],
+  );
+}
+
 /** Every field that a response has by now, whatever its log lacks, also while it is in progress. */
 async function showsResponses(harness: Harness, runs: Record<string, Known>): Promise<void> {
   for (const [name, { id, kind }] of Object.entries(runs)) {
@@ -194,6 +223,7 @@ describe('data of earlier versions', () => {
       const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
       const runs = await knownRuns(version, 'sqlite');
       await readsBeside(storageOf(store), { version, backend: 'sqlite' });
+      await readsDocuments(storageOf(store), version);
       await readsAndGoesOn(store, { runs, version });
       await store.close();
 
@@ -240,6 +270,7 @@ describe('data of earlier versions in Redis', () => {
       const storage = await openRedisStore({ url: server.url, log: silentLogger, clock });
       const { runs: store, limits, openQueue } = storage;
       await readsBeside(storage, { version, backend: 'redis' });
+      await readsDocuments(storage, version);
       const tokens = await limits
         .counter({ name: 'tokens', windowSeconds: 86_400 })
         .take(CALLER.keyId, 1, { limit: 2000 });

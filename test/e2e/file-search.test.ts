@@ -18,7 +18,8 @@ function searcher(request: SeenRequest) {
     const query = question.includes('deposit') ? 'deposit of the harbour authority' : 'tide spring neap';
     return { toolCalls: [{ id: 'call_1', name: 'file_search', arguments: JSON.stringify({ queries: [query] }) }] };
   }
-  if (request.research) return { text: 'I am ready.' };
+  // A plain model has one turn for both.
+  if (request.research && !question.startsWith('In short')) return { text: 'I am ready.' };
   const isDeposit = JSON.stringify(request.messages).includes('48 250');
   return { text: isDeposit ? 'The deposit is 48 250 crowns [1].' : 'Tides are told [1].' };
 }
@@ -34,6 +35,12 @@ describe('file_search', () => {
       model: (request) => searcher(request),
       research: { plan: 'off' },
       models: {
+        compatible: {
+          kind: 'research',
+          profile: 'openai',
+          routes: [{ provider: 'scripted', model: 'm' }],
+          research: { plan: 'off' },
+        },
         plain: {
           kind: 'proxy',
           apis: ['chat_completions', 'responses'],
@@ -97,7 +104,7 @@ describe('file_search', () => {
   it('is a hosted tool of plain models, told as OpenAI does', async () => {
     const stream = await client.responses.create({
       model: 'plain',
-      input: 'What deposit does the harbour authority ask for?',
+      input: 'In short: what deposit does the harbour authority ask for?',
       tools: [tool()],
       include: ['file_search_call.results'],
       stream: true,
@@ -116,7 +123,34 @@ describe('file_search', () => {
     assert.deepEqual(call.queries, ['deposit of the harbour authority']);
     assert.match(call.results?.[0]?.text ?? '', /48 250/);
     assert.equal(call.results?.[0]?.filename, 'harbour rules.pdf');
+    assert.ok(types.includes('response.output_text.annotation.added'), types.join());
+    assertCited(final);
   });
+
+  it('is cited as OpenAI does in its profile', async () => {
+    const input = 'What deposit does the harbour authority ask for?';
+    const response = await client.responses.create({ model: 'compatible', input, tools: [tool()] });
+    const citation = assertCited(response);
+    assert.match(String(citation.cited_text), /48 250 crowns/);
+    // The report names it too.
+    const answer = await fetch(`${gateway.url}/v1/responses/${response.id}/report?format=md`, {
+      headers: { authorization: `Bearer ${KEYS.ann}` },
+    });
+    assert.match(await answer.text(), /harbour rules\.pdf/);
+  });
+
+  /** The first citation is of the page of the document. */
+  function assertCited(response: OpenAI.Responses.Response | undefined): Record<string, unknown> {
+    const message = response?.output.find((item) => item.type === 'message');
+    const part = message?.type === 'message' ? message.content[0] : undefined;
+    assert.ok(part?.type === 'output_text', JSON.stringify(response?.output));
+    const [citation] = part.annotations;
+    assert.ok(citation?.type === 'file_citation', JSON.stringify(part));
+    assert.match(citation.file_id, /^file-/);
+    const { filename, index, page } = citation as typeof citation & { page?: number };
+    assert.deepEqual([filename, index, page], ['harbour rules.pdf', 1, SECRET_PAGE]);
+    return citation as unknown as Record<string, unknown>;
+  }
 
   it('searches nothing of anybody else, and says what is wrong with it', async () => {
     const refused = async (who: OpenAI, model: string, given: object, status: number) => {

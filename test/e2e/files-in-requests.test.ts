@@ -15,9 +15,32 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** Opens the document that its question names, then answers with what stands in it. */
+/** Far more than a quarter of a window, with what is asked for in its middle. */
+const LONG = Array.from({ length: 6000 }, (_, n) =>
+  n === 4321
+    ? '## Deposits\n\nThe deposit of the harbour is 48 250 crowns.'
+    : `Paragraph ${n} tells of quays, cranes and weather.`,
+).join('\n\n');
+
+/** Opens the document that its question names, or searches it, then answers with what stands in it. */
 function reader(request: SeenRequest) {
   const said = JSON.stringify(request.messages);
+  if (said.includes('too long to be shown')) {
+    const calls = request.messages.filter(({ role }) => role === 'tool').length;
+    const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+    if (!request.research) return { text: 'The deposit is 48 250 crowns [1].' };
+    if (calls === 0)
+      return { toolCalls: [{ id: 'c1', name: 'file_search', arguments: '{"queries":["deposit harbour crowns"]}' }] };
+    if (calls === 1 && said.includes('And open it')) {
+      const args = { url, find: '48 250' };
+      return { toolCalls: [{ id: 'c2', name: 'fetch_url_content', arguments: JSON.stringify(args) }] };
+    }
+    return { text: said.includes('careful researcher') ? 'I am ready.' : 'The deposit is 48 250 crowns [1].' };
+  }
+  if (said.includes('Just say it'))
+    return {
+      text: request.research && said.includes('careful researcher') ? 'I am ready.' : 'It is 1642 metres deep [1].',
+    };
   if (!said.includes('Attached document') || said.includes('Summed up')) return { text: 'Ready.' };
   const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
   const hasRead = request.messages.some(({ role }) => role === 'tool');
@@ -102,6 +125,53 @@ describe('files in requests', () => {
     await client.files.delete(image);
   });
 
+  it('stand in the input of a research model too, and can be cited without being opened', async () => {
+    const file_id = await upload('lake.md', TEXT);
+    const [asked] = asking({ type: 'input_file', file_id });
+    asked?.content.push({ type: 'input_text', text: 'Just say it.' });
+    const response = await client.responses.create({ model: 'deep', input: [asked as never] });
+    assert.match(lastSeen(), /1642 metres deep, the deepest/);
+    assert.deepEqual(citedIn(response), { url: `file:///${file_id}/lake.md`, section: undefined });
+    await client.files.delete(file_id);
+  });
+
+  it('that are too long are searched and opened, by both kinds of model, also by a follow-up', async () => {
+    const file_id = await upload('harbour.md', LONG);
+    const url = `file:///${file_id}/harbour.md`;
+    for (const model of ['deep', 'plain']) {
+      const ask = (input: unknown, more: object = {}) =>
+        client.responses.create({ model, input: input as never, include: ['file_search_call.results'], ...more });
+      const [asked] = asking({ type: 'input_file', file_id });
+      asked?.content.push({ type: 'input_text', text: 'And open it.' });
+      const before = gateway.seen.length;
+      const first = await ask([asked]);
+      assert.doesNotMatch(JSON.stringify(gateway.seen[before]), /Paragraph 3000/);
+      const found = JSON.stringify(gateway.seen.at(-1)?.messages);
+      assert.match(found, /The deposit of the harbour is 48 250 crowns/);
+      assert.match(found, /c2.*"offset|c2.*offset/);
+      assert.deepEqual(citedIn(first), { url, section: 'Deposits' }, model);
+      const next = await ask('And the deposit again?', { previous_response_id: first.id });
+      assert.deepEqual(citedIn(next), { url, section: 'Deposits' }, model);
+    }
+    // Between two turns it is deleted: nobody finds it any more.
+    await client.files.delete(file_id);
+    const gone = await client.responses.create({
+      model: 'plain',
+      input: `Attached document: h\nAddress: ${url}\nIt is too long to be shown here: x`,
+    });
+    assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /There is no file file-/);
+    assert.equal(citedIn(gone), undefined);
+  });
+
+  /** What the first citation of an answer names. */
+  function citedIn(response: OpenAI.Responses.Response): object | undefined {
+    const message = response.output.find((item) => item.type === 'message');
+    const part = message?.type === 'message' ? message.content[0] : undefined;
+    assert.ok(part?.type === 'output_text', JSON.stringify(response));
+    const cited = part.annotations[0] as unknown as { url: string; section?: string } | undefined;
+    return cited && { url: cited.url, section: cited.section };
+  }
+
   it('of somebody else are not there', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {
@@ -119,16 +189,17 @@ describe('files in requests', () => {
 
   it('that cannot be read are refused with the reason', async () => {
     const zip = await upload('x.zip', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]));
-    const refused = async (part: object, param: RegExp) => {
+    const refused = async (part: object, param: RegExp, code?: string) => {
       const asked = client.responses.create({ model: 'plain', input: asking(part) });
       await assert.rejects(asked, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.ok(thrown.status === 400 || thrown.status === 404, `${thrown.status}`);
         assert.match(String(thrown.param), param);
+        if (code !== undefined) assert.equal(thrown.code, code);
         return true;
       });
     };
-    await refused({ type: 'input_file', file_id: zip }, /content\[1\]/);
+    await refused({ type: 'input_file', file_id: zip }, /content\[1\]/, 'unsupported_file');
     await refused({ type: 'input_file', file_id: 'file-unknown' }, /content\[1\]\.file_id/);
     await refused({ type: 'input_file' }, /content\[1\]/);
     await refused({ type: 'input_file', file_data: '!!!' }, /file_data/);

@@ -211,6 +211,25 @@ describe('vector stores, with the official SDK', () => {
     );
     await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
     await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404));
+    const wrong = { query: 'x', filters: { type: 'and', filters: [{ type: 'like', key: 'a', value: 1 }] } };
+    await assert.rejects(client.vectorStores.search(store.id, wrong as never), refused(400, 'filters.filters[0].type'));
+    for (const [most, overlap, param] of [
+      [99, 0, 'max_chunk_size_tokens'],
+      [4097, 0, 'max_chunk_size_tokens'],
+      [800, 401, 'chunk_overlap_tokens'],
+    ] as const) {
+      const sizes = { max_chunk_size_tokens: most, chunk_overlap_tokens: overlap };
+      await assert.rejects(
+        client.vectorStores.files.create(store.id, {
+          file_id: id,
+          chunking_strategy: { type: 'static', static: sizes },
+        }),
+        refused(400, `chunking_strategy.static.${param}`),
+      );
+    }
+    const batch = await client.vectorStores.fileBatches.createAndPoll(store.id, { file_ids: [id] }, POLL);
+    const unknown = { vector_store_id: store.id, after: 'file-none' };
+    await assert.rejects(client.vectorStores.fileBatches.listFiles(batch.id, unknown), refused(404, 'after'));
     await client.vectorStores.delete(store.id);
   });
 });

@@ -87,6 +87,8 @@ describe('files', () => {
       ['C:\\secret\\a.txt', 'a.txt'],
       ['..', 'file'],
       ['x\u0007y.txt', 'xy.txt'],
+      [`${'x'.repeat(254)}😀.txt`, 'x'.repeat(254)],
+      ["b'é(1).txt", "b'é(1).txt"],
     ] as const) {
       const form = new FormData();
       form.set('purpose', 'assistants');
@@ -98,6 +100,8 @@ describe('files', () => {
       });
       const made = JSON.parse(await answer.text());
       assert.equal(made.filename, name, sent);
+      const saved = (await ann.files.content(made.id)).headers.get('content-disposition') ?? '';
+      assert.match(saved, /^attachment; filename="[ !#-~]+"; filename\*=UTF-8''[\w.%~!-]+$/);
       await ann.files.delete(made.id);
     }
   });
@@ -117,6 +121,7 @@ describe('files', () => {
     assert.deepEqual(await form(field('purpose', 'user_data')), [400, 'file']);
     assert.deepEqual(await form(file), [400, 'purpose']);
     assert.deepEqual(await form(field('purpose', 'fine-tune') + file), [400, 'purpose']);
+    assert.deepEqual(await form(field('purpose', 'user_data') + file + file), [400, 'file']);
     assert.deepEqual(await post('multipart/form-data; boundary=x', `${file}`), [400, 'file']);
     const listed = await send(gateway, 'GET /v1/files');
     assert.deepEqual(listed.json.data, [], 'nothing stayed');

@@ -175,7 +175,14 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
-  const vectors = openVectorStores({ storage, files, config: live.current(), clock: systemClock, log });
+  const vectors = openVectorStores({
+    storage,
+    files,
+    config: live.current(),
+    embeddings: () => undefined,
+    clock: systemClock,
+    log,
+  });
   const usage = new Usage({ store: storage.usage, registry, clock: systemClock, log });
   const replace = async (next: GatewayConfig) => live.replace(next);
   const sealing = ownKeys.length > 0 && { sealer };

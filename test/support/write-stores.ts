@@ -4,16 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createClient, RESP_TYPES } from '@redis/client';
+import { systemClock } from '../../src/base/clock.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
+import { publicFileId } from '../../src/files/files.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord, Submission } from '../../src/runs/runs.ts';
+import type { FileRecord } from '../../src/store/beside/file-store.ts';
+import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { FileBatches } from '../../src/vector-stores/file-batches.ts';
+import { VectorStores } from '../../src/vector-stores/vector-stores.ts';
 import { eventually, readAll } from '../contract/run-store-fixture.ts';
 import { startRedis } from './redis.ts';
 import { lookups } from './research-run.ts';
@@ -97,6 +103,37 @@ async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
   return await harness.runs.find(CALLER, api, harness.runs.idOf(run, api));
 }
 
+/** The file of the fixtures. */
+const FILE: FileRecord = {
+  id: '00000000-0000-4000-8000-00000000f11e',
+  user: CALLER.user,
+  name: 'lease – 2.pdf',
+  purpose: 'assistants',
+  type: 'application/pdf',
+  bytes: 1234,
+  createdAt: 1_750_000_000_000,
+  expiresAt: null,
+};
+
+/** A file, and a vector store that holds it, put in with a batch. */
+async function fillDocuments({ files, entries, readings }: SideStores): Promise<void> {
+  await files.add(FILE, { most: 10_000 });
+  const stores = new VectorStores({ entries, readings, clock: systemClock });
+  const store = await stores.create(CALLER.user, {
+    name: 'contracts',
+    metadata: { of: 'a' },
+    expiresAfterDays: 100_000,
+  });
+  const chunking = { type: 'static', static: { max_chunk_size_tokens: 800, chunk_overlap_tokens: 400 } };
+  const batches = new FileBatches({ entries, stores, clock: systemClock });
+  await batches.create(store, [{ file: FILE, attributes: { year: 2024, final: true, kind: 'lease' }, chunking }]);
+  const error = { code: 'invalid_file' as const, message: 'There is no text in this file.' };
+  await stores.changeFile(store.id, publicFileId(FILE.id), (known) => ({
+    state: 'failed',
+    value: { ...known, error },
+  }));
+}
+
 /** A conversation with one item, held by a run that has ended, and a text that was sealed with the secret of the store. */
 async function fillBeside(
   { conversations, secret }: Pick<Storage, 'conversations' | 'secret'>,
@@ -135,6 +172,7 @@ async function writeSqlite(folder: string): Promise<void> {
   const runs = await fill(store);
   await writeFile(join(folder, 'sqlite.json'), await known(store, runs));
   await fillBeside(storageOf(store), runs, join(folder, 'sqlite.sealed'));
+  await fillDocuments(storageOf(store));
   await store.close();
   const db = new DatabaseSync(join(data, 'runs.db'));
   await writeFile(join(folder, 'sqlite.sql'), `${sqlOf(db).join('\n')}\n`);
@@ -177,6 +215,7 @@ async function writeRedis(folder: string): Promise<void> {
     const runs = await fill(store, executor);
     await writeFile(join(folder, 'redis.json'), await known(store, runs));
     await fillBeside(storage, runs, join(folder, 'redis.sealed'));
+    await fillDocuments(storage);
     const id = runs.interrupted?.id ?? '';
     await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
     await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });

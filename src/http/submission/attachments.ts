@@ -2,17 +2,19 @@ import { Readable } from 'node:stream';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
 import type { ContentPart, InputPart } from '../../protocol/requests/request-input.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
-import { fileUrl, type ReadFile } from '../../tools/attached-file.ts';
+import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
 import type { Toolbox } from '../../tools/toolbox.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
-/** The longest text of a document that a model is sent whole, in UTF-16 code units. */
-const LONGEST_TEXT = 200_000;
+/** The share of the window that one document may fill; a longer one is searched and opened. */
+const WHOLE_SHARE = 0.25;
 /** The largest image that a model is sent, in bytes. */
 const LARGEST_IMAGE = 20 * 1024 * 1024;
 /** Files of one request at most. */
@@ -23,19 +25,28 @@ export interface AttachmentContext {
   user: string;
   /** The field that holds the parts, for errors. */
   place: string;
-  /** The model opens documents itself, page by page; else it is sent their text. */
+  /** The model opens addresses itself. */
   opens: boolean;
+  /** Of the model, in tokens. */
+  window: number;
 }
 
 /** Files and documents in the input of a request (docs/files.md, "In a request"). */
 export class Attachments {
   readonly #files: Files;
   readonly #documents: Pick<Toolbox, 'read'>;
+  readonly #keepMs: () => number;
   readonly #log: Logger;
 
-  constructor(parts: { files: Files; documents: Pick<Toolbox, 'read'>; log: Logger }) {
+  constructor(parts: {
+    files: Files;
+    documents: Pick<Toolbox, 'read'>;
+    config: Pick<LiveConfig, 'current'>;
+    log: Logger;
+  }) {
     this.#files = parts.files;
     this.#documents = parts.documents;
+    this.#keepMs = () => parts.config.current().store.retentionMs;
     this.#log = parts.log;
   }
 
@@ -50,11 +61,7 @@ export class Attachments {
       if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
-      await using taken = await this.#files.take(Readable.from([bytes]), {
-        user,
-        signal: AbortSignal.timeout(READ_MS),
-      });
-      const file = await this.#files.add(taken, { user, name, type, purpose: 'user_data', keepMs });
+      const file = await this.#keep(bytes, { user, name, type, keepMs });
       part.file_id = publicFileId(file.id);
       delete part.file_data;
     }
@@ -75,26 +82,31 @@ export class Attachments {
 
   async #document(
     part: Extract<InputPart, { type: 'file' }>,
-    { user, place, opens }: AttachmentContext,
+    { user, place, opens, window }: AttachmentContext,
   ): Promise<string> {
     const { id, url: address, filename } = part;
     const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
     const name = file?.name ?? filename ?? address ?? 'file';
     const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
     if (url === undefined) throw refused(`${place}: give one of file_id, file_url and file_data.`, place);
-    if (opens) return `Attached document: ${oneLine(name)}. Open it with fetch_url_content: ${url}`;
     const readFile: ReadFile = (wanted, signal) => this.#files.attached(user, wanted, signal);
     const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#log };
     const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
-      throw refused(`${place}: ${thrown.message}`, place);
+      throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
     });
-    if (content.length > LONGEST_TEXT) {
-      const message = `${place}: this document has ${content.length} characters of text; a model is sent ${LONGEST_TEXT} at most.`;
-      throw refused(`${message} Research models open longer ones page by page.`, place);
-    }
-    return `Attached document: ${oneLine(name)}\n${fencePlainly(content)}`;
+    if (estimateTokens(content) <= window * WHOLE_SHARE) return attachedText({ name, url }, fencePlainly(content));
+    if (file || opens) return attachedText({ name, url }, undefined);
+    // Of an address that its model cannot open, what was read there.
+    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs: this.#keepMs() });
+    return attachedText({ name, url: fileUrl(publicFileId(kept.id), kept.name) }, undefined);
+  }
+
+  async #keep(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {
+    const signal = AbortSignal.timeout(READ_MS);
+    await using taken = await this.#files.take(Readable.from([bytes]), { user, signal });
+    return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
   }
 
   async #image(id: string, { user }: AttachmentContext, place: string): Promise<string> {
@@ -135,10 +147,6 @@ const IMAGES: readonly [type: string, start: RegExp][] = [
 function imageType(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 16);
   return IMAGES.find(([, pattern]) => pattern.test(start))?.[0];
-}
-
-function oneLine(name: string): string {
-  return name.replace(/\s+/g, ' ').slice(0, 255);
 }
 
 function refused(message: string, param: string): GatewayError {

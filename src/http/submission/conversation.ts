@@ -11,9 +11,11 @@ import {
   type InputPart,
   inputItem,
 } from '../../protocol/requests/request-input.ts';
-import type { ConversationMessage } from '../../research/run/request.ts';
+import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
+import { textOf } from '../../research/text/prose.ts';
 import type { Caller } from '../../runs/runs.ts';
+import { attachedIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
@@ -36,14 +38,14 @@ export interface ConversationOptions {
   attach(parts: readonly InputPart[], place: string): Promise<ContentPart[]>;
 }
 
-/** Reads what clients keep sealed or attach, for one of them. `opens`: see `AttachmentContext`. */
+/** Reads what clients keep sealed or attach, for one of them. `model`: see `AttachmentContext`. */
 export function openedFor(
   { user }: Caller,
   { summaries, thoughts, attachments }: Sealed,
-  { opens }: { opens: boolean },
+  model: { opens: boolean; window: number },
 ): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
   return {
-    attach: (parts, place) => attachments.resolve(parts, { user, place, opens }),
+    attach: (parts, place) => attachments.resolve(parts, { user, place, ...model }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };
@@ -168,4 +170,15 @@ export function checkedMessage(message: SaidMessage, path: string, model: { visi
 function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
   const result = call.result === undefined ? '' : `\nResult: ${fencePlainly(call.result)}`;
   return said(`(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`);
+}
+
+/** Documents whose text stands in the input: they can be cited like what was read. */
+export function shownDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
+  const documents = attachedIn(
+    conversation
+      .filter(({ role }) => role === 'user')
+      .map(textOf)
+      .join('\n'),
+  );
+  return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }

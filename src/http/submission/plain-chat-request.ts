@@ -31,7 +31,7 @@ export async function fromPlainChat(
       model,
       field: 'messages',
       findItem: (item) => runs.findItem(caller, item),
-      ...openedFor(caller, sealed, { opens: false }),
+      ...openedFor(caller, sealed, { opens: false, window: model.context_length }),
       before: [],
     })),
     instructions: null,

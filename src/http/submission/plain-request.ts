@@ -166,7 +166,7 @@ export async function plainThread(
     model,
     field: 'input',
     findItem: (item) => runs.findItem(caller, item),
-    ...openedFor(caller, sealed, { opens: false }),
+    ...openedFor(caller, sealed, { opens: false, window: model.context_length }),
     before,
     asked,
   });

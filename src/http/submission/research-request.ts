@@ -16,7 +16,7 @@ import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
-import { chatMessages, openedFor, type Sealed } from './conversation.ts';
+import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
 import { functionOutputs } from './function-outputs.ts';
 import { functionsIn, isClientTool, requestedTools } from './input-tools.ts';
 import { shownTool } from './shown-tools.ts';
@@ -54,15 +54,18 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   if (!goingOn) requireQuestion(body.input);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
+  const said = goingOn ?? {
+    conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
+    instructions: body.instructions ?? null,
+    earlierSources: earlier.earlierSources ?? [],
+  };
   return {
     ...common,
     ...earlier,
     // Not twice without research between.
     ...(askedBack && { clarify: false }),
-    ...(goingOn ?? {
-      conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
-      instructions: body.instructions ?? null,
-    }),
+    ...said,
+    earlierSources: [...said.earlierSources, ...shownDocuments(said.conversation)],
     effort: body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_output_tokens ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
@@ -260,7 +263,7 @@ async function conversationIn(
     model,
     field: param,
     findItem: (id) => runs.findItem(caller, id),
-    ...openedFor(caller, sealed, { opens }),
+    ...openedFor(caller, sealed, { opens, window: model.context_length }),
   });
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;

@@ -47,6 +47,8 @@ export interface BuiltinTools {
 /** The vector stores of a request, and which of their files. */
 export interface FileSearch {
   stores: string[];
+  /** Files that are searched beside them, by their public ids. */
+  files?: string[] | undefined;
   /** As the client sent it; see `vector-stores/filters.ts`. */
   filter?: unknown;
   limit?: number | undefined;

@@ -55,7 +55,10 @@ export function chatSources({ output, warnings }: ResponseObject): {
   const message = output.findLast((item) => item.type === 'message');
   const cited = eachSourceOnce(message?.content[0]?.annotations ?? []);
   return {
-    annotations: cited.map(({ type, ...url_citation }) => ({ type, url_citation })),
+    annotations: cited.map(({ type: _, file_id: __, filename: ___, ...url_citation }) => ({
+      type: 'url_citation',
+      url_citation,
+    })),
     search_results: searchResults(output),
     citations: cited.filter(({ index }) => index !== null).map(({ url }) => url),
     warnings,

@@ -84,6 +84,7 @@ const builtinTools = z.looseObject({
   fileSearch: z
     .looseObject({
       stores: z.array(z.string()),
+      files: z.array(z.string()).optional(),
       filter: z.unknown().optional(),
       limit: z.number().optional(),
       scoreThreshold: z.number().optional(),

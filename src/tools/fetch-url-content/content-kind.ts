@@ -32,7 +32,7 @@ const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
   ['an image', [0xff, 0xd8, 0xff]],
   ['an image', [0x47, 0x49, 0x46, 0x38]],
   ['a program', [0x7f, 0x45, 0x4c, 0x46]],
-  ['an old Office file', [0xd0, 0xcf, 0x11, 0xe0]],
+  ['an Office file of an old version, or an encrypted one', [0xd0, 0xcf, 0x11, 0xe0]],
 ];
 
 /** The longest content type that is looked at, in characters: a stranger sent it. */
@@ -56,7 +56,7 @@ export function describeContent(bytes: Uint8Array, contentType: string | null): 
   if (known) throw unsupported(known[0]);
   const named = KINDS.find(([pattern]) => pattern.test(type))?.[1];
   if (!named && type !== '' && !/octet-stream|^binary\/|^application\/(unknown|x-download|force-download)/.test(type)) {
-    throw unsupported(`of type ${type.slice(0, 80)}`);
+    throw unsupported(`something of type ${type.slice(0, 80)}`);
   }
   if (isBinary(bytes)) throw unsupported('binary data');
   if (named === 'pdf' || named === 'rtf') return { kind: 'text', charset };
@@ -110,5 +110,5 @@ function guessKind(bytes: Uint8Array, named: ContentKind | undefined): ContentKi
 }
 
 function unsupported(what: string): ToolError {
-  return new ToolError('unsupported_content', `The address holds ${what}, which cannot be read as text.`);
+  return new ToolError('unsupported_content', `It is ${what}, which cannot be read as text.`);
 }

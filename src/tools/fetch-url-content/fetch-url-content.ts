@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { ReadFile } from '../attached-file.ts';
+import { isFileUrl, type ReadFile } from '../attached-file.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { SourceLimits } from '../source-limits.ts';
 import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
@@ -81,8 +81,9 @@ function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLeng
     parameters: FETCH_PARAMETERS,
     timeoutMs,
     async call(args, { signal, log }) {
-      const request = parseFetchArguments(args);
-      const page = await readAddress(request.url, { ...reader, signal, log });
+      const asked = parseFetchArguments(args);
+      const page = await readAddress(asked.url, { ...reader, signal, log });
+      const request = isFileUrl(asked.url) ? { ...asked, url: page.url } : asked;
       if (request.offset > 0 && request.offset >= page.content.length) {
         throw new ToolError(
           'invalid_arguments',

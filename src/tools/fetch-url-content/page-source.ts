@@ -1,4 +1,4 @@
-import { isFileUrl, type ReadFile, readAttached } from '../attached-file.ts';
+import { fileIdIn, fileUrl, isFileUrl, type ReadFile, readAttached } from '../attached-file.ts';
 import { readDocument } from '../corpus/corpus.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { checkRequested } from '../safe-fetch/host-rules.ts';
@@ -54,8 +54,17 @@ export async function retrieve(
   }
   if (isFileUrl(url)) {
     const held = await readAttached(url, options);
-    const { bytes, type, createdAt } = held;
-    return { url, bytes, contentType: type || null, modified: new Date(createdAt).toISOString(), shared: false, held };
+    const { name, bytes, type, createdAt } = held;
+    // However a model wrote its name.
+    const known = fileUrl(fileIdIn(url) ?? '', name);
+    return {
+      url: known,
+      bytes,
+      contentType: type || null,
+      modified: new Date(createdAt).toISOString(),
+      shared: false,
+      held,
+    };
   }
   const host = URL.parse(url)?.host ?? '';
   return await options.hosts.visit(host, () => retrievePage(url, options), { signal: options.signal });

@@ -2,8 +2,8 @@ import type { Logger } from '../../base/logger.ts';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { ToolCache } from '../tool-cache.ts';
+import { type EmbeddingsSource, embeddingsOf } from './configured-embeddings.ts';
 import { createSearchProvider } from './create-provider.ts';
-import type { Embeddings } from './search-provider.ts';
 import { createWebSearchTool, type WebSearchTool } from './web-search.ts';
 
 /** Answers of search services are small; parsing more would hold up the event loop. In bytes. */
@@ -15,28 +15,6 @@ export function corpusFolder(config: ToolsConfig['web_search']): string | undefi
     [config, ...config.fallbacks].find(({ provider, folder }) => provider === 'local' && folder)?.folder ??
     config.folder
   );
-}
-
-/** Where embeddings come from; the composition root knows providers. */
-export interface EmbeddingsSource {
-  embed(
-    request: NonNullable<ToolsConfig['web_search']['embeddings']> & { texts: readonly string[] },
-    options: { signal: AbortSignal },
-  ): Promise<Float32Array[]>;
-  observe: Embeddings['observe'];
-}
-
-function embeddingsOf(
-  { embeddings: config }: ToolsConfig['web_search'],
-  source: EmbeddingsSource | undefined,
-): Embeddings | undefined {
-  if (!config || !source) return undefined;
-  const [first] = config.routes;
-  return {
-    model: `${first?.model} ${config.dimensions ?? ''}`.trim(),
-    embed: (texts, { signal }) => source.embed({ ...config, texts }, { signal }),
-    observe: source.observe,
-  };
 }
 
 /** `web_search` with the provider and the fallbacks of `tools.web_search` (docs/configuration.md, "tools"). */

@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs';
 import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
+import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
+import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
 import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
@@ -11,30 +13,39 @@ const RANK_CONSTANT = 60;
 const MIDDLING = 8;
 const REVISION = 'revision';
 
+/** What vectors of passages come from. */
+export type CollectionEmbeddings = Pick<MeaningOptions, 'model' | 'embed'>;
+
 /** The index of one vector store: documents with their attributes, in a file of its own. */
 export class CollectionIndex implements Disposable {
-  readonly #path: string;
+  readonly #path: string | undefined;
   readonly #index: DocumentIndex;
+  readonly #meaning: Meaning | undefined;
   readonly #statements;
   /** Documents with their attributes, as long as nothing changes. */
   #documents: { id: number; attributes: Attributes }[] | undefined;
   #isDirty = false;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
-  constructor(path: string, { owner }: { owner: boolean }) {
+  constructor(
+    path: string | undefined,
+    { owner, embeddings }: { owner: boolean; embeddings?: CollectionEmbeddings | undefined },
+  ) {
     this.#path = path;
-    this.#index = new DocumentIndex({ path, owner });
+    this.#index = new DocumentIndex(path === undefined ? undefined : { path, owner });
     const { database: db } = this.#index;
+    this.#meaning = embeddings && new Meaning(this.#index, { ...embeddings, owner: () => owner });
     // What is deleted shall be gone from the disk.
     db.exec('PRAGMA secure_delete = ON');
     db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
     this.#statements = {
-      put: db.prepare(
+      put: prepareWrite(
+        db,
         'INSERT INTO attributes (path, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
       ),
-      remove: db.prepare('DELETE FROM attributes WHERE path = ?'),
-      sign: db.prepare('UPDATE documents SET signature = ? WHERE path = ?'),
-      count: db.prepare('SELECT count(*) AS count FROM documents'),
+      remove: prepareWrite(db, 'DELETE FROM attributes WHERE path = ?'),
+      sign: prepareWrite(db, 'UPDATE documents SET signature = ? WHERE path = ?'),
+      count: db.prepare(`SELECT count(*) AS count FROM documents WHERE signature <> ''`),
       all: db.prepare('SELECT id, value FROM documents LEFT JOIN attributes USING (path)'),
     };
   }
@@ -55,11 +66,11 @@ export class CollectionIndex implements Disposable {
     this.#index.note(REVISION, String(revision));
   }
 
-  put({ path, signature, name, title, text, attributes }: IndexFile): void {
-    const cut = chunkDocument(text, { contentType: 'text/markdown', name });
+  async put({ path, signature, name, title, text, attributes }: IndexFile): Promise<void> {
+    const cut = chunkDocument(text, { contentType: 'text/markdown', name, places: true });
     const document = { ...cut, title: title || cut.title || name };
     this.#statements.put.run(path, JSON.stringify(attributes));
-    this.#index.update({ put: [{ file: { path, signature }, document }], remove: [] });
+    await this.#index.putInSlices({ file: { path, signature }, document });
     this.#documents = undefined;
   }
 
@@ -86,29 +97,55 @@ export class CollectionIndex implements Disposable {
   }
 
   /** The best passages for any of the queries, among documents whose attributes pass the filter. */
-  search(queries: readonly string[], { limit, filter }: { limit: number; filter: Filter | undefined }): IndexHit[] {
+  async search(
+    queries: readonly string[],
+    { limit, filter }: { limit: number; filter: Filter | undefined },
+  ): Promise<IndexHit[]> {
     const within = filter && this.#within(filter);
     if (within?.length === 0) return [];
-    const lists = queries.map((query) => this.#index.find(query, within).passages);
-    const [only = []] = lists;
-    const ranked = lists.length === 1 ? only : fused(lists);
-    return ranked.slice(0, limit).map(({ path, text, score, page, section }) => ({
+    const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
+    const byWords = queries.map((query) =>
+      this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)),
+    );
+    const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
+    const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
+    // What stands high in several lists comes first, and nobody expects scores that rise again.
+    return ranked.map(({ path, text, page, section }, at) => ({
       path,
       text,
-      score: Math.max(0, score) / (Math.max(0, score) + MIDDLING),
+      score: scores[at] ?? 0,
       ...(page !== undefined && { page }),
       ...(section !== undefined && { section }),
     }));
   }
 
+  /** Sees that passages get vectors, where this index has embeddings. */
+  work(): void {
+    this.#meaning?.work();
+  }
+
   /** Removes the index with its files. */
   drop(): void {
     this[Symbol.dispose]();
-    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#path + suffix, { force: true });
+    for (const suffix of this.#path === undefined ? [] : ['', '-wal', '-shm'])
+      rmSync(this.#path + suffix, { force: true });
   }
 
   [Symbol.dispose](): void {
+    this.#meaning?.[Symbol.dispose]();
     this.#index[Symbol.dispose]();
+  }
+
+  /**
+   * With scores from 0 to 1, as cosines are: those of the full-text index say little where there are few documents, so how
+   * much of the query a passage says counts first.
+   */
+  #scored(query: string, passages: readonly RankedPassage[]): RankedPassage[] {
+    const coverage = this.#index.coverage(query, passages);
+    return passages.map((passage, at) => {
+      const score = Math.max(0, passage.score);
+      return { ...passage, score: ((coverage[at] ?? 0) * (1 + score / (score + MIDDLING))) / 2 };
+    });
   }
 
   #within(filter: Filter): number[] {

@@ -6,17 +6,29 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
+import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
 import { CollectionIndex } from './collection-index.ts';
-import type { IndexAnswer, IndexQuestion, IndexReply } from './messages.ts';
+import {
+  type IndexAnswer,
+  type IndexChange,
+  type IndexMessage,
+  type IndexQuestion,
+  type IndexReply,
+  type IndexSettings,
+  isInMemory,
+} from './messages.ts';
 
 /** Indexes that are open at once. */
 const OPEN = 64;
+/** Indexes in memory at once, and how long one stays that nobody asks, in milliseconds. */
+const IN_MEMORY = 16;
+const UNUSED_MS = 50_000;
 /** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
 const WIPE_MS = 5000;
 
-const { folder }: { folder: string } = workerData;
-/** Whether this process writes; it may become the owner later. */
-let owner: boolean = workerData.owner;
+const { folder, ...given }: IndexSettings & { folder: string } = workerData;
+let settings: IndexSettings = given;
+const embeddings = new AskedEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
   max: OPEN,
@@ -28,60 +40,83 @@ const open = new LRUCache<string, CollectionIndex>({
   },
 });
 
-parentPort?.on('message', (question: IndexQuestion | { owner: boolean }) => {
-  if ('owner' in question) {
-    owner = question.owner;
-    return open.clear();
-  }
-  const { id } = question;
-  try {
-    reply({ id, value: answer(question) });
-  } catch (thrown) {
-    reply({ id, error: messageOf(thrown) });
-  }
+/** Those in memory. What was removed elsewhere leaves it as well. */
+const passing = new LRUCache<string, CollectionIndex>({
+  max: IN_MEMORY,
+  ttl: UNUSED_MS,
+  ttlAutopurge: true,
+  dispose: (index) => index[Symbol.dispose](),
 });
 
-function answer(question: IndexQuestion): IndexAnswer {
-  const { store } = question;
-  if (question.ask === 'drop') {
-    open.delete(store);
-    new CollectionIndex(pathOf(store), { owner }).drop();
-    return undefined;
+parentPort?.on('message', (message: IndexMessage) => {
+  if ('owner' in message) {
+    settings = message;
+    return open.clear();
   }
-  const index = indexOf(store);
+  if ('type' in message) return embeddings.answered(message);
+  const { id } = message;
+  answer(message).then(
+    (value) => reply({ id, value }),
+    (thrown: unknown) => reply({ id, error: messageOf(thrown) }),
+  );
+});
+
+async function answer(question: IndexQuestion): Promise<IndexAnswer> {
+  const { store } = question;
   switch (question.ask) {
     case 'state':
-      return index.state();
+      return indexOf(store).state();
     case 'progress':
-      return index.progress();
+      return indexOf(store).progress();
+    case 'search':
+      return await indexOf(store).search(question.queries, question);
+    case 'drop':
+      if (isInMemory(store)) passing.delete(store);
+      else {
+        open.delete(store);
+        opened(store).drop();
+      }
+      return undefined;
+    default:
+      await change(indexOf(store), question);
+      return undefined;
+  }
+}
+
+async function change(index: CollectionIndex, question: IndexChange): Promise<void> {
+  switch (question.ask) {
     case 'put':
-      index.put(question.file);
-      return undefined;
+      await index.put(question.file);
+      return index.work();
     case 'attributes':
-      index.setAttributes(question.path, question);
-      return undefined;
+      return index.setAttributes(question.path, question);
     case 'remove':
       index.remove(question.paths);
-      wipeSoon(store);
-      return undefined;
+      return wipeSoon(question.store);
     case 'note':
-      index.note(question.revision);
-      return undefined;
-    case 'search':
-      return index.search(question.queries, question);
+      return index.note(question.revision);
   }
 }
 
 function indexOf(store: string): CollectionIndex {
+  if (isInMemory(store)) {
+    const index = passing.get(store) ?? new CollectionIndex(undefined, { owner: true });
+    passing.set(store, index);
+    return index;
+  }
   const known = open.get(store);
   if (known) return known;
-  const index = new CollectionIndex(pathOf(store), { owner });
+  const index = opened(store);
   open.set(store, index);
+  // What another process, or an earlier one, did not come to.
+  index.work();
   return index;
 }
 
-function pathOf(store: string): string {
-  return join(folder, `${store}.db`);
+function opened(store: string): CollectionIndex {
+  const { owner, embeddingModel: model } = settings;
+  const by = model === undefined ? undefined : { model, embed: embeddings.embed };
+  return new CollectionIndex(join(folder, `${store}.db`), { owner, embeddings: by });
 }
 
 function wipeSoon(store: string): void {

@@ -1,15 +1,44 @@
+import type { EmbeddedTexts, EmbedRequest } from '../../tools/web-search/local/search-messages.ts';
 import type { Attributes, Filter } from '../filters.ts';
 
+/** What the thread of the indexes works with; it may change. */
+export interface IndexSettings {
+  /** Whether this process writes. */
+  owner: boolean;
+  /** What vectors come from, where passages are found by meaning too. */
+  embeddingModel: string | undefined;
+}
+
+const MEMORY = 'memory of ';
+
+/** The name of an index that lies in memory and has no vectors. It may be gone at any time. */
+export function inMemory(name: string): string {
+  return MEMORY + name;
+}
+
+export function isInMemory(store: string): boolean {
+  return store.startsWith(MEMORY);
+}
+
+/** What the gateway says to the thread of the indexes. */
+export type IndexMessage = IndexQuestion | IndexSettings | EmbeddedTexts;
+
 /** What the gateway asks the thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
-export type IndexQuestion = { id: number; store: string } & (
-  | { ask: 'state' }
-  | { ask: 'progress' }
+export type IndexQuestion =
+  | IndexChange
+  | ({ id: number; store: string } & (
+      | { ask: 'state' }
+      | { ask: 'progress' }
+      | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
+      | { ask: 'drop' }
+    ));
+
+/** What is changed in an index. */
+export type IndexChange = { id: number; store: string } & (
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
   | { ask: 'remove'; paths: readonly string[] }
   | { ask: 'note'; revision: number }
-  | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
-  | { ask: 'drop' }
 );
 
 /** A document for an index. Its path is the id of its file. */
@@ -49,4 +78,6 @@ export interface IndexProgress {
 
 export type IndexAnswer = IndexState | IndexHit[] | IndexProgress | undefined;
 
-export type IndexReply = { id: number; value: IndexAnswer } | { id: number; error: string };
+export type IndexReply = EmbedRequest | IndexAnswered;
+
+export type IndexAnswered = { id: number; value: IndexAnswer } | { id: number; error: string };

@@ -28,64 +28,77 @@ describe('the index of a vector store', () => {
     return files.join('');
   };
 
-  it('names pages and headings, and is there after a restart', () => {
+  it('names pages and headings, and is there after a restart', async () => {
     {
       using index = new CollectionIndex(path, { owner: true });
       const body = '[Page 1]\n\nOf cranes.\n\n[Page 2]\n\nThe deposit is 500 crowns.';
-      index.put(fileOf('pdf', body));
-      index.put(fileOf('doc', '# Rules\n\n## Money\n\nThe rent is 700 crowns, and is paid each month in advance.'));
+      await index.put(fileOf('pdf', body));
+      await index.put(
+        fileOf('doc', '# Rules\n\n## Money\n\nThe rent is 700 crowns, and is paid each month in advance.'),
+      );
       index.note(7);
     }
     using index = new CollectionIndex(path, { owner: true });
     const { files } = index.state();
     assert.deepEqual([[...files.keys()].toSorted(), index.progress()], [['doc', 'pdf'], { documents: 2, revision: 7 }]);
-    const [deposit] = index.search(['deposit'], { limit: 1, filter: undefined });
+    const [deposit] = await index.search(['deposit'], { limit: 1, filter: undefined });
     assert.deepEqual([deposit?.path, deposit?.page, deposit?.section], ['pdf', 2, undefined]);
-    const [rent] = index.search(['rent'], { limit: 1, filter: undefined });
+    const [rent] = await index.search(['rent'], { limit: 1, filter: undefined });
     assert.deepEqual([rent?.path, rent?.page, rent?.section], ['doc', undefined, 'Rules › Money']);
+  });
+
+  it('scores by how much of the query a passage says, however few documents there are', async () => {
+    using index = new CollectionIndex(path, { owner: true });
+    await index.put(fileOf('a', 'Apples are red in autumn.'));
+    const score = async (query: string) =>
+      (await index.search([query], { limit: 1, filter: undefined }))[0]?.score ?? 0;
+    const [whole, half] = [await score('red apples'), await score('blue apples')];
+    assert.ok(whole >= 0.5 && whole < 1 && half < whole && half > 0.1, `${whole} ${half}`);
   });
 
   it('keeps nothing of what was removed, not even on the disk', async () => {
     using index = new CollectionIndex(path, { owner: true });
-    index.put(fileOf('a', 'The word is swordfishcanary, in a text of its own.', { secretcanary: 'attributecanary' }));
-    index.put(fileOf('b', 'Another text stays here.'));
+    await index.put(
+      fileOf('a', 'The word is swordfishcanary, in a text of its own.', { secretcanary: 'attributecanary' }),
+    );
+    await index.put(fileOf('b', 'Another text stays here.'));
     assert.match(await bytes(), /swordfishcanary/);
     index.remove(['a']);
     index.wipe();
     assert.doesNotMatch(await bytes(), /swordfishcan|attributecanary/);
-    assert.deepEqual(index.search(['swordfishcanary'], { limit: 5, filter: undefined }), []);
-    assert.equal(index.search(['another text'], { limit: 5, filter: undefined }).length, 1);
+    assert.deepEqual(await index.search(['swordfishcanary'], { limit: 5, filter: undefined }), []);
+    assert.equal((await index.search(['another text'], { limit: 5, filter: undefined })).length, 1);
     index.drop();
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('chooses by attributes before it ranks', () => {
+  it('chooses by attributes before it ranks', async () => {
     using index = new CollectionIndex(path, { owner: true });
     for (let n = 0; n < 200; n++)
-      index.put(fileOf(`f${n}`, `lake lake lake report ${n}`, { year: 2000 + n, last: n === 199 }));
-    const found = index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
+      await index.put(fileOf(`f${n}`, `lake lake lake report ${n}`, { year: 2000 + n, last: n === 199 }));
+    const found = await index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
     assert.deepEqual(
       found.map((hit) => hit.path),
       ['f199'],
     );
     index.setAttributes('f3', { attributes: { last: true }, signature: 'f3 2' });
-    const both = index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
+    const both = await index.search(['lake report'], { limit: 10, filter: { type: 'eq', key: 'last', value: true } });
     assert.deepEqual(both.map((hit) => hit.path).toSorted(), ['f199', 'f3']);
     assert.equal(index.state().files.get('f3'), 'f3 2');
-    assert.deepEqual(index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
+    assert.deepEqual(await index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
   });
 
-  it('is asked anything at all without failing', () => {
+  it('is asked anything at all without failing', async () => {
     using index = new CollectionIndex(path, { owner: true });
-    index.put(fileOf('a', 'Some text.'));
+    await index.put(fileOf('a', 'Some text.'));
     for (const query of ['', '"', 'a"b OR *', '😀', '\u0000', 'NEAR(', '-'.repeat(2000), 'ا ب']) {
-      index.search([query, query], { limit: 3, filter: undefined });
+      await index.search([query, query], { limit: 3, filter: undefined });
     }
   });
 });
 
 describe('a filter by attributes', () => {
-  it('is read up to a depth, and compares values of one kind', () => {
+  it('is read up to a depth, and compares values of one kind', async () => {
     const deep = (depth: number): object =>
       depth === 0 ? { type: 'eq', key: 'a', value: 1 } : { type: 'and', filters: [deep(depth - 1)] };
     assert.ok(filter.safeParse(deep(8)).success);

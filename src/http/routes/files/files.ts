@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { toSeconds } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import { publicFileId } from '../../../files/files.ts';
-import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
+import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import type { FileRecord } from '../../../store/beside/file-store.ts';
@@ -35,9 +35,8 @@ export function listFiles({ files }: AppDeps): Endpoint {
   return async ({ req, identity: { caller } }) => {
     const query = new Query(req);
     const limit = query.integer('limit', { min: 1, max: 10_000 }) ?? 10_000;
-    const order = query.text('order') === 'asc' ? 'asc' : 'desc';
-    const purpose = query.text('purpose');
-    if (purpose !== undefined) parseValue(filePurpose, purpose);
+    const order = query.choice('order', ['asc', 'desc']) ?? 'desc';
+    const purpose = query.choice('purpose', FILE_PURPOSES);
     const cursor = query.text('after');
     const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
     const page = await files.list({ user: caller.user, limit, order, after, purpose });
@@ -59,7 +58,7 @@ export function getFileContent(deps: AppDeps): Endpoint {
     const source = await deps.files.stream(file, signal);
     res.setHeader('content-type', 'application/octet-stream');
     res.setHeader('content-length', file.bytes);
-    res.setHeader('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`);
+    res.setHeader('content-disposition', savedAs(file.name));
     await pipeline(source, res, { signal }).catch(() => void res.destroy());
     return { kind: 'written' };
   };
@@ -72,6 +71,13 @@ export function deleteFile(deps: AppDeps): Endpoint {
     await deps.files.remove(file);
     return json({ id: publicFileId(file.id), object: 'file', deleted: true });
   };
+}
+
+/** For saving under a name: also in ASCII, for clients that know no other (RFC 6266). */
+function savedAs(name: string): string {
+  const plain = name.replace(/[^ -~]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
 function fileOf({ files }: AppDeps, { req, identity }: Call): Promise<FileRecord> {

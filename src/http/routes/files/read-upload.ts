@@ -14,7 +14,7 @@ export interface Upload {
   fields: ReadonlyMap<string, string>;
 }
 
-const LIMITS = { fieldNameSize: 100, fieldSize: 1000, fields: 20, files: 1, parts: 25, headerPairs: 20 };
+const LIMITS = { fieldNameSize: 100, fieldSize: 1000, fields: 20, files: 5, parts: 25, headerPairs: 20 };
 
 /**
  * Reads a form as it comes; `take` gets the file, of which nothing stays in memory. Dispose `stack` to give up what was taken.
@@ -48,6 +48,8 @@ export async function readUpload(
     // It fails with its form, also once nobody reads it any more.
     source.on('error', () => {});
     if (field !== 'file') source.resume();
+    else if (taking)
+      stop.abort(new GatewayError('invalid_parameter', 'file: send one file at a time.', { param: 'file' }));
     else {
       taking = take(source, { signal: either }).then((taken) => ({ name, type, taken: stack.use(taken) }));
       // What it fails with is thrown below.

@@ -137,28 +137,19 @@ export function listBatchFiles(deps: AppDeps): Endpoint {
     const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
     const state = query.choice('filter', FILE_STATES);
     const files = await deps.fileBatches.files(await batchOf(deps, call));
-    const all = (order === 'asc' ? files : files.reverse()).filter(
-      (file) => state === undefined || file.state === state,
-    );
-    const page = pageOf(all, { limit, after, before });
-    return json(listOf(page.files.map(shownFile), page.hasMore));
+    const all = order === 'asc' ? files : files.reverse();
+    const from = after === undefined ? 0 : placeOf(all, after, 'after') + 1;
+    const end = before === undefined ? all.length : placeOf(all, before, 'before');
+    const found = all.slice(from, end).filter((file) => state === undefined || file.state === state);
+    const page = before === undefined ? found.slice(0, limit) : found.slice(-limit);
+    return json(listOf(page.map(shownFile), page.length < found.length));
   };
 }
 
-function pageOf(
-  all: readonly StoredFile[],
-  { limit, after, before }: { limit: number; after: string | undefined; before: string | undefined },
-) {
-  const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-  const end =
-    before === undefined
-      ? all.length
-      : Math.max(
-          0,
-          all.findIndex(({ id }) => id === before),
-        );
-  const files = before === undefined ? all.slice(from, from + limit) : all.slice(Math.max(0, end - limit), end);
-  return { files, hasMore: before === undefined ? from + limit < all.length : end > limit };
+function placeOf(files: readonly StoredFile[], cursor: string, param: string): number {
+  const at = files.findIndex(({ id }) => id === cursor);
+  if (at === -1) throw new GatewayError('not_found', `${param}: there is no such file in this batch.`, { param });
+  return at;
 }
 
 async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {

@@ -1,5 +1,10 @@
 import { toSeconds } from '../../../base/clock.ts';
-import type { FileBatchObject, VectorStoreFileObject, VectorStoreObject } from '../../../protocol/vector-stores.ts';
+import {
+  chunkingStrategy,
+  type FileBatchObject,
+  type VectorStoreFileObject,
+  type VectorStoreObject,
+} from '../../../protocol/vector-stores.ts';
 import type { Batch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
 import { expiryOf } from '../../../vector-stores/vector-stores.ts';
 
@@ -45,7 +50,7 @@ export function shownFile({
     status: state,
     last_error: error ?? null,
     attributes,
-    chunking_strategy: chunking && chunking.type === 'static' ? { ...chunking, type: 'static' } : STRATEGY,
+    chunking_strategy: chunkingStrategy.safeParse(chunking?.type === 'static' ? chunking : STRATEGY).data ?? STRATEGY,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import {
@@ -18,6 +18,8 @@ import { filesIn } from './named-files.ts';
 import { shownStore } from './shown.ts';
 
 /** `/v1/vector_stores` (docs/vector-stores.md). */
+
+const searchFilters = z.object({ filters: filterSchema.nullish() });
 
 /** `POST /v1/vector_stores`. */
 export function postVectorStore(deps: AppDeps): Endpoint {
@@ -80,7 +82,7 @@ export function searchVectorStore(deps: AppDeps): Endpoint {
     refuseNewWork(deps);
     const body = parseValue(searchBody, (await readJson(call)).json);
     const { query, filters, max_num_results: limit, ranking_options } = body;
-    const filter = filters === undefined || filters === null ? undefined : parseValue(filterSchema, filters);
+    const filter = parseValue(searchFilters, { filters }).filters ?? undefined;
     const store = await storeOf(deps, call);
     const queries = typeof query === 'string' ? [query] : query;
     const { signal } = call.identity.context;

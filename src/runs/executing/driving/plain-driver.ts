@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../base/errors.ts';
+import type { TurnMessage } from '../../../upstream/turn.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
@@ -26,6 +27,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
       asked: hosted,
       sources: request.sources,
+      said: toolChoice === 'none' ? [] : request.messages.flatMap(saidByUser),
       configuredMcp: false,
       requestedMcp: toolChoice !== 'none' || request.approved !== undefined,
       signal,
@@ -48,7 +50,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       onToolCall: (call) => parts.metrics?.toolCall(call),
       goOn: parts.prompts.continueAnswer(),
       state,
-      textSoFar: answerSoFar.text,
+      answerSoFar,
       live,
       ...(request.encryptedReasoning && { sealThought: (thought) => parts.thoughts.seal(thought, run) }),
       ...(request.compactAt !== undefined && {
@@ -71,4 +73,10 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       yield next.value;
     }
   };
+}
+
+function saidByUser(message: TurnMessage): string[] {
+  if (message.role !== 'user') return [];
+  const { content } = message;
+  return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }

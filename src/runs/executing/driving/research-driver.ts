@@ -12,6 +12,7 @@ import { noted } from '../../../research/run/run.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { createFence } from '../../../research/text/fence.ts';
+import { textOf } from '../../../research/text/prose.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { highestPrice } from '../../../upstream/price.ts';
@@ -57,6 +58,8 @@ export function createDriver(parts: DriverParts): RunDriver {
         builtin: builtinTools(model, request),
         asked: request.tools ?? undefined,
         sources: request.sources,
+        said:
+          request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation].filter(isUser).map(textOf),
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
         requestedMcp: request.toolChoice !== 'none',
         signal,
@@ -160,11 +163,14 @@ function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfi
   return { model, key: parts.config.keyById(run.keyId) };
 }
 
+function isUser({ role }: { role: string }): boolean {
+  return role === 'user';
+}
+
 /** The request may only narrow what the model's configuration offers. */
 function builtinTools(model: ResearchModelConfig, request: ResearchRequest): string[] {
   if (request.toolChoice === 'none') return [];
   const { tools } = request;
   if (tools === null) return model.research.tools;
-  const own = tools.fileSearch === undefined ? [] : ['file_search'];
-  return [...model.research.tools.filter((name) => tools.builtin.includes(name)), ...own];
+  return model.research.tools.filter((name) => tools.builtin.includes(name));
 }

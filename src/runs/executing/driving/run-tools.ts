@@ -2,6 +2,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
+import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { readMcpServers } from '../../stored/stored-request.ts';
 import type { DriverParts, RunTools } from './driver-parts.ts';
@@ -14,6 +15,8 @@ interface ToolOptions {
   asked: BuiltinTools | undefined;
   /** Where they may search and read; undefined: as `asked` says. */
   sources?: RequestedSources | undefined;
+  /** What was said so far: documents in it that are too long are searched and opened. */
+  said: readonly string[];
   /** Whether the configured MCP servers are offered too. */
   configuredMcp: boolean;
   /** Whether the MCP servers of the request are. */
@@ -26,21 +29,34 @@ interface ToolOptions {
 export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'encryptionKeyOf'>,
   run: RunRecord,
-  { builtin, asked, sources, configuredMcp, requestedMcp, signal, log }: ToolOptions,
+  { builtin, asked, sources, said, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<RunTools> {
   const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
+  const files = longDocuments(said);
+  const searches = files.length > 0 || asked?.fileSearch !== undefined;
+  // Who is to open these documents alone opens no page.
+  const opensFiles = files.length > 0 && !builtin.some((name) => PAGES.has(name));
   return await parts.openTools({
-    builtin,
-    ...(sources ?? { allowedDomains: asked?.allowedDomains ?? [] }),
+    builtin: [...builtin, ...(searches ? ['file_search'] : []), ...(opensFiles ? ['fetch_url_content'] : [])],
+    ...(opensFiles ? NO_PAGES : (sources ?? { allowedDomains: asked?.allowedDomains ?? [] })),
     country: asked?.country,
     contextSize: asked?.searchContextSize,
-    fileSearch: asked?.fileSearch,
+    fileSearch: searches ? { stores: [], ...asked?.fileSearch, files } : undefined,
     configuredMcp,
     mcpServers,
     user: run.user,
     signal,
     log,
   });
+}
+
+const PAGES: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
+const NO_PAGES = { allowedDomains: ['none.invalid'] };
+
+/** Files of the user's that a conversation tells of without their text. */
+function longDocuments(said: readonly string[]): string[] {
+  const documents = said.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
+  return [...new Set(documents.flatMap(({ url }) => fileIdIn(url) ?? []))];
 }
 
 /** The MCP servers among the tools of a run, each with its own tools. */

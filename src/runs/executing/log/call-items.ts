@@ -2,7 +2,13 @@ import { itemId, type RunId } from '../../../base/ids.ts';
 import { isJsonObject, isObject, type JsonObject, parseJson } from '../../../base/json.ts';
 import type { Profile } from '../../../config/schema.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
-import type { CustomToolCallItem, FunctionCallItem, OutputItem, ToolCallItem } from '../../../protocol/items.ts';
+import type {
+  CustomToolCallItem,
+  FunctionCallItem,
+  OutputItem,
+  ToolCallItem,
+  UrlCitation,
+} from '../../../protocol/items.ts';
 import type {
   CodeInterpreterCall,
   FileSearchCall,
@@ -13,6 +19,7 @@ import type {
   WebSearchCall,
 } from '../../../protocol/openai-items.ts';
 import type { FunctionCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
+import { fileIdIn } from '../../../tools/attached-file.ts';
 
 /**
  * How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (docs/api.md, "The profile of OpenAI",
@@ -286,7 +293,7 @@ function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
     if (!isJsonObject(found)) return [];
     const { page, section, score } = found;
     return {
-      file_id: /^file:\/\/\/([^/]+)/.exec(textIn(found.url))?.[1] ?? '',
+      file_id: fileIdIn(textIn(found.url)) ?? '',
       filename: textIn(found.title),
       score: typeof score === 'number' ? score : 0,
       text: textIn(found.snippet),
@@ -294,6 +301,13 @@ function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
       ...(typeof section === 'string' && { section }),
     };
   });
+}
+
+/** A citation as OpenAI has it: of a file of the user's by its id. One without a number stays that of an address. */
+export function asOpenAi(citation: UrlCitation): UrlCitation {
+  const file_id = fileIdIn(citation.url);
+  if (file_id === undefined || citation.index === null) return citation;
+  return { ...citation, type: 'file_citation', file_id, filename: citation.title };
 }
 
 /** What a program wrote, and what it came to. */

@@ -14,6 +14,7 @@ import {
   type Step,
 } from '../../../research/run/steps.ts';
 import {
+  asOpenAi,
   beginCall,
   type CallItem,
   endCall,
@@ -285,7 +286,8 @@ export class Recorder {
         delta,
       });
     }
-    for (const annotation of annotations) this.#addAnnotation(open, annotation);
+    for (const annotation of annotations)
+      this.#addAnnotation(open, this.#profile === undefined ? annotation : asOpenAi(annotation));
   }
 
   #addAnnotation(

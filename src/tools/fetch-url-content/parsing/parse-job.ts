@@ -26,6 +26,8 @@ export interface ParseJob {
   url: string;
   /** Links of long pages stand in `links`, and their numbers in the text: for those who show it in parts. */
   referenceLinks?: boolean;
+  /** The longest text of a plain kind that is kept, in UTF-16 code units. Default 2 million. */
+  longest?: number;
   /** Only its plain text, without parsing: for documents that broke the parser. */
   plainly?: boolean;
   /** The parser stops by itself after this time of its own, where it can, and returns what it has; in milliseconds. */

@@ -15,7 +15,13 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   // Text that is Markdown by itself is shown as it is.
   const hasOurLinks = job.kind === 'html' || isOffice(job.kind);
   const { content, links } = job.referenceLinks && hasOurLinks ? withReferences(document.content) : document;
-  return { ...document, ...bounded(content), ...(links ? { links } : {}) };
+  const longest = isPlain(job.kind) ? job.longest : undefined;
+  return { ...document, ...bounded(content, longest), ...(links ? { links } : {}) };
+}
+
+/** Whether its reader keeps all of it. */
+function isPlain(kind: ParseJob['kind']): boolean {
+  return kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'json';
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {

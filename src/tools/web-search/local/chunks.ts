@@ -8,7 +8,7 @@ export interface Chunk {
   text: string;
   /** On which page it begins, where the document has pages. */
   page?: number;
-  /** The headings that it stands under, the outermost first. */
+  /** The headings that it stands under, the outermost first; in a spreadsheet the sheet and the cells. */
   section?: string;
 }
 
@@ -23,17 +23,27 @@ export interface ChunkedDocument {
 /** Passages are about this long, in characters: long enough for context, short enough to rank and quote well. */
 const TARGET = 1200;
 const SMALL = 200;
+/** Between the headings of a section. */
+const BETWEEN = ' › ';
 /** As readers mark where a page begins. */
 const PAGE_MARK = /^\[Page (\d{1,6})\]$/;
+/** As they mark which cells of a sheet come. */
+const CELLS_MARK = /^\[Cells ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\]$/;
 const LONGEST_SECTION = 300;
 /** A bound for files that are one endless document. */
-const MAX_CHUNKS = 5000;
+const MAX_CHUNKS = 20_000;
 
-/** Cuts a document into titled passages. `name` is the file's name, the title of last resort. */
-export function chunkDocument(text: string, about: { contentType: string; name: string }): ChunkedDocument {
+/**
+ * Cuts a document into titled passages. `name` is the file's name, the title of last resort. `places`: each passage stands
+ * under one heading, however short that makes it, because it is cited with its place.
+ */
+export function chunkDocument(
+  text: string,
+  about: { contentType: string; name: string; places?: boolean },
+): ChunkedDocument {
   if (about.contentType === 'text/html') {
     const page = htmlToText(text);
-    return { title: page.title || titleFromName(about.name), chunks: cut(page.text) };
+    return { title: page.title || titleFromName(about.name), chunks: cut(page.text, SMALL) };
   }
   const { body, title, published } =
     about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '', published: undefined };
@@ -41,7 +51,7 @@ export function chunkDocument(text: string, about: { contentType: string; name: 
   return {
     title: title || plainInline(heading ?? '') || titleFromName(about.name),
     ...(published ? { published } : {}),
-    chunks: cut(body),
+    chunks: cut(body, about.places ? 0 : SMALL),
   };
 }
 
@@ -71,13 +81,14 @@ function plainInline(text: string): string {
     .trim();
 }
 
-/** Sections by heading (outside code fences), long ones at paragraphs, small neighbours of one heading joined. */
-function cut(text: string): Chunk[] {
+/** Sections by heading (outside code fences), long ones at paragraphs, those shorter than `small` joined with the next. */
+function cut(text: string, small: number): Chunk[] {
   const chunks: Chunk[] = [];
   let heading = '';
   let page: number | undefined;
   const path: string[] = [];
   let section = '';
+  let cells: string | undefined;
   let lines: string[] = [];
   let size = 0;
   let hasBody = false;
@@ -89,7 +100,8 @@ function cut(text: string): Chunk[] {
     size = 0;
     hasBody = false;
     if (body === '') return;
-    chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(section !== '' && { section }) });
+    const under = [section, cells].filter(Boolean).join(BETWEEN);
+    chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(under !== '' && { section: under }) });
   };
 
   for (const line of text.split(/\r?\n/)) {
@@ -102,9 +114,16 @@ function cut(text: string): Chunk[] {
       page = Number(turned);
       continue;
     }
+    const range = CELLS_MARK.exec(line)?.[1];
+    if (range !== undefined) {
+      if (hasBody) flush();
+      cells = range;
+      continue;
+    }
     const found = inFence ? undefined : markdownHeading(line);
     if (found) {
-      if (size >= SMALL) flush();
+      if (hasBody && (size >= small || cells !== undefined)) flush();
+      cells = undefined;
       const title = plainInline(found.text);
       path.splice(found.level - 1, path.length, ...Array(Math.max(0, found.level - 1 - path.length)).fill(''), title);
       if (size === 0) heading = title;
@@ -112,7 +131,7 @@ function cut(text: string): Chunk[] {
       if (!hasBody) {
         section = path
           .filter((part) => part !== '')
-          .join(' › ')
+          .join(BETWEEN)
           .slice(0, LONGEST_SECTION);
       }
     } else if (line.trim() !== '') hasBody = true;

@@ -1,13 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import type { Chunk, ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
 import { withFeedback } from './feedback.ts';
-import { openIndexDatabase } from './index-database.ts';
+import { openIndexDatabase, prepareWrite } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
-import { documentsOf, fuseByRank, type RankedPassage, withoutCopies } from './ranking.ts';
-import { indexText, indexWords, queryTerms, wordsOf } from './terms.ts';
+import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
+import { indexText, indexWords, phrasesOf, queryTerms, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -25,6 +26,9 @@ export interface IndexedDocument {
 
 /** The first of them, which are ranked anew by what they have in common. */
 const RERANKED = 24;
+
+/** A long document goes in for so long at a time, in milliseconds. */
+const SLICE_MS = 5;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
@@ -48,6 +52,8 @@ export class DocumentIndex implements Disposable {
   readonly #stems = new Stems();
   readonly #compounds = new Compounds(this.#stems);
   readonly #insertDocument: StatementSync;
+  readonly #isThere: StatementSync;
+  readonly #finish: StatementSync;
   readonly #insertText: StatementSync;
   readonly #insertWords: StatementSync;
   readonly #passages: PassageSearch;
@@ -57,22 +63,26 @@ export class DocumentIndex implements Disposable {
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
     this.#db = openIndexDatabase(file?.path, { owner: file?.owner ?? true });
-    this.#insertDocument = this.#db.prepare(
+    this.#insertDocument = prepareWrite(
+      this.#db,
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#insertText = this.#db.prepare(
+    this.#isThere = this.#db.prepare('SELECT 1 FROM documents WHERE id = ?');
+    this.#finish = prepareWrite(this.#db, 'UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
+    this.#insertText = prepareWrite(
+      this.#db,
       'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#insertWords = this.#db.prepare(
+    this.#insertWords = prepareWrite(
+      this.#db,
       'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
     );
     this.#passages = new PassageSearch(this.#db);
-    this.#remember = this.#db.prepare(
+    this.#remember = prepareWrite(
+      this.#db,
       'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
     );
-    this.#deletions = DELETIONS.map((sql) => this.#db.prepare(sql));
-    // FTS5 leaves row numbers behind that are no JavaScript numbers; `run` reports the last one.
-    for (const statement of [...this.#deletions, this.#insertWords]) statement.setReadBigInts(true);
+    this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
     this.recall();
   }
 
@@ -106,9 +116,8 @@ export class DocumentIndex implements Disposable {
 
   /** Notes something for later and for other processes. */
   note(key: string, value: string): void {
-    this.#db
-      .prepare('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
-      .run(key, value);
+    const sql = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
+    prepareWrite(this.#db, sql).run(key, value);
   }
 
   /**
@@ -123,13 +132,30 @@ export class DocumentIndex implements Disposable {
     this.#inTransaction(() => {
       for (const path of change.remove) this.#delete(path);
       for (const { file, document } of change.put) {
-        this.#put(file, document);
+        for (const _ of this.#put(file, document));
         done += 1;
         if (performance.now() >= until) break;
       }
-      for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
+      this.#rememberWords();
     });
     return done;
+  }
+
+  /**
+   * Puts a document in, in place of its earlier version, so that searches come in between however long it is. Until all of
+   * it is there its signature is empty; it stays so where the index is closed or the document taken out meanwhile.
+   */
+  async putInSlices({ file, document }: IndexedDocument): Promise<void> {
+    const steps = this.#put(file, document);
+    for (let isDone = false; !isDone; ) {
+      await yieldToEventLoop();
+      if (!this.#db.isOpen) return;
+      const until = performance.now() + SLICE_MS;
+      this.#inTransaction(() => {
+        while (!isDone && performance.now() < until) isDone = steps.next().done === true;
+        this.#rememberWords();
+      });
+    }
   }
 
   /**
@@ -166,6 +192,21 @@ export class DocumentIndex implements Disposable {
   }
 
   /**
+   * How much of a query passages say: the share of its words that stand in each, in its title or in the headings above it.
+   */
+  coverage(query: string, passages: readonly RankedPassage[]): number[] {
+    const languages = this.#languages();
+    const { terms } = queryTerms(query, { languages, stems: this.#stems, compounds: this.#compounds });
+    const wanted = terms.map(phrasesOf);
+    return passages.map(({ title, section = '', text }) => {
+      const said = `${title} ${section} ${text}`;
+      const words = new Set(languages.flatMap((language) => indexWords(said, { language, stems: this.#stems })));
+      const met = wanted.filter((phrases) => phrases.some((phrase) => phrase.every((word) => words.has(word))));
+      return met.length / Math.max(1, wanted.length);
+    });
+  }
+
+  /**
    * The passages that match a query, best first, and the words to look for in them. `within`: only in these documents, by
    * the ids of their rows.
    */
@@ -173,7 +214,11 @@ export class DocumentIndex implements Disposable {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);
     const rows = this.#passages.search(expressions, terms, within);
-    const found = rows.map((row) => ({ passage: foundPassage(row), language: knownLanguage(row.language) }));
+    // The score of FTS5 is better the lower it is.
+    const found = rows.map((row) => ({
+      passage: passageOf(row, -Number(row.score)),
+      language: knownLanguage(row.language),
+    }));
     const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
       passage,
       words: indexWords(passage.text, { language, stems: this.#stems }),
@@ -195,15 +240,21 @@ export class DocumentIndex implements Disposable {
     return rows.map(({ language }) => String(language)).filter(isLanguage);
   }
 
-  #put(file: IndexedDocument['file'], document: ChunkedDocument): void {
+  /** In steps of one passage each; whoever takes them all puts the document in. */
+  *#put(file: IndexedDocument['file'], document: ChunkedDocument): Generator<void> {
     this.#delete(file.path);
     const language = languageOf(document);
-    if (hasCompounds(language)) for (const { text } of document.chunks) this.#compounds.learn(wordsOf(text), language);
     const { title, published = null } = document;
+    const { lastInsertRowid: id } = this.#insertDocument.run(file.path, '', title, published, language, 0);
+    if (hasCompounds(language)) {
+      for (const { text } of document.chunks) {
+        this.#compounds.learn(wordsOf(text), language);
+        yield;
+      }
+    }
     const known = this.#compounds.size(language);
-    const row = [file.path, file.signature, title, published, language, known];
-    const { lastInsertRowid: id } = this.#insertDocument.run(...row);
     for (const chunk of document.chunks) {
+      if (!this.#isThere.get(id)) return;
       const { lastInsertRowid: row } = this.#insertText.run(
         id,
         chunk.heading,
@@ -212,7 +263,13 @@ export class DocumentIndex implements Disposable {
         chunk.section ?? null,
       );
       this.#putWords(row, chunk, { path: file.path, title, language });
+      yield;
     }
+    this.#finish.run(file.signature, known, id);
+  }
+
+  #rememberWords(): void {
+    for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
   }
 
   #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: Language }): void {
@@ -231,7 +288,8 @@ export class DocumentIndex implements Disposable {
     this.#deletions[0]?.run(id);
     for (const chunk of chunks)
       this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
-    this.#db.prepare('UPDATE documents SET vocabulary = ? WHERE id = ?').run(this.#compounds.size(about.language), id);
+    const sql = 'UPDATE documents SET vocabulary = ? WHERE id = ?';
+    prepareWrite(this.#db, sql).run(this.#compounds.size(about.language), id);
   }
 
   #delete(path: string): void {
@@ -250,19 +308,6 @@ export class DocumentIndex implements Disposable {
       throw error;
     }
   }
-}
-
-/** A row of the search. The score of FTS5 is better the lower it is. */
-function foundPassage({ path, title, text, published, score, page, section }: Record<string, unknown>): RankedPassage {
-  return {
-    path: String(path),
-    title: String(title),
-    text: String(text),
-    published: typeof published === 'string' ? published : undefined,
-    score: -Number(score),
-    ...(typeof page === 'number' && { page }),
-    ...(typeof section === 'string' && { section }),
-  };
 }
 
 function knownLanguage(language: unknown): Language {

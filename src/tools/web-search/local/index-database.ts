@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 /** Counted up with every change of the tables or of how texts get into them: older indexes are built anew. */
-const VERSION = 2;
+const VERSION = 3;
 
 const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -74,6 +74,16 @@ function prepared(db: DatabaseSync): DatabaseSync {
 
 function isCurrent(db: DatabaseSync): boolean {
   return db.prepare('PRAGMA user_version').get()?.user_version === VERSION;
+}
+
+/**
+ * A statement that changes something. The full-text index leaves numbers of rows behind that are no JavaScript numbers, and
+ * any `run` reports the last one.
+ */
+export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement;
 }
 
 /** Whether the file is no database, or one whose content makes no sense. */

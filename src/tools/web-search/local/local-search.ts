@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { abortable, withTimeout } from '../../../base/abort.ts';
-import { messageOf } from '../../../base/errors.ts';
+import { abortable } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { currentTrace, inTrace } from '../../../base/trace-context.ts';
+import { currentTrace } from '../../../base/trace-context.ts';
 import { type Embeddings, type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
-import type { EmbeddedTexts, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
+import { embedTexts } from './embed-texts.ts';
+import type { EmbedRequest, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
 
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
@@ -64,7 +64,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       return;
     }
     if (reply.type === 'embed') {
-      void inTrace(reply.trace, () => embed(reply));
+      void embed(reply);
       return;
     }
     const question = waiting.get(reply.id);
@@ -74,10 +74,9 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
     else question?.resolve({ hits: reply.hits, ...noteOf(reply.progress) });
   }
 
-  async function embed({ id, purpose, texts }: EmbedRequest): Promise<void> {
-    const vectors = await embedTexts({ purpose, texts }, options, closing.signal);
-    const embedded: EmbeddedTexts = { type: 'embedded', id, vectors };
-    thread?.postMessage(embedded);
+  async function embed(request: EmbedRequest): Promise<void> {
+    const { embeddings, log, folder } = options;
+    thread?.postMessage(await embedTexts(request, { embeddings, log, where: { folder } }, closing.signal));
   }
 
   return {
@@ -108,32 +107,6 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       void thread?.terminate();
     },
   };
-}
-
-type EmbedRequest = Extract<SearchReply, { type: 'embed' }>;
-
-/** Time for the vectors of a query, and for those of passages, in milliseconds. */
-const EMBEDDING_MS = { query: 3000, documents: 60_000 };
-
-/** The vectors of texts; undefined, with a line in the log, where they cannot be had. */
-async function embedTexts(
-  { purpose, texts }: Pick<EmbedRequest, 'purpose' | 'texts'>,
-  { folder, embeddings, log }: LocalSearchOptions,
-  signal: AbortSignal,
-): Promise<Float32Array[] | undefined> {
-  if (!embeddings) return undefined;
-  const ask = (limited: AbortSignal) => embeddings.embed(texts, { signal: limited });
-  try {
-    const vectors = await withTimeout('The embedding', EMBEDDING_MS[purpose], ask, { signal });
-    embeddings.observe?.(purpose, 'ok');
-    return vectors;
-  } catch (thrown) {
-    if (signal.aborted) return undefined;
-    embeddings.observe?.(purpose, 'failed');
-    const where = { folder, model: embeddings.model, err: messageOf(thrown) };
-    log?.warn(where, `the local search goes by words alone: no embeddings for ${purpose}`);
-    return undefined;
-  }
 }
 
 /** One index for each folder that is searched. */

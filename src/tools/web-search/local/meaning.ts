@@ -49,19 +49,20 @@ export class Meaning implements Disposable {
     this.#vectors = new VectorIndex(index, options.model);
   }
 
-  /** The passages nearest to a query, best first; none where that is not known. */
-  async near(query: string): Promise<RankedPassage[]> {
+  /** The passages nearest to a query, best first; none where that is not known. `within`: see `VectorIndex.search`. */
+  async near(query: string, within?: readonly number[]): Promise<RankedPassage[]> {
     if (performance.now() < this.#awayUntil || this.#vectors.size === 0) return [];
     const [vector] = (await this.#options.embed([query.slice(0, MAX_TEXT)], 'query')) ?? [];
     if (this.#closing.signal.aborted) return [];
     if (!vector) this.#failed();
-    return vector ? this.#vectors.search(vector, NEAR) : [];
+    return vector ? this.#vectors.search(vector, NEAR, within) : [];
   }
 
   /** Sees that passages without vectors get them. */
   work(): void {
+    if (this.#isWorking) return;
     this.#vectors.tidy();
-    if (this.#isWorking || !this.#options.owner()) return;
+    if (!this.#options.owner()) return;
     this.#vectors.claim();
     this.#isWorking = true;
     this.#work()

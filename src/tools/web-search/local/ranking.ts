@@ -9,6 +9,20 @@ export interface RankedPassage {
   section?: string;
 }
 
+/** A row of the database as a passage. */
+export function passageOf(row: Record<string, unknown>, score: number): RankedPassage {
+  const { path, title, text, published, page, section } = row;
+  return {
+    path: String(path),
+    title: String(title),
+    text: String(text),
+    published: typeof published === 'string' ? published : undefined,
+    score,
+    ...(typeof page === 'number' && { page }),
+    ...(typeof section === 'string' && { section }),
+  };
+}
+
 /** A document whose passages were found. */
 export interface RankedDocument {
   path: string;

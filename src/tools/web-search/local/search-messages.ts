@@ -12,6 +12,15 @@ export interface SearchQuestion {
   trace: TraceContext | undefined;
 }
 
+/** A thread asks for the vectors of texts. */
+export interface EmbedRequest {
+  type: 'embed';
+  id: number;
+  purpose: EmbeddingPurpose;
+  texts: readonly string[];
+  trace: TraceContext | undefined;
+}
+
 /** What the gateway says to `embed`; without vectors where they could not be had. */
 export interface EmbeddedTexts {
   type: 'embedded';
@@ -32,11 +41,5 @@ export interface SearchThreadData {
 export type SearchReply =
   | ({ type: 'found'; id: number } & FolderAnswer)
   | { type: 'failed'; id: number }
-  | {
-      type: 'embed';
-      id: number;
-      purpose: EmbeddingPurpose;
-      texts: readonly string[];
-      trace: TraceContext | undefined;
-    }
+  | EmbedRequest
   | { type: 'trouble'; message: string };

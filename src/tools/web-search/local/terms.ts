@@ -135,6 +135,11 @@ function variantsOf(words: readonly string[], { languages, stems }: QueryLanguag
   return [...new Set(phrases)].map(quote);
 }
 
+/** The phrases that match a term of a query, each by its words. */
+export function phrasesOf(term: string): string[][] {
+  return [...term.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase.split(' '));
+}
+
 /** A term as FTS5 takes it. */
 export function quote(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;

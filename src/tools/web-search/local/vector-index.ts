@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { DocumentIndex } from './document-index.ts';
-import type { RankedPassage } from './ranking.ts';
+import { prepareWrite } from './index-database.ts';
+import { passageOf, type RankedPassage } from './ranking.ts';
 
 /** Passages that have vectors at most; the others are found by their words alone. */
 const MAX_VECTORS = 300_000;
@@ -22,7 +23,7 @@ const UNREAD = `
 `;
 const PASSAGE = `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
-    vectors.vector AS vector
+    chunks.page AS page, chunks.section AS section, vectors.vector AS vector
   FROM vectors JOIN chunks ON chunks.id = vectors.chunk JOIN documents ON documents.id = chunks.document
   WHERE vectors.chunk = ?
 `;
@@ -49,7 +50,8 @@ export class VectorIndex {
     this.#index = index;
     this.#model = model;
     this.#unread = this.#db.prepare(UNREAD);
-    this.#put = this.#db.prepare(
+    this.#put = prepareWrite(
+      this.#db,
       'INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?',
     );
     this.#passage = this.#db.prepare(PASSAGE);
@@ -95,20 +97,26 @@ export class VectorIndex {
     if (this.#signs.size > 2 * Number(count) + 1000) this.#signs = new Signs();
   }
 
-  /** The passages nearest to a query, best first. */
-  search(query: Float32Array, limit: number): RankedPassage[] {
+  /** The passages nearest to a query, best first. `within`: only of these documents, by the ids of their rows. */
+  search(query: Float32Array, limit: number, within?: readonly number[]): RankedPassage[] {
     this.#follow();
-    const near = this.#signs.nearest(query, COMPARED);
+    const near = this.#signs.nearest(query, COMPARED, within && this.#passagesOf(within));
     const found: RankedPassage[] = [];
     for (const id of near) {
       const row = this.#passage.get(id);
       if (!(row?.vector instanceof Uint8Array)) continue;
       const score = cosine(query, row.vector);
       if (score < LEAST_LIKE) continue;
-      const published = typeof row.published === 'string' ? row.published : undefined;
-      found.push({ path: String(row.path), title: String(row.title), text: String(row.text), published, score });
+      found.push(passageOf(row, score));
     }
     return found.sort((a, b) => b.score - a.score).slice(0, limit);
+  }
+
+  #passagesOf(documents: readonly number[]): ReadonlySet<number> {
+    const rows = this.#db
+      .prepare('SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?))')
+      .all(JSON.stringify(documents));
+    return new Set(rows.map(({ id }) => Number(id)));
   }
 
   /** Takes in vectors that were added since, by whichever process; starts over where many were taken out. */
@@ -184,16 +192,21 @@ class Signs {
     this.#ids.push(id);
   }
 
-  /** The passages whose signs differ least from those of a query. */
-  nearest(query: Float32Array, limit: number): number[] {
+  /** The passages whose signs differ least from those of a query; only `among` these, if they are given. */
+  nearest(query: Float32Array, limit: number, among?: ReadonlySet<number>): number[] {
     if (query.length !== this.#dimensions) return [];
-    if (this.#ids.length <= limit) return [...this.#ids];
+    if ((among?.size ?? this.#ids.length) <= limit) return this.#ids.filter((id) => !among || among.has(id));
     const asked = new Uint32Array(this.#words);
     for (let at = 0; at < query.length; at++)
       if ((query[at] ?? 0) >= 0) asked[at >> 5] = (asked[at >> 5] ?? 0) | (1 << (at & 31));
     const distances = new Uint16Array(this.#ids.length);
     const counts = new Uint32Array(this.#dimensions + 1);
     for (let row = 0, at = 0; row < distances.length; row++) {
+      if (among && !among.has(this.#ids[row] ?? 0)) {
+        distances[row] = NOT_MEANT;
+        at += this.#words;
+        continue;
+      }
       let distance = 0;
       for (let word = 0; word < this.#words; word++, at++)
         distance += bitsIn((this.#bits[at] ?? 0) ^ (asked[word] ?? 0));
@@ -208,6 +221,9 @@ class Signs {
     return near;
   }
 }
+
+/** A distance that no two vectors have. */
+const NOT_MEANT = 0xffff;
 
 /** How many bits are set. */
 function bitsIn(number: number): number {

@@ -5,6 +5,9 @@ import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
+/** In UTF-16 code units. */
+const LONGEST_TITLE = 200;
+
 /** A book: its chapters in the order of reading. */
 export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocument> {
   let path = '';
@@ -13,16 +16,44 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
   }
   const book = await zip.text(path);
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const titles = await chapterTitles(zip, { book, folder });
   const chapters: string[] = [];
   let length = 0;
   for (const name of readingOrder(book)) {
     if (length > MAX_CONTENT) break;
     const chapter = readWhole(await zip.text(joined(folder, name)), url);
     if (chapter === '') continue;
-    chapters.push(chapter);
+    const title = titles.get(joined(folder, name));
+    // Without a title in the contents it goes on with the chapter before it.
+    chapters.push(title === undefined || chapter.startsWith('#') ? chapter : `# ${title}\n\n${chapter}`);
     length += chapter.length;
   }
   return { ...officeMetadata(book), content: chapters.join('\n\n') };
+}
+
+/** What the table of contents calls the parts of a book, by their paths: that of EPUB 3, or of EPUB 2. */
+async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; folder: string }) {
+  const titles = new Map<string, string>();
+  for (const event of xmlEvents(book)) {
+    if (event.kind !== 'open' || !/^(opf:)?item$/.test(event.name)) continue;
+    const isNav = /\bnav\b/.test(event.attribute('properties'));
+    if (!isNav && event.attribute('media-type') !== 'application/x-dtbncx+xml') continue;
+    const path = joined(folder, event.attribute('href'));
+    const within = path.slice(0, path.lastIndexOf('/') + 1);
+    let text = '';
+    let target = '';
+    for (const part of xmlEvents(await zip.text(path))) {
+      if (part.kind === 'text') text += part.text;
+      else if (part.kind === 'open' && (part.name === 'a' || part.name === 'navlabel')) text = '';
+      if (part.kind === 'open' && part.name === 'a') target = part.attribute('href');
+      if (part.kind === 'open' && part.name === 'content') target = part.attribute('src');
+      const isWhole = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
+      const title = text.replace(/\s+/g, ' ').trim().slice(0, LONGEST_TITLE);
+      const chapter = isWhole ? joined(within, target) : '';
+      if (isWhole && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
+    }
+  }
+  return titles;
 }
 
 function readingOrder(book: string): string[] {

@@ -9,7 +9,16 @@ const MAX_ROWS = 20_000;
 const MAX_COLUMNS = 200;
 const DAY_MS = 86_400_000;
 
-/** A workbook: each sheet as a heading and a table of the values that its cells show. */
+/** Rows stand in tables of about this many characters, each with its place and the first row: a passage says what it shows. */
+const TABLE_LENGTH = 1000;
+
+/** A row that shows something, with its number in the sheet. */
+interface Row {
+  number: number;
+  cells: string[];
+}
+
+/** A workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before each. */
 export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
   const strings = sharedStrings(await zip.text('xl/sharedStrings.xml'));
   const dates = dateStyles(await zip.text('xl/styles.xml'));
@@ -22,22 +31,51 @@ export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
     const rows = sheetRows(await zip.text(path), { strings, dates });
     if (rows.length === 0) continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
-    writer.table(rows);
+    writeRows(writer, rows);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
-function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): string[][] {
-  const rows: string[][] = [];
+function writeRows(writer: DocumentWriter, rows: readonly Row[]): void {
+  const head = rows[0]?.cells ?? [];
+  for (let at = 0; at < rows.length && !writer.isFull; ) {
+    const start = at;
+    for (let length = 0; at < rows.length && length < TABLE_LENGTH; at++)
+      length += rows[at]?.cells.reduce((sum, cell) => sum + cell.length + 3, 0) ?? 0;
+    const block = rows.slice(start, at);
+    writer.paragraph(`[Cells ${rangeOf(block)}]`);
+    const cells = block.map((row) => row.cells);
+    writer.table(start === 0 ? cells : [head, ...cells]);
+  }
+}
+
+/** Such as `A1:D20`. */
+function rangeOf(rows: readonly Row[]): string {
+  const first = Math.min(...rows.map(({ cells }) => cells.findIndex((cell) => cell !== '')));
+  const last = Math.max(...rows.map(({ cells }) => cells.length)) - 1;
+  return `${columnName(first)}${rows[0]?.number}:${columnName(last)}${rows.at(-1)?.number}`;
+}
+
+/** Column 27, counted from 0, is `AB`. */
+function columnName(column: number): string {
+  const before = Math.floor(column / 26);
+  return (before > 0 ? columnName(before - 1) : '') + String.fromCharCode(65 + (column % 26));
+}
+
+function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): Row[] {
+  const rows: Row[] = [];
   let row: string[] = [];
+  let number = 0;
   let cell = { column: 0, type: '', isDate: false, value: '' };
   let inValue = false;
   for (const event of xmlEvents(xml)) {
     if (event.kind === 'text') {
       if (inValue) cell.value += event.text;
     } else if (event.kind === 'open') {
-      if (event.name === 'row') row = [];
-      else if (event.name === 'c') {
+      if (event.name === 'row') {
+        row = [];
+        number = Number(event.attribute('r')) || number + 1;
+      } else if (event.name === 'c') {
         const column = columnOf(event.attribute('r')) ?? row.length;
         const isDate = book.dates[Number(event.attribute('s') || 0)] ?? false;
         cell = { column, type: event.attribute('t'), isDate, value: '' };
@@ -47,7 +85,7 @@ function sheetRows(xml: string, book: { strings: readonly string[]; dates: reado
       while (row.length < cell.column) row.push('');
       row[cell.column] = shownValue(cell, book.strings);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
-      rows.push(row);
+      rows.push({ number, cells: row });
       if (rows.length >= MAX_ROWS) break;
     }
   }

@@ -3,14 +3,14 @@ import { MAX_CONTENT, type ParsedDocument, type ParseJob } from '../../parsing/p
 import { decodeText } from './charset.ts';
 
 /** A body of a plain kind as it is. Numbers in JSON keep every digit, because nothing is re-serialised. */
-export function readText(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset'>): ParsedDocument {
+export function readText(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset' | 'longest'>): ParsedDocument {
   const text = decodeText(job.bytes, { charset: job.charset });
   const heading = job.kind === 'markdown' ? firstHeading(text) : undefined;
-  return { title: (heading ?? '').slice(0, 300), ...bounded(text) };
+  return { title: (heading ?? '').slice(0, 300), ...bounded(text, job.longest) };
 }
 
 /** The content, cut at the limit of what is kept. */
-export function bounded(content: string): Pick<ParsedDocument, 'content' | 'incomplete'> {
-  if (content.length <= MAX_CONTENT) return { content };
-  return { content: content.slice(0, MAX_CONTENT), incomplete: 'the document is very long' };
+export function bounded(content: string, longest = MAX_CONTENT): Pick<ParsedDocument, 'content' | 'incomplete'> {
+  if (content.length <= longest) return { content };
+  return { content: content.slice(0, longest), incomplete: 'the document is very long' };
 }

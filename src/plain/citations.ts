@@ -1,0 +1,49 @@
+import { isObject, parseJson } from '../base/json.ts';
+import type { UrlCitation } from '../protocol/items.ts';
+import { AnswerScanner } from '../research/answer/answer-scanner.ts';
+import { citation } from '../research/answer/citation.ts';
+import { UNCHECKED } from '../research/claims/claim-checker.ts';
+import type { Source, SourceRegistry } from '../research/run/sources.ts';
+import type { TurnMessage, TurnTool } from '../upstream/turn.ts';
+
+/** Tools whose results have sources. */
+const CITED = new Set(['file_search', 'web_search', 'fetch_url_content']);
+const MARK =
+  ' Write the source_id of what you use in square brackets, such as [2], behind each statement that rests on it.';
+
+/** A tool as a model is offered it that is to cite what it found. */
+export function citable<T extends TurnTool>(tool: T): T {
+  return CITED.has(tool.name) ? { ...tool, description: tool.description + MARK } : tool;
+}
+
+/** What earlier responses of a conversation found, with the numbers that its texts cite it by. */
+export function earlierSources(messages: readonly TurnMessage[]): Source[] {
+  const names = new Map<string, string>();
+  return messages.flatMap((message) => {
+    if (message.role === 'assistant') for (const { id, name } of message.tool_calls ?? []) names.set(id, name);
+    if (message.role !== 'tool' || !CITED.has(names.get(message.tool_call_id) ?? '')) return [];
+    const told = parseJson(message.content);
+    const found = isObject(told) && Array.isArray(told.results) ? told.results : [told];
+    return found.flatMap((one: unknown): Source[] => {
+      if (!isObject(one) || typeof one.url !== 'string' || !Number.isSafeInteger(one.source_id)) return [];
+      const title = typeof one.title === 'string' ? one.title : '';
+      return [{ id: Number(one.source_id), url: one.url, title, snippet: '', kind: 'read' }];
+    });
+  });
+}
+
+/** What the markers of a whole text cite, in its order. The text stays as the model wrote it. */
+export function citationsIn(text: string, sources: SourceRegistry): UrlCitation[] {
+  if (sources.size === 0) return [];
+  const scanner = new AnswerScanner((raw) => raw.length);
+  let at = 0;
+  return [...scanner.push(text), ...scanner.end()].flatMap((part) => {
+    const range = { start_index: at, end_index: at + part.text.length };
+    at = range.end_index;
+    if (part.type !== 'marker') return [];
+    return part.numbers.flatMap((number) => {
+      const source = sources.byId(number);
+      return source ? [citation(range, { source, index: number }, UNCHECKED)] : [];
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
+import { DocumentTexts } from '../../../src/vector-stores/document-text.ts';
+import { zipOf } from '../../support/zip-file.ts';
+
+const SAMPLES = new URL('../../fixtures/documents/', import.meta.url);
+
+/** A workbook with one sheet; `rows` are its cells from A5 on. */
+function workbook(rows: readonly (readonly string[])[]): Buffer {
+  const cell = (text: string, at: number, row: number) =>
+    text === '' ? '' : `<c r="${'ABCD'[at]}${row}" t="inlineStr"><is><t>${text}</t></is></c>`;
+  const written = rows.map(
+    (row, n) => `<row r="${n + 5}">${row.map((text, at) => cell(text, at, n + 5)).join('')}</row>`,
+  );
+  return zipOf([
+    { name: 'xl/workbook.xml', data: '<workbook><sheets><sheet name="Budget" r:id="r1"/></sheets></workbook>' },
+    {
+      name: 'xl/_rels/workbook.xml.rels',
+      data: '<Relationships><Relationship Id="r1" Target="worksheets/a.xml"/></Relationships>',
+    },
+    { name: 'xl/worksheets/a.xml', data: `<worksheet><sheetData>${written.join('')}</sheetData></worksheet>` },
+  ]);
+}
+
+/** A book with a chapter that has no heading, which its contents name. */
+function book(): Buffer {
+  const chapter = (text: string) => `<html><head><title>x</title></head><body><p>${text}</p></body></html>`;
+  const manifest = [
+    '<item id="toc" href="nav.xhtml" properties="nav" media-type="application/xhtml+xml"/>',
+    '<item id="one" href="text/one.xhtml"/><item id="two" href="text/two.xhtml"/>',
+  ];
+  return zipOf([
+    { name: 'mimetype', data: 'application/epub+zip', stored: true },
+    { name: 'META-INF/container.xml', data: '<container><rootfile full-path="OPS/book.opf"/></container>' },
+    {
+      name: 'OPS/book.opf',
+      data: `<package><manifest>${manifest.join('')}</manifest><spine><itemref idref="one"/><itemref idref="two"/></spine></package>`,
+    },
+    {
+      name: 'OPS/nav.xhtml',
+      data: '<nav><ol><li><a href="text/one.xhtml">The departure</a></li><li><a href="text/two.xhtml">The <i>storm</i></a></li></ol></nav>',
+    },
+    { name: 'OPS/text/one.xhtml', data: chapter('We left at dawn.') },
+    { name: 'OPS/text/two.xhtml', data: chapter('The mast broke at noon.') },
+  ]);
+}
+
+describe('the places of passages', () => {
+  const texts = new DocumentTexts();
+  after(() => texts[Symbol.dispose]());
+  const passages = async (bytes: Buffer, name: string) => {
+    const { text } = await texts.read({ bytes, name, type: '' }, AbortSignal.timeout(30_000));
+    return chunkDocument(text, { contentType: 'text/markdown', name, places: true }).chunks;
+  };
+  const sectionOf = async (bytes: Buffer, { name, words }: { name: string; words: string }) => {
+    const found = (await passages(bytes, name)).find(({ text }) => text.includes(words));
+    return found?.section;
+  };
+
+  it('are the sheet and the cells of a workbook, whose passages say what the columns are', async () => {
+    const rows = Array.from({ length: 200 }, (_, n) => ['', `Item ${n}`, `${n * 10} crowns for the harbour`]);
+    const bytes = workbook([['', 'Name', 'Price'], ...rows]);
+    const found = (await passages(bytes, 'b.xlsx')).find(({ text }) => text.includes('Item 150 '));
+    const range = /^Budget › B(\d+):C(\d+)$/.exec(`${found?.section}`);
+    const [first, last] = [Number(range?.[1]), Number(range?.[2])];
+    assert.ok(first <= 156 && 156 <= last && last - first < 60, `${found?.section}`);
+    assert.match(found?.text ?? '', /^\| +\| Name \| Price \|/m);
+    assert.match((await sectionOf(bytes, { name: 'b.xlsx', words: 'Item 0 ' })) ?? '', /^Budget › B5:C\d+$/);
+  });
+
+  it('are the headings of a Word document and the chapter of a book', async () => {
+    const docx = await readFile(new URL('tides.docx', SAMPLES));
+    assert.match(
+      (await sectionOf(docx, { name: 'tides.docx', words: 'East pier' })) ?? '',
+      /Tides of the coast › Stations/,
+    );
+    assert.equal(await sectionOf(book(), { name: 'b.epub', words: 'mast broke' }), 'The storm');
+    assert.equal(await sectionOf(book(), { name: 'b.epub', words: 'at dawn' }), 'The departure');
+  });
+});
