@@ -146,7 +146,12 @@ export async function standsFor(item: InputItem, place: string, options: Convers
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
 }
 
-async function lookUp(id: string, param: string, { findItem }: ConversationOptions): Promise<InputItem> {
+/** The caller's stored item; `param` is where it is named. @throws GatewayError `not_found`. */
+export async function lookUp(
+  id: string,
+  param: string,
+  { findItem }: Pick<ConversationOptions, 'findItem'>,
+): Promise<InputItem> {
   try {
     return parseValue(inputItem, await findItem(id));
   } catch (thrown) {

@@ -2,6 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
+import { offerShell } from '../../plain/shell-tools.ts';
 import {
   type ClientTool,
   type RequestMcpServer,
@@ -162,9 +163,18 @@ function ignoredLocation({ user_location: location }: SearchTool, provider: Sear
     .map((name) => `user_location.${name}`);
 }
 
+const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
+  'function',
+  'namespace',
+  'custom',
+  'local_shell',
+  'shell',
+  'apply_patch',
+]);
+
 /** Whether a tool runs at the client. */
 export function isClientTool(tool: ResponseTool): tool is ClientTool {
-  return tool.type === 'function' || tool.type === 'namespace' || tool.type === 'custom';
+  return CLIENT_TYPES.has(tool.type);
 }
 
 /**
@@ -175,8 +185,10 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
   const functions = tools.flatMap((tool) => {
     if (tool.type === 'function') return [offer(tool)];
     if (tool.type === 'custom') return [offerText(tool)];
-    if (tool.type !== 'namespace') return [];
-    return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+    if (tool.type === 'namespace') {
+      return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+    }
+    return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
   const names = new Set(taken);
   for (const { name } of functions) {
@@ -187,6 +199,14 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
   const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
   if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
   return functions;
+}
+
+/** What the client's machine has for the model to read, where it says so. */
+function skillsOf(tool: ClientTool): string {
+  const skills = (tool.type === 'shell' && tool.environment?.skills) || [];
+  if (skills.length === 0) return '';
+  const lines = skills.map(({ name, description, path }) => `- ${name} (${path}): ${description}`);
+  return `\nInstructions for some tasks stand in these folders, in SKILL.md:\n${lines.join('\n')}`;
 }
 
 function nameTaken(what: string): GatewayError {

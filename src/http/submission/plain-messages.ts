@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/approvals.ts';
 import type { Thought } from '../../plain/thoughts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
@@ -9,6 +10,7 @@ import {
   type ConversationOptions,
   checkedMessage,
   type FoundItem,
+  lookUp,
   priorCall,
   priorOutput,
   said,
@@ -32,7 +34,8 @@ export async function plainMessages(
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
   for (const [index, item] of items.entries()) {
-    const one = await standsFor(item, `${field}[${index}]`, options);
+    const place = `${field}[${index}]`;
+    const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
     // A compaction stands for what was said before it; a client may send that again all the same.
     const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
     found.push(isOver ? { type: 'dropped' } : one);
@@ -58,6 +61,19 @@ export async function plainMessages(
     }
   }
   return thread.end({ isOurs: before.length > 0 });
+}
+
+/** An output that names the item of its call, as one that names its call. */
+async function byCallId(
+  item: FoundItem,
+  before: readonly FoundItem[],
+  { findItem, place }: Pick<ConversationOptions, 'findItem'> & { place: string },
+): Promise<FoundItem> {
+  if (item.type !== 'prior_output' || item.itemId === undefined) return item;
+  const { itemId } = item;
+  const isCall = (one: FoundItem) => one.type === 'prior_call' && one.itemId === itemId;
+  const call = before.find(isCall) ?? (parseItemId(itemId) && (await lookUp(itemId, `${place}.id`, { findItem })));
+  return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 
 /** What goes before the new items. */

@@ -8,6 +8,7 @@ import { type NamedTool, type PlainResponseBody, plainResponseBody } from '../..
 import { inputItem } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
+import type { OfferedFunction } from '../../research/run/steps.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage, TurnToolChoice } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
@@ -204,28 +205,39 @@ function requireNamed(
   named: NamedTool,
   { tools, hosted, mcpServers, param }: Omit<ChosenTools, 'toolChoice'> & { param: string },
 ): NamedTool {
-  const there =
-    named.type === 'function' || named.type === 'custom'
-      ? tools.some(({ name, custom = false }) => name === named.name && custom === (named.type === 'custom'))
-      : named.type === 'mcp'
-        ? mcpServers.some(({ name }) => name === named.server_label)
-        : hosted?.builtin.includes(BUILTIN_OF_TYPE[named.type][0]);
-  if (there) return named;
+  if (isThere(named, { tools, hosted, mcpServers })) return named;
   const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
   throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
 }
 
+function isThere(named: NamedTool, { tools, hosted, mcpServers }: Omit<ChosenTools, 'toolChoice'>): boolean {
+  if (named.type === 'mcp') return mcpServers.some(({ name }) => name === named.server_label);
+  const [first = ''] = namesOf(named);
+  return isHosted(named)
+    ? (hosted?.builtin.includes(first) ?? false)
+    : tools.some((tool) => tool.name === first && kindOf(tool) === named.type);
+}
+
+type HostedName = Extract<NamedTool, { type: keyof typeof BUILTIN_OF_TYPE }>;
+
+function isHosted(named: NamedTool): named is HostedName {
+  return Object.hasOwn(BUILTIN_OF_TYPE, named.type);
+}
+
+/** What the model is offered a tool as: the one to call first. */
+function namesOf(named: Exclude<NamedTool, { type: 'mcp' }>): readonly string[] {
+  if (isHosted(named)) return BUILTIN_OF_TYPE[named.type];
+  return [named.type === 'function' || named.type === 'custom' ? named.name : named.type];
+}
+
+function kindOf({ custom, shell }: OfferedFunction): NamedTool['type'] {
+  return shell ?? (custom ? 'custom' : 'function');
+}
+
 /** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
 function toolChoice(named: NamedTool): TurnToolChoice {
-  switch (named.type) {
-    case 'function':
-    case 'custom':
-      return { name: named.name };
-    case 'mcp':
-      return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
-    default:
-      return { name: BUILTIN_OF_TYPE[named.type][0] };
-  }
+  if (named.type !== 'mcp') return { name: namesOf(named)[0] ?? '' };
+  return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
 }
 
 function narrowed(
@@ -235,13 +247,11 @@ function narrowed(
   const names = new Set<string>();
   const servers = new Map<string, string[]>();
   for (const named of allowed) {
-    if (named.type === 'function' || named.type === 'custom') names.add(named.name);
-    else if (named.type !== 'mcp') for (const name of BUILTIN_OF_TYPE[named.type]) names.add(name);
-    else {
+    if (named.type === 'mcp') {
       const of = servers.get(named.server_label) ?? [];
       servers.set(named.server_label, of);
       if (named.name !== undefined) of.push(named.name);
-    }
+    } else for (const name of namesOf(named)) names.add(name);
   }
   return {
     tools: tools.filter(({ name }) => names.has(name)),

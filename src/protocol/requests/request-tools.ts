@@ -71,6 +71,35 @@ export const customTool = z.object({
   format: optional(z.object({ type: z.literal('text') })),
 });
 
+/**
+ * OpenAI's tools that run at the client. Environments other than the client's own machine are OpenAI's, and not here.
+ */
+const localEnvironment = z.object({
+  type: z.literal('local'),
+  skills: optional(
+    boundedList(
+      z.object({ name: z.string().max(256), description: z.string().max(4096), path: z.string().max(4096) }),
+      {
+        max: 64,
+      },
+    ),
+  ),
+});
+export const shellTools = {
+  local_shell: z.object({ type: z.literal('local_shell') }),
+  shell: z.object({
+    type: z.literal('shell'),
+    environment: optional(
+      chosenBy((value) =>
+        isObject(value) && value.type !== 'local'
+          ? { refuse: 'unsupported_parameter', message: 'only the environment local is there', at: 'type' }
+          : localEnvironment,
+      ),
+    ),
+  }),
+  apply_patch: z.object({ type: z.literal('apply_patch') }),
+} as const;
+
 const mcpTool = z.object({
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
@@ -167,10 +196,11 @@ export const responseTool = chosenBy((value) => {
   if (hostedType(type) === 'web_search') return webSearchTool;
   return byType(value, tools, 'unknown tool type: use function, mcp, web_search, file_search or code_interpreter');
 }).meta(reference('Tool'));
-/** Custom tools are for plain models alone. */
-export type ResponseTool = z.output<typeof responseTool | typeof customTool | typeof askingMcpTool>;
+/** Custom tools, and those of a shell, are for plain models alone. */
+export type ResponseTool = z.output<typeof responseTool | typeof customTool | typeof askingMcpTool | ShellSchema>;
 /** One that runs at the client. */
-export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool>;
+export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool | ShellSchema>;
+type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 export type HostedTool = Exclude<ResponseTool, ClientTool>;
 
 const CHOICES = 'only "auto", "none" and, with functions, "required" and a function are supported';

@@ -163,7 +163,12 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   kind: z.literal('plain'),
   messages: z.array(turnMessage),
   instructions: z.string().nullable(),
-  tools: z.array(turnTool.extend({ custom: z.literal(true).optional() })),
+  tools: z.array(
+    turnTool.extend({
+      custom: z.literal(true).optional(),
+      shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
+    }),
+  ),
   hosted: builtinTools.optional(),
   sources: sources.optional(),
   mcpServers: z.array(mcpServer),

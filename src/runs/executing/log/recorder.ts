@@ -17,12 +17,12 @@ import {
   beginCall,
   type CallItem,
   endCall,
-  functionCall,
   isCallItem,
   listedTools,
   placesOfCalls,
   type ToldItem,
 } from './call-items.ts';
+import { functionCall } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
 import {
   closedItem,
