@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { Continuation } from '../research/answer/continuation.ts';
+import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
 import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
 import { noted, type ObservedToolCall } from '../research/run/run.ts';
@@ -33,7 +34,6 @@ import {
   type TurnToolChoice,
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
-import { asksFirst } from './approvals.ts';
 import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import { refusedShell, shellArguments } from './shell-tools.ts';

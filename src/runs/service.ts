@@ -213,12 +213,12 @@ class StoredRuns implements Runs {
   }
 
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
-    if (previous !== undefined) {
-      return await goOn(this.#store, await this.#previous(caller, previous), { ...answered, param: 'input' });
-    }
+    const go = (run: RunRecord, param?: string) =>
+      goOn(this.#store, run, { ...answered, param, output: async () => (await this.response(run)).output });
+    if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
     const named = runOfCalls(answered.outputs.keys());
     const run = named === undefined ? undefined : await this.#owned(caller, named);
-    return run?.status === 'completed' ? await goOn(this.#store, run, answered) : undefined;
+    return run?.status === 'completed' ? await go(run) : undefined;
   }
 
   async conversation(caller: Caller, previousResponseId: string) {

@@ -11,6 +11,7 @@ import {
 } from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import type { ApprovalRule } from '../../research/calls/approvals.ts';
 import type {
   BuiltinTools,
   FileSearch,
@@ -275,4 +276,33 @@ function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpSer
     accessToken: tool.authorization,
     allowedTools: allowed,
   };
+}
+
+/** Which calls of MCP servers the client approves first, if any. */
+export function approvalRules(tools: readonly ResponseTool[] = []): { approvals?: ApprovalRule[] } {
+  const approvals = tools.flatMap((tool) => (tool.type === 'mcp' ? approvalRule(tool) : []));
+  return approvals.length > 0 ? { approvals } : {};
+}
+
+function approvalRule({
+  server_label: server,
+  require_approval: asked = 'never',
+}: Extract<ResponseTool, { type: 'mcp' }>): ApprovalRule[] {
+  if (asked === 'never') return [];
+  if (asked === 'always') return [{ server }];
+  const { always, never } = asked;
+  return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
+}
+
+/** @throws GatewayError where one of `calls`, which the client has approved, is of a server that is not there. */
+export function requireServers(
+  calls: readonly { name: string }[],
+  { mcpServers }: { mcpServers: readonly RequestedMcpServer[] },
+): void {
+  for (const { name } of calls) {
+    const server = name.slice(0, Math.max(0, name.indexOf('.')));
+    if (mcpServers.some((one) => one.name === server)) continue;
+    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
+    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
+  }
 }

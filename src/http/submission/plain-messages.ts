@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
-import type { ApprovedCalls } from '../../plain/approvals.ts';
+import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/thoughts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';

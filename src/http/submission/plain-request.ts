@@ -1,7 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
-import type { ApprovalRule, ApprovedCalls } from '../../plain/approvals.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
 import { type NamedTool, type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
@@ -14,7 +13,14 @@ import type { TurnMessage, TurnToolChoice } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
-import { BUILTIN_OF_TYPE, functionsIn, ignoredToolParts, requestedTools } from './input-tools.ts';
+import {
+  approvalRules,
+  BUILTIN_OF_TYPE,
+  functionsIn,
+  ignoredToolParts,
+  requestedTools,
+  requireServers,
+} from './input-tools.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
 import { checkWindow } from './research-request.ts';
@@ -91,14 +97,14 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
   const said = await plainThread(body, context);
   if (body.truncation !== 'auto') checkLength(said.messages, context);
   const tools = chosenTools(body, context);
-  requireServers(said.approved, tools);
-  const approvals = (body.tools ?? []).flatMap(approvalRule);
+  requireServers(said.approved?.message.tool_calls ?? [], tools);
+  const approvals = approvalRules(body.tools);
   const request: PlainRequest = {
     kind: 'plain',
     ...said,
     instructions: body.instructions ?? null,
     ...tools,
-    ...(approvals.length > 0 && { approvals }),
+    ...approvals,
     maxToolCalls: body.max_tool_calls ?? null,
     oneCallAtOnce: body.parallel_tool_calls === false,
     maxOutputTokens: body.max_output_tokens ?? null,
@@ -113,25 +119,6 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     cacheKey: body.prompt_cache_key,
   };
   return { request, shown: shownOf(body, context) };
-}
-
-/** @throws GatewayError where a call was approved of a server that is not there. */
-function requireServers(approved: ApprovedCalls | undefined, { mcpServers }: Pick<ChosenTools, 'mcpServers'>): void {
-  for (const { name } of approved?.message.tool_calls ?? []) {
-    const server = name.slice(0, Math.max(0, name.indexOf('.')));
-    if (mcpServers.some((one) => one.name === server)) continue;
-    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
-  }
-}
-
-/** What of a tool the client is asked for first. */
-function approvalRule(tool: NonNullable<PlainResponseBody['tools']>[number]): ApprovalRule[] {
-  if (tool.type !== 'mcp' || !tool.require_approval || tool.require_approval === 'never') return [];
-  const { server_label: server, require_approval: asked } = tool;
-  if (asked === 'always') return [{ server }];
-  const { always, never } = asked;
-  return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
 }
 
 /** Where a request names no threshold: what of the window is left is for the answer. */

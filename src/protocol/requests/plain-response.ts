@@ -5,7 +5,6 @@ import { boundedList, byType, cannot, chosenBy, optional, type Refusal, unsuppor
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import {
-  askingMcpTool,
   customTool,
   functionTool,
   hostedTools,
@@ -27,7 +26,6 @@ const tool = chosenBy((value) => {
   if (value.type === 'custom') return refusedGrammar(value) ?? customTool;
   if (isShell(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
-  if (hosted === 'mcp') return askingMcpTool;
   if (hosted) return hostedTools[hosted];
   const type = String(value.type).slice(0, 40);
   return {

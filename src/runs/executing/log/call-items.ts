@@ -38,17 +38,22 @@ const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
   'mcp_call',
 ]);
 
-/** The places of calls in an output by their numbers, of which the first `before` stand in earlier ones. */
+/**
+ * The places of calls in an output by their numbers, of which the first `before` stand in earlier ones; of these `first` are
+ * made here, before all others.
+ */
 export function placesOfCalls(
   output: readonly OutputItem[],
-  { hidden, before }: { hidden: ReadonlySet<number>; before: number },
+  { hidden, before, first }: { hidden: ReadonlySet<number>; before: number; first: readonly number[] },
 ): number[] {
   const places: number[] = [];
+  const approved = first.values();
   let call = before;
   for (const [index, item] of output.entries()) {
     if (!isCallItem(item)) continue;
-    while (hidden.has(call)) call++;
-    places[call++] = index;
+    const { value } = approved.next();
+    while (value === undefined && hidden.has(call)) call++;
+    places[value ?? call++] = index;
   }
   return places;
 }
