@@ -102,6 +102,24 @@ describe('files in requests', () => {
     await client.files.delete(image);
   });
 
+  it('of chats are read as those of responses are', async () => {
+    const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
+    const file_id = await upload('lake notes.md', TEXT);
+    const chat = (content: object[]) => [{ role: 'user' as const, content: content as never }];
+    const question = { type: 'text', text: 'How deep is it?' };
+    for (const file of [{ file_id }, { filename: 'lake.md', file_data }]) {
+      const messages = chat([question, { type: 'file', file }]);
+      const completion = await client.chat.completions.create({ model: 'deep', messages });
+      assert.match(completion.choices[0]?.message.content ?? '', /1642 metres deep/);
+      assert.doesNotMatch(lastSeen(), /base64/);
+    }
+    const both = chat([question, { type: 'file', file: { file_id, file_data } }]);
+    await assert.rejects(client.chat.completions.create({ model: 'deep', messages: both }), { status: 400 });
+    const foreign = chat([question, { type: 'file', file: { file_id } }]);
+    await assert.rejects(bob.chat.completions.create({ model: 'deep', messages: foreign }), { status: 404 });
+    await client.files.delete(file_id);
+  });
+
   it('of somebody else are not there', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {

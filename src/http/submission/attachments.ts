@@ -40,12 +40,15 @@ export class Attachments {
   }
 
   /**
-   * Keeps the bytes that an input carries as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
+   * Keeps the bytes that items carry as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
    * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload.
    */
-  async keepData(input: unknown, { user, keepMs }: { user: string; keepMs: number }): Promise<void> {
-    const parts = partsIn(input);
-    if (parts.length > MOST_FILES) throw tooMany();
+  async keepData(
+    items: unknown,
+    { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' },
+  ): Promise<void> {
+    const parts = partsIn(items, field);
+    if (parts.length > MOST_FILES) throw tooMany(field);
     for (const { part, place } of parts) {
       if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
@@ -106,14 +109,17 @@ export class Attachments {
   }
 }
 
-/** Parts of an input that are files, with their places. What is no such input is left to its schema. */
-function partsIn(input: unknown): { part: Record<string, unknown>; place: string }[] {
-  if (!Array.isArray(input)) return [];
-  return input.flatMap((item: unknown, at) => {
+/** Parts of items that are files, with their places. What is no such input is left to its schema. */
+function partsIn(items: unknown, field: string): { part: Record<string, unknown>; place: string }[] {
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: unknown, at) => {
     const content = isObject(item) && Array.isArray(item.content) ? item.content : [];
-    return content.flatMap((part: unknown, index) =>
-      isObject(part) && part.type === 'input_file' ? [{ part, place: `input[${at}].content[${index}]` }] : [],
-    );
+    return content.flatMap((part: unknown, index) => {
+      const place = `${field}[${at}].content[${index}]`;
+      if (!isObject(part)) return [];
+      if (part.type === 'file' && isObject(part.file)) return [{ part: part.file, place: `${place}.file` }];
+      return part.type === 'input_file' ? [{ part, place }] : [];
+    });
   });
 }
 
@@ -145,6 +151,6 @@ function refused(message: string, param: string): GatewayError {
   return new GatewayError('invalid_parameter', message, { param });
 }
 
-function tooMany(): GatewayError {
-  return refused(`input: at most ${MOST_FILES} files can be attached.`, 'input');
+function tooMany(field: string): GatewayError {
+  return refused(`${field}: at most ${MOST_FILES} files can be attached.`, field);
 }

@@ -42,26 +42,33 @@ const imageFile = z
   .transform(({ file_id: id }) => ({ type: 'image_file' as const, id }))
   .describe('Only for models that read images.');
 /** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
-const filePart = z
+const document = z.object({
+  file_id: optional(z.string().min(1)),
+  file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
+  file_data: optional(z.string().min(1)),
+  filename: optional(z.string().max(255)),
+});
+type Document = Partial<z.output<typeof document>>;
+const oneOf = ({ file_id, file_url, file_data }: Document) =>
+  [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1;
+const asFile = ({ file_id: id, file_url: url, file_data: data, filename }: Document) => ({
+  type: 'file' as const,
+  ...(id !== undefined && { id }),
+  ...(url !== undefined && { url }),
+  ...(data !== undefined && { data }),
+  ...(filename !== undefined && { filename }),
+});
+const filePart = document
+  .extend({ type: z.literal('input_file') })
+  .refine(oneOf, 'give one of file_id, file_url and file_data')
+  .transform(asFile);
+/** The same in a chat. */
+const chatFilePart = z
   .object({
-    type: z.literal('input_file'),
-    file_id: optional(z.string().min(1)),
-    file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
-    file_data: optional(z.string().min(1)),
-    filename: optional(z.string().max(255)),
+    type: z.literal('file'),
+    file: document.omit({ file_url: true }).refine(oneOf, 'give one of file_id and file_data'),
   })
-  .refine(
-    ({ file_id, file_url, file_data }) =>
-      [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1,
-    'give one of file_id, file_url and file_data',
-  )
-  .transform(({ file_id: id, file_url: url, file_data: data, filename }) => ({
-    type: 'file' as const,
-    ...(id !== undefined && { id }),
-    ...(url !== undefined && { url }),
-    ...(data !== undefined && { data }),
-    ...(filename !== undefined && { filename }),
-  }));
+  .transform(({ file }) => asFile(file));
 const refusalPart = z
   .object({ type: z.literal('refusal'), refusal: z.string() })
   .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
@@ -73,9 +80,10 @@ const parts = {
   input_image: imagePart,
   image_url: imagePart,
   input_file: filePart,
+  file: chatFilePart,
 };
 const UNKNOWN_PART =
-  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text and image_url)';
+  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text, image_url and file)';
 
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
 const contentPart = chosenBy((value) => {
@@ -235,7 +243,7 @@ export const chatMessages = chosenBy((value) =>
 /** For the API description, by component name. */
 export const messageComponents = {
   ...foreignComponents,
-  ContentPart: z.union([textPart, imagePart, imageFile, filePart, refusalPart]),
+  ContentPart: z.union([textPart, imagePart, imageFile, filePart, chatFilePart, refusalPart]),
   Content: z.union([z.string(), contentParts]),
   InputMessage: message,
   InputItem: z
