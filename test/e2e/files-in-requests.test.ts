@@ -98,6 +98,27 @@ describe('files in requests', () => {
       input: asking({ type: 'input_image', file_id: image, detail: 'auto' }),
     });
     assert.match(lastSeen(), /data:image\/png;base64,iVBOR/);
+    const given = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
+      client.responses.create({
+        model: 'plain',
+        input: [
+          { role: 'user', content: 'Look.' },
+          { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'call_1', output: parts },
+        ],
+      });
+    const file_data = Buffer.from(TEXT).toString('base64');
+    await given([
+      { type: 'input_text', text: 'Here they are.' },
+      { type: 'input_file', filename: 'lake.md', file_data },
+      { type: 'input_image', file_id: image },
+    ]);
+    const [, , told, shown] = gateway.seen.at(-1)?.messages ?? [];
+    assert.equal(told?.role, 'tool');
+    assert.match(JSON.stringify(told), /Here they are\..*1642 metres deep/);
+    assert.equal(shown?.role, 'user');
+    assert.match(JSON.stringify(shown), /result of look.*data:image\/png;base64,iVBOR/);
+    await assert.rejects(given([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
     await client.files.delete(file_id);
     await client.files.delete(image);
   });

@@ -55,7 +55,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.deepEqual(await gateway.ann.responses.retrieve(first.id), first);
     const output = { type: 'custom_tool_call_output' as const, call_id: 'call_1', output: 'applied' };
     const asked = { role: 'user' as const, content: 'Write it.' };
-    const reference = { type: 'item_reference' as const, id: call.id ?? '' };
+    const reference = { id: call.id ?? '' };
     const answers = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [output] }),
       await gateway.ann.responses.create({ ...ask, input: [asked, call, output] }),

@@ -3,7 +3,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
-import type { ContentPart, InputPart } from '../../protocol/requests/request-input.ts';
+import type { ContentPart, InputPart } from '../../protocol/requests/content-parts.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
@@ -21,7 +21,7 @@ const MOST_FILES = 50;
 /** Whom parts belong to, and how a model gets them. */
 export interface AttachmentContext {
   user: string;
-  /** The field that holds the parts, for errors. */
+  /** The list of parts, for errors. */
   place: string;
   /** The model opens documents itself, page by page; else it is sent their text. */
   opens: boolean;
@@ -67,7 +67,7 @@ export class Attachments {
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<ContentPart[]> {
     const found: ContentPart[] = [];
     for (const [index, part] of parts.entries()) {
-      const place = `${context.place}.content[${index}]`;
+      const place = `${context.place}[${index}]`;
       if (part.type === 'file') found.push({ type: 'text', text: await this.#document(part, { ...context, place }) });
       else if (part.type === 'image_file')
         found.push({ type: 'image', url: await this.#image(part.id, context, place) });
@@ -113,12 +113,14 @@ export class Attachments {
 function partsIn(items: unknown, field: string): { part: Record<string, unknown>; place: string }[] {
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown, at) => {
-    const content = isObject(item) && Array.isArray(item.content) ? item.content : [];
-    return content.flatMap((part: unknown, index) => {
-      const place = `${field}[${at}].content[${index}]`;
-      if (!isObject(part)) return [];
-      if (part.type === 'file' && isObject(part.file)) return [{ part: part.file, place: `${place}.file` }];
-      return part.type === 'input_file' ? [{ part, place }] : [];
+    return ['content', 'output'].flatMap((list) => {
+      const parts = isObject(item) && Array.isArray(item[list]) ? item[list] : [];
+      return parts.flatMap((part: unknown, index) => {
+        const place = `${field}[${at}].${list}[${index}]`;
+        if (!isObject(part)) return [];
+        if (part.type === 'file' && isObject(part.file)) return [{ part: part.file, place: `${place}.file` }];
+        return part.type === 'input_file' ? [{ part, place }] : [];
+      });
     });
   });
 }

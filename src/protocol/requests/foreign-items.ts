@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { optional } from './parse.ts';
+import { contentParts, type InputPart } from './content-parts.ts';
+import { chosenBy, optional } from './parse.ts';
 
 /**
  * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
@@ -31,6 +32,8 @@ export interface PriorOutput {
   output: string;
   /** Of an approval: whether the call is to be made. */
   approves?: boolean;
+  /** What it is made of, where that is not text alone: `output` names the rest. */
+  parts?: InputPart[] | undefined;
 }
 
 /** An item that says nothing to a model. */
@@ -67,7 +70,20 @@ function priorOutput(callId: string | undefined, text: string): PriorOutput | Dr
 /** Lists of tools say nothing about the thread, and pictures are no text. */
 const silent = z.looseObject({}).transform(() => NOTHING);
 
-const functionOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
+const textOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
+/** What a function gave, with images or files among it. */
+const outputParts = z
+  .object({ call_id: z.string().min(1), output: contentParts })
+  .transform(({ call_id: callId, output: parts }): PriorOutput => {
+    const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
+    return { type: 'prior_output', callId, output: texts.join('\n'), parts };
+  });
+const NAMES = { image: 'an image', image_file: 'an image', file: 'a file' } as const;
+const functionOutput = chosenBy((value) => {
+  const parts = isObject(value) && Array.isArray(value.output) ? value.output : [];
+  const isMixed = parts.some((part) => isObject(part) && (part.type === 'input_image' || part.type === 'input_file'));
+  return isMixed ? outputParts : textOutput;
+});
 
 /** By the type of the item. */
 export const foreignItems = {

@@ -1,6 +1,6 @@
 import type { Effort, Profile } from '../../config/schema.ts';
+import type { ContentPart } from '../../protocol/requests/content-parts.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import type { ContentPart } from '../../protocol/requests/request-input.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
