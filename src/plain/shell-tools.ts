@@ -71,18 +71,17 @@ export function offerShell(tool: ShellTool, hint = ''): OfferedFunction {
 
 /**
  * What the model asks of a tool, as JSON that fits its item; undefined for what no client could do. A text in place of a
- * list of one is taken as that.
+ * list of one is taken as that, and null as absent.
  */
 export function shellArguments(tool: ShellTool, written: string): string | undefined {
   const given = parseJson(written);
   if (!isObject(given)) return undefined;
-  const listed = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [
-      name,
-      name === 'commands' && typeof value === 'string' ? [value] : value,
-    ]),
-  );
-  const read = TOOLS[tool].arguments.safeParse(listed);
+  const said = Object.entries(given).filter(([, value]) => value !== null);
+  const listed = said.map(([name, value]) => [
+    name,
+    name === 'commands' && typeof value === 'string' ? [value] : value,
+  ]);
+  const read = TOOLS[tool].arguments.safeParse(Object.fromEntries(listed));
   return read.success ? JSON.stringify(read.data) : undefined;
 }
 

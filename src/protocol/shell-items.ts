@@ -6,27 +6,24 @@ import { z } from 'zod';
  */
 
 const status = z.enum(['in_progress', 'completed', 'incomplete']);
-const milliseconds = z.int().positive().nullish().default(null);
+const positive = z.int().positive();
 
-/** One program with its arguments. */
+/** One program with its arguments. What is not asked for is absent: clients take no null. */
 export const execAction = z.object({
   type: z.literal('exec').default('exec'),
   command: z.array(z.string()),
-  env: z
-    .record(z.string(), z.string())
-    .nullish()
-    .transform((env) => env ?? {}),
-  timeout_ms: milliseconds,
-  user: z.string().nullish().default(null),
-  working_directory: z.string().nullish().default(null),
+  env: z.record(z.string(), z.string()).default({}),
+  timeout_ms: positive.optional(),
+  user: z.string().optional(),
+  working_directory: z.string().optional(),
 });
 
 /** Lines for a shell. */
 export const shellAction = z.object({
   commands: z.array(z.string()),
-  timeout_ms: milliseconds,
+  timeout_ms: positive.nullable().default(null),
   /** In characters. */
-  max_output_length: z.int().positive().nullish().default(null),
+  max_output_length: positive.nullable().default(null),
 });
 
 /** A change of one file; `diff` is in the V4A format. */

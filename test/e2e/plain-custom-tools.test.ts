@@ -169,10 +169,10 @@ const SHELLS: ShellCase[] = [
   },
   {
     tool: { type: 'local_shell' },
-    written: { command: ['ls', '-l'] },
+    written: { command: ['ls', '-l'], user: null },
     call: {
       type: 'local_shell_call',
-      action: { type: 'exec', command: ['ls', '-l'], env: {}, timeout_ms: null, user: null, working_directory: null },
+      action: { type: 'exec', command: ['ls', '-l'], env: {} },
     },
     answer: (id) => ({ type: 'local_shell_call_output', id, output: 'a.txt' }),
     told: /a\.txt/,
