@@ -32,20 +32,28 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
 }
 
 /** Of items, and of calls of the client's functions, which name the run that made them. */
-export type ItemPrefix =
-  | 'rs'
-  | 'tc'
-  | 'msg'
-  | 'ws'
-  | 'fs'
-  | 'ci'
-  | 'mcp'
-  | 'mcpl'
-  | 'mcpr'
-  | 'fc'
-  | 'ctc'
-  | 'call'
-  | 'cmp';
+const ITEM_PREFIXES = [
+  'rs',
+  'tc',
+  'msg',
+  'ws',
+  'fs',
+  'ci',
+  'mcp',
+  'mcpl',
+  'mcpr',
+  'fc',
+  'ctc',
+  'lsh',
+  'sh',
+  'apc',
+  'call',
+  'cmp',
+] as const;
+export type ItemPrefix = (typeof ITEM_PREFIXES)[number];
+const ITEM_ID = new RegExp(
+  `^(?:${ITEM_PREFIXES.join('|')})_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\\d{1,9})$`,
+);
 
 /**
  * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a
@@ -58,10 +66,7 @@ export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number }
 
 /** The run and place that an item id names, or undefined if it is not one of ours. */
 export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
-  const match =
-    /^(?:rs|tc|msg|ws|ci|mcp[lr]?|fc|ctc|call|cmp)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(
-      id,
-    );
+  const match = ITEM_ID.exec(id);
   if (!match) return undefined;
   const [, a, b, c, d, e, kind, digits] = match;
   const index = Number(digits);

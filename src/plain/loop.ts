@@ -5,12 +5,19 @@ import type { UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { Continuation } from '../research/answer/continuation.ts';
+import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
 import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
 import { noted, type ObservedToolCall } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
-import { clientNames, type FunctionCall, type ResearchOutcome, type Step } from '../research/run/steps.ts';
+import {
+  clientNames,
+  type FunctionCall,
+  type ResearchOutcome,
+  type ShellTool,
+  type Step,
+} from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
 import { type Finish, MAX_CUT_TURNS, takeReasoning, unfinished } from '../research/turns.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -28,10 +35,10 @@ import {
   type TurnToolChoice,
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
-import { asksFirst } from './approvals.ts';
 import { citable, citationsIn, earlierSources } from './citations.ts';
 import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
+import { refusedShell, shellArguments } from './shell-tools.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
@@ -97,7 +104,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const finish = yield* showTurn(run, written, truncation);
       const message = said(finish, { text: written.text, before });
       const hosted = (message.tool_calls ?? []).filter(
-        ({ name }) => run.tools.has(name) && !asksFirst(name, run.request),
+        (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
       const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
@@ -225,6 +232,8 @@ function turnOf(
   const { state, request } = run;
   let next = state.made.size;
   const calls = hosted.map(({ id, name, arguments: written }): PlannedCall => {
+    const shell = shellTool(name, request);
+    if (shell) return { id, refused: refusedShell(shell) };
     if (request.maxToolCalls !== null && next >= request.maxToolCalls) {
       return { id, refused: `Not made: the limit of ${request.maxToolCalls} tool calls is reached.` };
     }
@@ -280,11 +289,22 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
 /** A call as the client sees it: what was offered with its namespace is called by both names. */
 function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
-  if (tools.some((tool) => tool.name === name && tool.custom)) {
-    return { callId: id, name, arguments: textIn(args), as: 'custom' };
-  }
+  const offered = tools.find((tool) => tool.name === name);
+  if (offered?.custom) return { callId: id, name, arguments: textIn(args), as: 'custom' };
+  const shell = offered?.shell;
+  if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
   if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
   return { callId: id, ...clientNames(name, tools), arguments: args };
+}
+
+function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {
+  return tools.find((tool) => tool.name === name)?.shell;
+}
+
+/** Whether a call is one of the client's shell that its item has no words for: the model is told so, and calls again. */
+function isUnreadable({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
+  const shell = shellTool(name, request);
+  return shell !== undefined && shellArguments(shell, args) === undefined;
 }
 
 /** The text of a custom tool; a model that wrote it without the object around it meant the same. */

@@ -1,10 +1,10 @@
 import type { TextFormat } from '../protocol/requests/request-formats.ts';
 import type { ReasoningSummary } from '../protocol/response.ts';
+import type { ApprovalRule } from '../research/calls/approvals.ts';
 import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../research/run/request.ts';
 import type { OfferedFunction } from '../research/run/steps.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
-import type { TurnMessage, TurnToolChoice } from '../upstream/turn.ts';
-import type { ApprovalRule, ApprovedCalls } from './approvals.ts';
+import type { AssistantMessage, TurnMessage, TurnToolChoice } from '../upstream/turn.ts';
 
 /**
  * What a plain model is asked for in a response that the gateway makes (docs/api.md, "Responses of plain models"): a
@@ -46,6 +46,14 @@ export interface PlainRequest {
   encryptedReasoning?: true | undefined;
   /** Requests with the same find a provider's cache again; absent: the run's id. */
   cacheKey?: string | undefined;
+}
+
+/** Calls of an earlier response that the client has approved: made before the model is asked. */
+export interface ApprovedCalls {
+  /** The turn that called them, with these calls alone. */
+  message: AssistantMessage;
+  /** The ids of their requests, in the order of the calls. */
+  requests: string[];
 }
 
 /** The tokens of the whole conversation and its tools, estimated. */

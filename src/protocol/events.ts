@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { emptyArray, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
 import { openAiEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
+import { shellEvents } from './shell-items.ts';
 
 /**
  * The events of a run (docs/api.md, "Events"). Only these types exist: newer SDK helpers throw on any other. Those of
@@ -47,6 +48,7 @@ export const runEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('response.custom_tool_call_input.delta'), ...inItem, delta: z.string() }),
   z.object({ type: z.literal('response.custom_tool_call_input.done'), ...inItem, input: z.string() }),
+  ...shellEvents,
   ...openAiEvents,
   z.object({ type: z.literal('response.completed'), ...numbered, response: responseObject }),
   z.object({ type: z.literal('response.incomplete'), ...numbered, response: responseObject }),

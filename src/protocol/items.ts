@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { openAiItems } from './openai-items.ts';
+import { shellItems } from './shell-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 
@@ -114,6 +115,7 @@ export const outputItem = z.discriminatedUnion('type', [
   functionCallItem,
   customToolCallItem,
   compactionItem,
+  ...shellItems,
   ...openAiItems,
 ]);
 

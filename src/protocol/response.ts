@@ -80,6 +80,9 @@ export const customTool = z.object({
   format: z.object({ type: z.literal('text') }),
 });
 
+/** A tool of OpenAI's that runs at the client, as a response shows it. */
+export const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
+
 /** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
 export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'file_search', 'code_interpreter', 'mcp']) });
 
@@ -116,7 +119,7 @@ export const responseObject = z.object({
   parallel_tool_calls: z.boolean(),
   tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })]),
   /** Of a plain model: the client's own functions, as it sent them, with `strict`, and tools that run here. */
-  tools: z.array(z.union([functionTool, namespaceTool, customTool, hostedTool])),
+  tools: z.array(z.union([functionTool, namespaceTool, customTool, shellTool, hostedTool])),
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
   reasoning: z.object({ effort: z.string().nullable(), summary: reasoningSummary.nullable() }),
   truncation: z.enum(['auto', 'disabled']),

@@ -5,6 +5,7 @@ import type { IncompleteReason } from '../protocol/response.ts';
 import { type AnsweringRoute, type AssistantMessage, noUsage } from '../upstream/turn.ts';
 import { writeAnswer } from './answer/answer.ts';
 import { mayShowOf } from './answer/may-show.ts';
+import { asksFirst } from './calls/approvals.ts';
 import { repairArguments } from './calls/repair-arguments.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
 import { type Context, createContext } from './context/context.ts';
@@ -22,7 +23,7 @@ import { makeOutline, remindOfGaps } from './report/outline.ts';
 import { spentBudget } from './run/budget.ts';
 import { isOwnTool } from './run/own-tools.ts';
 import { noted, type ResearchRun } from './run/run.ts';
-import { clientNames, type ResearchOutcome, type StartedCall, type Step } from './run/steps.ts';
+import { clientNames, type FunctionCall, type ResearchOutcome, type StartedCall, type Step } from './run/steps.ts';
 import type { ExecutableCall, Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript.ts';
 import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
 
@@ -38,18 +39,31 @@ export async function* research(run: ResearchRun): AsyncGenerator<Step, Research
     const left = yield* researchPhase(run, context);
     if (left === 'paused') return 'paused';
   }
-  if (run.state.openFunctions().length > 0) return { incomplete: null };
+  if (run.state.waitingCalls().length > 0) return { incomplete: null };
   return yield* answersNothing(run) ? showInstead(run) : writeAnswer(run, context);
 }
 
 function mayLookUp({ tools, request }: ResearchRun): boolean {
-  return tools.size > 0 || (request.functions?.length ?? 0) > 0;
+  return tools.size > 0 || (request.functions?.length ?? 0) > 0 || (request.goesOn?.approved?.length ?? 0) > 0;
 }
 
-/** The response ends with calls of the client's functions; the request with their outputs goes on. */
+/** Calls that the client has approved: this response begins with them. */
+function beginApproved({ state, request }: ResearchRun): Step | undefined {
+  const approved = request.goesOn?.approved ?? [];
+  if (approved.length === 0 || state.approvedHere.length > 0) return undefined;
+  const entry = noted(state, { t: 'approved', calls: approved });
+  const calls = approved.flatMap(({ call, request: approval }) => {
+    const made = state.made.get(call);
+    return made ? [{ call, name: made.name, arguments: made.arguments, approval }] : [];
+  });
+  return { type: 'tool_calls', calls, entry };
+}
+
+/** The response ends with calls for the client to make or to approve; the request that answers them goes on. */
 function endWith({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
-  const told = calls.map(({ call, name, arguments: args }) => {
+  const told = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
+    if (asks) return { callId: '', name, arguments: args, as: 'approval' };
     const callId = itemId('call', id, { output: call });
     return { callId, ...clientNames(name, request.functions ?? []), arguments: args };
   });
@@ -62,13 +76,15 @@ async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerato
   const elapsed = () => run.clock.now() - began;
   const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
   using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
+  const approved = beginApproved(run);
+  if (approved) yield approved;
 
   for (;;) {
     // Each of these looks at the transcript alone: a run that is taken up again goes on where it was cut.
     yield* executePending(run, { context, limit: phase.signal });
-    const functions = state.openFunctions();
-    if (functions.length > 0) {
-      yield endWith(run, functions);
+    const waiting = state.waitingCalls();
+    if (waiting.length > 0) {
+      yield endWith(run, waiting);
       return 'ended';
     }
     yield* guard(run, context);
@@ -178,7 +194,7 @@ async function* researchTurn(
   noted(state, entry);
   const started = calls
     .filter((planned) => 'call' in planned)
-    .filter(({ client }) => !client)
+    .filter(({ client, asks }) => !client && !asks)
     .map(({ call, name, arguments: text }): StartedCall => ({ call, name, arguments: text }));
   yield started.length > 0
     ? { type: 'tool_calls', calls: started, entry }
@@ -207,6 +223,7 @@ function planCalls(
   wanted: readonly { id: string; name: string; arguments: string }[],
 ): { calls: PlannedCall[]; forced: Forced | undefined } {
   const { state, request, budget } = run;
+  const rules = { tools: request.functions ?? [], approvals: request.approvals };
   const planned: string[] = [];
   let next = state.made.size;
   let counted = 0;
@@ -223,7 +240,8 @@ function planCalls(
     if (counts && forced) return { id, refused: `Not made: ${forced.why}.` };
     planned.push(callKey({ name, arguments: args }));
     if (counts) counted++;
-    return { id, call: next++, name, arguments: args, ...(ok ? {} : { broken: true }) };
+    if (!ok) return { id, call: next++, name, arguments: args, broken: true };
+    return { id, call: next++, name, arguments: args, ...(asksFirst(name, rules) && { asks: true }) };
   });
   return { calls, forced };
 }

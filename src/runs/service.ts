@@ -17,7 +17,7 @@ import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
-import { readInput } from './stored/stored-request.ts';
+import { readInput, readPlainRequest } from './stored/stored-request.ts';
 import { parseProxyResult } from './stored/stored-transcript.ts';
 import { goOn, runOfCalls } from './submitting/go-on.ts';
 import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
@@ -154,7 +154,9 @@ class StoredRuns implements Runs {
   async taskJson(run: RunRecord): Promise<string> {
     if (isOpen(run)) return taskJson(run, undefined);
     const response = await this.response(run);
-    if (run.kind === 'research' || run.status !== 'completed') return taskJson(run, { response });
+    if (run.kind === 'research' || run.status !== 'completed') {
+      return taskJson(run, { response, isPlain: readPlainRequest(run) !== undefined });
+    }
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
     if (entry === undefined) throw await this.#unread(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
@@ -213,12 +215,12 @@ class StoredRuns implements Runs {
   }
 
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
-    if (previous !== undefined) {
-      return await goOn(this.#store, await this.#previous(caller, previous), { ...answered, param: 'input' });
-    }
+    const go = (run: RunRecord, param?: string) =>
+      goOn(this.#store, run, { ...answered, param, output: async () => (await this.response(run)).output });
+    if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
     const named = runOfCalls(answered.outputs.keys());
     const run = named === undefined ? undefined : await this.#owned(caller, named);
-    return run?.status === 'completed' ? await goOn(this.#store, run, answered) : undefined;
+    return run?.status === 'completed' ? await go(run) : undefined;
   }
 
   async conversation(caller: Caller, previousResponseId: string) {

@@ -121,6 +121,27 @@ describe('files in requests', () => {
       input: asking({ type: 'input_image', file_id: image, detail: 'auto' }),
     });
     assert.match(lastSeen(), /data:image\/png;base64,iVBOR/);
+    const given = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
+      client.responses.create({
+        model: 'plain',
+        input: [
+          { role: 'user', content: 'Look.' },
+          { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'call_1', output: parts },
+        ],
+      });
+    const file_data = Buffer.from(TEXT).toString('base64');
+    await given([
+      { type: 'input_text', text: 'Here they are.' },
+      { type: 'input_file', filename: 'lake.md', file_data },
+      { type: 'input_image', file_id: image },
+    ]);
+    const [, , told, shown] = gateway.seen.at(-1)?.messages ?? [];
+    assert.equal(told?.role, 'tool');
+    assert.match(JSON.stringify(told), /Here they are\..*1642 metres deep/);
+    assert.equal(shown?.role, 'user');
+    assert.match(JSON.stringify(shown), /result of look.*data:image\/png;base64,iVBOR/);
+    await assert.rejects(given([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
     await client.files.delete(file_id);
     await client.files.delete(image);
   });
@@ -171,6 +192,24 @@ describe('files in requests', () => {
     const cited = part.annotations[0] as unknown as { url: string; section?: string } | undefined;
     return cited && { url: cited.url, section: cited.section };
   }
+
+  it('of chats are read as those of responses are', async () => {
+    const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
+    const file_id = await upload('lake notes.md', TEXT);
+    const chat = (content: object[]) => [{ role: 'user' as const, content: content as never }];
+    const question = { type: 'text', text: 'How deep is it?' };
+    for (const file of [{ file_id }, { filename: 'lake.md', file_data }]) {
+      const messages = chat([question, { type: 'file', file }]);
+      const completion = await client.chat.completions.create({ model: 'deep', messages });
+      assert.match(completion.choices[0]?.message.content ?? '', /1642 metres deep/);
+      assert.doesNotMatch(lastSeen(), /base64/);
+    }
+    const both = chat([question, { type: 'file', file: { file_id, file_data } }]);
+    await assert.rejects(client.chat.completions.create({ model: 'deep', messages: both }), { status: 400 });
+    const foreign = chat([question, { type: 'file', file: { file_id } }]);
+    await assert.rejects(bob.chat.completions.create({ model: 'deep', messages: foreign }), { status: 404 });
+    await client.files.delete(file_id);
+  });
 
   it('of somebody else are not there', async () => {
     const file_id = await upload('mine.md', TEXT);

@@ -5,8 +5,9 @@ import { openResearchGateway, type ResearchGateway } from '../support/research-g
 import { patience } from '../support/time-limit.ts';
 
 /**
- * The cases of the Open Responses compliance suite (openresponses.org) that need no client-side function, against a
- * model with the profile of OpenAI. What the suite's schemas ask of a response and of events is written down anew here.
+ * The cases of the Open Responses compliance suite (openresponses.org) over HTTP, against a plain model behind a provider
+ * that speaks chat completions, and those that apply against a research model with the profile of OpenAI. Those on a
+ * WebSocket are in `responses-websocket.test.ts`. What the suite's schemas ask of a response and of events is written down anew here.
  */
 
 const int = z.number().int();
@@ -32,6 +33,14 @@ const item = z.discriminatedUnion('type', [
     content: z.array(outputText),
   }),
   z.object({ type: z.literal('reasoning'), id: z.string(), summary: z.array(text), content: z.array(text).optional() }),
+  z.object({
+    type: z.literal('function_call'),
+    id: z.string(),
+    call_id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+    status: z.enum(['in_progress', 'completed', 'incomplete']),
+  }),
   z.object({
     type: z.literal('web_search_call'),
     id: z.string(),
@@ -132,37 +141,84 @@ const CASES: Record<string, object[]> = {
     say('assistant', 'Hello Alice! Nice to meet you. How can I help you today?'),
     say('user', 'What is my name?'),
   ],
+  'Assistant Message Phase': [
+    { ...say('assistant', 'I should answer with the saved number.'), phase: 'commentary' },
+    { ...say('assistant', 'The number is four.'), phase: 'final_answer' },
+    say('user', 'Repeat only the number.'),
+  ],
 };
+const WEATHER = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'Get the current weather for a location',
+  parameters: { type: 'object', properties: { location: { type: 'string' } }, required: ['location'] },
+};
+const compacted = z.object({
+  id: z.string(),
+  object: z.literal('response.compaction'),
+  created_at: int,
+  output: z.array(z.looseObject({ type: z.string() })).min(1),
+  usage,
+});
 
-describe('Open Responses, with the profile of OpenAI', function () {
+/** An event that each model's stream has. */
+const DELTAS = { deep: 'response.reasoning_summary_text.delta', plain: 'response.output_text.delta' };
+
+describe('Open Responses', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   let gateway: ResearchGateway;
   before(async () => {
     gateway = await openResearchGateway({
       deep: { profile: 'openai', vision: true },
-      model: (request) => (request.research ? { reasoning: 'Hm.', text: 'I know it.' } : { text: 'Hello there, you.' }),
+      models: {
+        plain: { kind: 'proxy', vision: true, apis: ['responses'], routes: [{ provider: 'scripted', model: 'p' }] },
+      },
+      model: (request) => {
+        if (JSON.stringify(request.messages).includes('weather')) {
+          return { toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"location":"San Francisco, CA"}' }] };
+        }
+        return request.research ? { reasoning: 'Hm.', text: 'I know it.' } : { text: 'Hello there, you.' };
+      },
     });
   });
   after(() => gateway[Symbol.asyncDispose]());
 
   for (const [name, input] of Object.entries(CASES)) {
     it(name, async () => {
-      const answer = await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input, stream: false } });
-      assert.equal(answer.status, 200, answer.text);
-      const response = resource.parse(answer.json);
-      assert.equal(response.status, 'completed');
-      assert.ok(response.output.length > 0);
+      for (const model of ['deep', 'plain']) {
+        const answer = await send(gateway, 'POST /v1/responses', { body: { model, input, stream: false } });
+        assert.equal(answer.status, 200, answer.text);
+        const response = resource.parse(answer.json);
+        assert.equal(response.status, 'completed');
+        assert.ok(response.output.length > 0);
+      }
     });
   }
 
+  it('Tool Calling', async () => {
+    const body = { model: 'plain', input: [say('user', 'How is the weather in San Francisco?')], tools: [WEATHER] };
+    const response = resource.parse((await send(gateway, 'POST /v1/responses', { body })).json);
+    assert.ok(response.output.some(({ type }) => type === 'function_call'));
+  });
+
+  it('Compaction Endpoint', async () => {
+    const input = [say('user', 'My favourite colour is green.'), say('user', 'What is it?')];
+    const body = { model: 'plain', input };
+    const { output } = compacted.parse((await send(gateway, 'POST /v1/responses/compact', { body })).json);
+    assert.ok(output.some(({ type }) => type === 'compaction'));
+    assert.equal((await send(gateway, 'POST /v1/responses/compact', { body: { input } })).status, 400);
+  });
+
   it('Streaming Response', async () => {
-    const body = { model: 'deep', input: [say('user', 'Count from 1 to 5.')], stream: true };
-    const frames = (await (await open(gateway, 'POST /v1/responses', { body })).text()).split('\n\n').filter(Boolean);
-    const events = frames.map((frame) => event.parse(JSON.parse(frame.slice(frame.indexOf('data: ') + 6))));
-    const last = events.at(-1);
-    assert.ok(last?.type === 'response.completed' && last.response.status === 'completed');
-    assert.ok(events.some(({ type }) => type === 'response.reasoning_summary_text.delta'));
+    for (const [model, delta] of Object.entries(DELTAS)) {
+      const body = { model, input: [say('user', 'Count from 1 to 5.')], stream: true };
+      const frames = (await (await open(gateway, 'POST /v1/responses', { body })).text()).split('\n\n').filter(Boolean);
+      const events = frames.map((frame) => event.parse(JSON.parse(frame.slice(frame.indexOf('data: ') + 6))));
+      const last = events.at(-1);
+      assert.ok(last?.type === 'response.completed' && last.response.status === 'completed');
+      assert.ok(events.some(({ type }) => type === delta));
+    }
   });
 
   it('without "stream" it waits, as the API of OpenAI does', async () => {

@@ -4,6 +4,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
+import { until } from '../support/http-gateway.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
 
@@ -20,7 +21,13 @@ async function openGateway(wire: 'messages' | 'responses') {
     server: { port: 0 },
     store: { url: 'memory:' },
     providers: { scripted: { base_url: provider.url, wire, api_key: 'sk-provider-0123', max_retries: 0 } },
-    models: { plain: { kind: 'proxy', routes: [{ provider: 'scripted', model: 'm' }] } },
+    models: {
+      plain: {
+        kind: 'proxy',
+        apis: ['chat_completions', 'async'],
+        routes: [{ provider: 'scripted', model: 'm' }],
+      },
+    },
     keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' }],
   });
   const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
@@ -63,6 +70,25 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.ok(call?.type === 'function' && call.function.name === 'look_up');
       assert.equal(call.function.arguments, '{"n":0}');
       assert.equal(usages.filter((usage) => usage !== null).length, 1);
+    });
+
+    it('are made in the background as tasks', async () => {
+      await using gateway = await openGateway(wire);
+      const { client } = gateway;
+      const made: { id: string } = await client.post('/async', {
+        body: { model: 'plain', messages: [{ role: 'user', content: 'Go.' }], tools: [TOOL] },
+      });
+      const result = await until(async () => {
+        const task: { result?: OpenAI.ChatCompletion } = await client.get(`/async/${made.id}`);
+        return task.result;
+      });
+      const [choice] = result.choices;
+      assert.equal(choice?.finish_reason, 'tool_calls');
+      assert.ok(choice.message.tool_calls?.[0]?.type === 'function' && !('reasoning_steps' in choice.message));
+      await assert.rejects(client.post('/async', { body: { model: 'plain', messages: [], tools: [TOOL] } }), {
+        status: 400,
+        param: 'messages',
+      });
     });
 
     it('refuse what cannot be honoured with the field that is meant', async () => {

@@ -55,7 +55,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.deepEqual(await gateway.ann.responses.retrieve(first.id), first);
     const output = { type: 'custom_tool_call_output' as const, call_id: 'call_1', output: 'applied' };
     const asked = { role: 'user' as const, content: 'Write it.' };
-    const reference = { type: 'item_reference' as const, id: call.id ?? '' };
+    const reference = { id: call.id ?? '' };
     const answers = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [output] }),
       await gateway.ann.responses.create({ ...ask, input: [asked, call, output] }),
@@ -130,6 +130,119 @@ describe('custom tools of a plain model over a chat-only provider', () => {
       [
         { tools: [PATCH], tool_choice: { type: 'function', name: 'write_patch' } },
         { status: 400, param: 'tool_choice' },
+      ],
+    ];
+    for (const [body, error] of refused) {
+      await assert.rejects(gateway.ann.responses.create({ model: 'plain', input: 'Hi', ...body }), error);
+    }
+    assert.equal(gateway.provider.requests.length, 0);
+  });
+});
+
+interface ShellCase {
+  tool: OpenAI.Responses.Tool;
+  written: object;
+  /** The item without what every item has. */
+  call: object;
+  /** What the client answers the call with, whose item has this id. */
+  answer(itemId: string): OpenAI.Responses.ResponseInputItem;
+  told: RegExp;
+  events: string[];
+}
+
+const SHELLS: ShellCase[] = [
+  {
+    tool: { type: 'shell', environment: { type: 'local' } },
+    written: { commands: 'ls -l', timeout_ms: 1000 },
+    call: {
+      type: 'shell_call',
+      action: { commands: ['ls -l'], timeout_ms: 1000, max_output_length: null },
+      environment: { type: 'local' },
+    },
+    answer: () => ({
+      type: 'shell_call_output',
+      call_id: 'call_1',
+      output: [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+    }),
+    told: /a\.txt.*exit_code/,
+    events: ['added', 'delta', 'done'].map((stage) => `response.shell_call_command.${stage}`),
+  },
+  {
+    tool: { type: 'local_shell' },
+    written: { command: ['ls', '-l'], user: null },
+    call: {
+      type: 'local_shell_call',
+      action: { type: 'exec', command: ['ls', '-l'], env: {} },
+    },
+    answer: (id) => ({ type: 'local_shell_call_output', id, output: 'a.txt' }),
+    told: /a\.txt/,
+    events: [],
+  },
+  {
+    tool: { type: 'apply_patch' },
+    written: { type: 'update_file', path: 'a.txt', diff: '@@\n-a\n+b' },
+    call: { type: 'apply_patch_call', operation: { type: 'update_file', path: 'a.txt', diff: '@@\n-a\n+b' } },
+    answer: () => ({ type: 'apply_patch_call_output', call_id: 'call_1', status: 'failed', output: 'no such file' }),
+    told: /failed: no such file/,
+    events: [],
+  },
+];
+
+describe("OpenAI's tools that run at the client, of a plain model over a chat-only provider", () => {
+  /** Calls the tool at first with what no client could do, then as `written`. */
+  const caller = (name: string, written: object) => (request: ProviderRequest) => {
+    const told = request.body.messages?.at(-1);
+    if (told?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
+    if (/^Not made/.test(told.content)) return turn({ toolCalls: [{ id: 'call_1', name, arguments: { ...written } }] });
+    return turn({ text: `It says: ${told.content}` });
+  };
+
+  for (const { tool, written, call, answer, told, events } of SHELLS) {
+    it(`${tool.type}: is called as its own item, and goes on by id and by the whole input`, async () => {
+      await using gateway = await openPlain(caller(tool.type, written));
+      const ask = { model: 'plain', tools: [tool] };
+      const seen: string[] = [];
+      const stream = gateway.ann.responses.stream({ ...ask, input: 'Do it.', tool_choice: 'required' });
+      for await (const { type } of stream) seen.push(type);
+      assert.deepEqual(seen.slice(2), [
+        'response.output_item.added',
+        ...events,
+        'response.output_item.done',
+        'response.completed',
+      ]);
+      const { id, output, tools } = await stream.finalResponse();
+      const item = output[0];
+      assert.ok(item?.type === 'shell_call' || item?.type === 'local_shell_call' || item?.type === 'apply_patch_call');
+      assert.deepEqual(item, { ...call, id: item.id, call_id: 'call_1', status: 'completed' });
+      assert.deepEqual(tools, [tool]);
+      assert.deepEqual((await gateway.ann.responses.retrieve(id)).output, output);
+      const asked = { role: 'user' as const, content: 'Do it.' };
+      const referred = [asked, { type: 'item_reference' as const, id: item.id }, answer(item.id)];
+      const answers = [
+        await gateway.ann.responses.create({ ...ask, previous_response_id: id, input: [answer(item.id)] }),
+        await gateway.ann.responses.create({ ...ask, input: [asked, item, answer(item.id)] }),
+        await gateway.ann.responses.create({ ...ask, input: referred }),
+      ];
+      for (const { output_text: text } of answers) assert.match(text, told);
+      await assert.rejects(gateway.bob.responses.create({ ...ask, input: referred }), { status: 404 });
+    });
+  }
+
+  it('is refused in another environment, where tool_choice names one that is not there, and twice', async () => {
+    await using gateway = await openPlain();
+    const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, object][] = [
+      [
+        { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] },
+        { status: 400, code: 'unsupported_parameter', param: 'tools[0].environment.type' },
+      ],
+      [{ tools: [{ type: 'shell' }, { type: 'shell' }] }, { status: 400, param: 'tools' }],
+      [
+        { tools: [{ type: 'shell' }], tool_choice: { type: 'apply_patch' } },
+        { status: 400, param: 'tool_choice' },
+      ],
+      [
+        { tools: [{ type: 'image_generation' }] },
+        { status: 400, code: 'unsupported_parameter', message: /image_generation/ },
       ],
     ];
     for (const [body, error] of refused) {

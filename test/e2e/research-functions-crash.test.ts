@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
@@ -12,13 +13,14 @@ const HEADERS = { authorization: 'Bearer sk-functions-crash-01', 'content-type':
 const TOOL = { type: 'function', name: 'ask_desk', parameters: { type: 'object', properties: {} } };
 const SEARCH = { name: 'web_search', arguments: '{"queries":["route"]}' };
 
-/** Asks the desk, searches twice at once and asks the desk again, and writes. */
+/** Asks the desk, searches, has a server told, searches and asks the desk again, and writes. */
 function script({ body }: ProviderRequest): Script {
   if (!body.tools?.length || body.tool_choice === 'none') return turn({ text: 'So it is.' });
   const results = body.messages?.filter(({ role }) => role === 'tool').length ?? 0;
   const desk = (id: string) => ({ id, name: 'ask_desk', arguments: '{}' });
-  if (results === 0) return turn({ toolCalls: [desk('call_a'), { ...SEARCH, id: 'call_b' }] });
-  if (results === 2) {
+  const tell = { id: 'call_c', name: 'srv.tell', arguments: '{}' };
+  if (results === 0) return turn({ toolCalls: [desk('call_a'), { ...SEARCH, id: 'call_b' }, tell] });
+  if (results === 3) {
     const other = { ...SEARCH, id: 'call_d', arguments: '{"queries":["limits"]}' };
     return turn({ toolCalls: [other, desk('call_e')] });
   }
@@ -27,7 +29,7 @@ function script({ body }: ProviderRequest): Script {
 
 const created = z.object({
   id: z.string(),
-  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
+  output: z.array(z.looseObject({ type: z.string(), id: z.string(), call_id: z.string().optional() })),
 });
 
 function survives(name: string, storeUrl: (folder: string) => string): void {
@@ -35,8 +37,17 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
     // Gateways are killed and come back; a claim has to run out.
     this.timeout(patience(60));
 
-    it('goes on behind kill -9 where it was, with its earlier calls', async () => {
+    it('goes on behind kill -9 in a call that was approved, with its earlier calls', async () => {
       await using provider = await startScriptedProvider({ respond: script });
+      const called = Promise.withResolvers<void>();
+      let told = 0;
+      const tell = () => {
+        called.resolve();
+        // The first time it never answers.
+        return told++ === 0 ? undefined : { content: [{ type: 'text', text: 'Told.' }] };
+      };
+      const mcp = await startScriptedMcpServer({ tools: { tell: { call: tell } } });
+      await using _mcp = mcp;
       await using folder = await gatewayFolder();
       const config = {
         server: { port: 0, heartbeat_seconds: 0.2 },
@@ -49,27 +60,34 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
             research: { tools: ['web_search'], plan: 'off' },
           },
         },
-        tools: { web_search: { provider: 'local', folder: folder.path } },
-        keys: [{ id: 'ann', secret: 'sk-functions-crash-01' }],
+        tools: {
+          web_search: { provider: 'local', folder: folder.path },
+          fetch_url_content: { allow_private_addresses: true },
+        },
+        keys: [{ id: 'ann', secret: 'sk-functions-crash-01', mcp_servers: true }],
       };
       let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
       await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
       const post = (body: object) => ({ method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
-      const ask = { model: 'deep', tools: [TOOL] };
+      const server = { type: 'mcp', server_label: 'srv', server_url: mcp.url, require_approval: 'always' };
+      const ask = { model: 'deep', tools: [TOOL, { type: 'web_search' }, server] };
       const address = () => `${gateway.url}/v1/responses`;
       const answer = await fetch(address(), post({ ...ask, input: 'How?', stream: false }));
       const first = created.parse(await answer.json());
       assert.deepEqual(
         first.output.map(({ type }) => type),
-        ['tool_call', 'function_call'],
+        ['tool_call', 'function_call', 'mcp_approval_request'],
       );
-      const outputs = first.output.flatMap(({ call_id }) =>
-        call_id ? [{ type: 'function_call_output', call_id, output: 'The desk says so.' }] : [],
-      );
+      const outputs = first.output.flatMap(({ type, id, call_id }): object[] => {
+        if (type === 'mcp_approval_request')
+          return [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }];
+        return call_id ? [{ type: 'function_call_output', call_id, output: 'The desk says so.' }] : [];
+      });
       const body = { ...ask, previous_response_id: first.id, input: outputs, stream: true };
       const cut = await SseReader.open(address(), post(body));
       const [begun] = await cut.until((events) => events.some(({ type }) => type === 'response.output_item.added'));
       assert.ok(begun?.type === 'response.created');
+      await called.promise;
       await gateway.kill();
       await cut.end();
       gateway = await startGatewayProcess(config, { folder: folder.path });
@@ -81,13 +99,16 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
         last.response.output.map((item) => ('status' in item ? [item.type, item.status] : [item.type])),
         [
           ['tool_call', 'completed'],
+          ['tool_call', 'completed'],
           ['function_call', 'completed'],
         ],
       );
-      assert.match(JSON.stringify(last.response.output[0]), /limits/);
+      assert.match(JSON.stringify(last.response.output[0]), /srv\.tell.*Told\./);
+      assert.match(JSON.stringify(last.response.output[1]), /limits/);
+      assert.equal(told, 2);
       assert.equal(provider.requests.length, 2);
       const said = provider.requests[1]?.body.messages?.map(({ role }) => role);
-      assert.deepEqual(said, ['system', 'user', 'assistant', 'tool', 'tool']);
+      assert.deepEqual(said, ['system', 'user', 'assistant', 'tool', 'tool', 'tool']);
     });
   });
 }

@@ -144,12 +144,17 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
       action: { type: 'exec', command: ['ls'], env: {} },
       status: 'completed',
     },
+    { type: 'local_shell_call_output', id: 'l', output: 'b' },
   ],
   'ResponseInputItem.LocalShellCallOutput': () => [{ type: 'local_shell_call_output', id: 'c', output: 'b' }],
-  'ResponseInputItem.ShellCall': () => [{ type: 'shell_call', call_id: 'c', action: { commands: ['ls'] } }],
+  'ResponseInputItem.ShellCall': () => [
+    { type: 'shell_call', call_id: 'c', action: { commands: ['ls'] } },
+    { type: 'shell_call_output', call_id: 'c', output: [] },
+  ],
   'ResponseInputItem.ShellCallOutput': () => [{ type: 'shell_call_output', call_id: 'c', output: [] }],
   'ResponseInputItem.ApplyPatchCall': () => [
     { type: 'apply_patch_call', call_id: 'c', status: 'completed', operation: { type: 'delete_file', path: 'a' } },
+    { type: 'apply_patch_call_output', call_id: 'c', status: 'completed' },
   ],
   'ResponseInputItem.ApplyPatchCallOutput': () => [
     { type: 'apply_patch_call_output', call_id: 'c', status: 'completed', output: 'b' },

@@ -1,5 +1,6 @@
 import { toSeconds } from '../../base/clock.ts';
 import type { ModelConfig } from '../../config/schema.ts';
+import { plainChatBody } from '../../protocol/requests/plain-chat.ts';
 import { createChatCompletion } from '../../protocol/requests/requests.ts';
 import { toChatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
@@ -73,8 +74,11 @@ async function readRequest(
   { identity: { caller, key, context } }: Parameters<Endpoint>[0],
   { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
 ) {
+  // No longer than a run may take: clients send the whole chat again each time.
+  const keepMs = deps.config.current().runs.maxRunMs;
+  await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
-    const { value, headers } = parsePlainChat(body);
+    const { value, headers } = parsePlainChat(plainChatBody, body);
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
   }
   const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);

@@ -1,5 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
+import type { ToolsConfig } from '../../config/schema.ts';
+import { plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -8,8 +10,9 @@ import { jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chooseModel } from '../models.ts';
+import { type ChosenModel, chooseModel, makesChat } from '../models.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
+import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 import { taskWebhook } from '../submission/webhook.ts';
@@ -42,12 +45,13 @@ interface Task extends Pick<RunSubmission, 'submission' | 'worst'> {
 
 async function taskOf(
   deps: AppDeps,
-  { identity: { key, caller, context } }: Call,
+  { identity }: Call,
   { body, name, model }: ChosenModel & { body: JsonBody },
 ): Promise<Task> {
+  const { key, caller, context } = identity;
   const { raw, json: fields } = body;
   const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
-  if (model.kind === 'proxy') {
+  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
     requireMessages(fields.messages);
     jsonForwarding(body);
     const { webhook, body: passed } = taskWebhook(body);
@@ -66,19 +70,36 @@ async function taskOf(
       headers: {},
     };
   }
-  const { value, headers } = parseSubmission(createTaskBody, body, deps.config.current().tools);
-  const { webhook, ...chat } = value;
+  const { tools, store } = deps.config.current();
+  await deps.attachments.keepData(fields.messages, { user: caller.user, keepMs: store.retentionMs, field: 'messages' });
+  const parts = { ...deps, caller, key, name };
+  const { value, headers, request } =
+    model.kind === 'proxy'
+      ? await plainTask(body, { ...parts, model })
+      : await researchTask(body, { ...parts, model, toolsConfig: tools, signal: context.signal });
   return {
     submission: {
       ...common,
-      request: await fromChat(chat, { ...deps, caller, key, name, model, signal: context.signal }),
+      request,
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
-      webhook,
+      webhook: value.webhook,
     },
     worst: oneAnswer(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
+}
+
+/** Of a model whose chat completions the gateway makes. */
+async function plainTask(body: JsonBody, context: Parameters<typeof fromPlainChat>[1]) {
+  const { value, headers } = parsePlainChat(plainTaskBody, body);
+  return { value, headers, request: await fromPlainChat(value, context) };
+}
+
+async function researchTask(body: JsonBody, context: Parameters<typeof fromChat>[1] & { toolsConfig: ToolsConfig }) {
+  const { value, headers } = parseSubmission(createTaskBody, body, context.toolsConfig);
+  const { webhook: _, ...chat } = value;
+  return { value, headers, request: await fromChat(chat, context) };
 }
 
 /** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
-import type { ContentPart, InputPart } from '../../protocol/requests/request-input.ts';
+import type { ContentPart, InputPart } from '../../protocol/requests/content-parts.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
@@ -23,7 +23,7 @@ const MOST_FILES = 50;
 /** Whom parts belong to, and how a model gets them. */
 export interface AttachmentContext {
   user: string;
-  /** The field that holds the parts, for errors. */
+  /** The list of parts, for errors. */
   place: string;
   /** The model opens addresses itself. */
   opens: boolean;
@@ -51,12 +51,15 @@ export class Attachments {
   }
 
   /**
-   * Keeps the bytes that an input carries as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
+   * Keeps the bytes that items carry as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
    * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload.
    */
-  async keepData(input: unknown, { user, keepMs }: { user: string; keepMs: number }): Promise<void> {
-    const parts = partsIn(input);
-    if (parts.length > MOST_FILES) throw tooMany();
+  async keepData(
+    items: unknown,
+    { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' },
+  ): Promise<void> {
+    const parts = partsIn(items, field);
+    if (parts.length > MOST_FILES) throw tooMany(field);
     for (const { part, place } of parts) {
       if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
@@ -71,7 +74,7 @@ export class Attachments {
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<ContentPart[]> {
     const found: ContentPart[] = [];
     for (const [index, part] of parts.entries()) {
-      const place = `${context.place}.content[${index}]`;
+      const place = `${context.place}[${index}]`;
       if (part.type === 'file') found.push({ type: 'text', text: await this.#document(part, { ...context, place }) });
       else if (part.type === 'image_file')
         found.push({ type: 'image', url: await this.#image(part.id, context, place) });
@@ -118,14 +121,19 @@ export class Attachments {
   }
 }
 
-/** Parts of an input that are files, with their places. What is no such input is left to its schema. */
-function partsIn(input: unknown): { part: Record<string, unknown>; place: string }[] {
-  if (!Array.isArray(input)) return [];
-  return input.flatMap((item: unknown, at) => {
-    const content = isObject(item) && Array.isArray(item.content) ? item.content : [];
-    return content.flatMap((part: unknown, index) =>
-      isObject(part) && part.type === 'input_file' ? [{ part, place: `input[${at}].content[${index}]` }] : [],
-    );
+/** Parts of items that are files, with their places. What is no such input is left to its schema. */
+function partsIn(items: unknown, field: string): { part: Record<string, unknown>; place: string }[] {
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: unknown, at) => {
+    return ['content', 'output'].flatMap((list) => {
+      const parts = isObject(item) && Array.isArray(item[list]) ? item[list] : [];
+      return parts.flatMap((part: unknown, index) => {
+        const place = `${field}[${at}].${list}[${index}]`;
+        if (!isObject(part)) return [];
+        if (part.type === 'file' && isObject(part.file)) return [{ part: part.file, place: `${place}.file` }];
+        return part.type === 'input_file' ? [{ part, place }] : [];
+      });
+    });
   });
 }
 
@@ -153,6 +161,6 @@ function refused(message: string, param: string): GatewayError {
   return new GatewayError('invalid_parameter', message, { param });
 }
 
-function tooMany(): GatewayError {
-  return refused(`input: at most ${MOST_FILES} files can be attached.`, 'input');
+function tooMany(field: string): GatewayError {
+  return refused(`${field}: at most ${MOST_FILES} files can be attached.`, field);
 }

@@ -2,15 +2,10 @@ import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
 import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
+import type { ContentPart, InputPart } from '../../protocol/requests/content-parts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
-import {
-  type ContentPart,
-  type InputItem,
-  type InputMessage,
-  type InputPart,
-  inputItem,
-} from '../../protocol/requests/request-input.ts';
+import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { textOf } from '../../research/text/prose.ts';
@@ -34,7 +29,7 @@ export interface ConversationOptions {
   openCompaction(sealed: string, param: string): Promise<string>;
   /** What the client kept of a thought, as `openCompaction`. */
   openThought(sealed: string, param: string): Promise<Thought>;
-  /** Files among the parts of a message, as the model is sent them; `place` is the message. */
+  /** Files among parts, as the model is sent them; `place` is the list. */
   attach(parts: readonly InputPart[], place: string): Promise<ContentPart[]>;
 }
 
@@ -59,7 +54,14 @@ export interface Sealed {
 }
 
 /** What an item of the input stands for. */
-export type FoundItem = Exclude<InputItem, InputMessage> | SaidMessage | ({ type: 'thought' } & Thought);
+export type FoundItem =
+  | Exclude<InputItem, InputMessage | PriorOutput>
+  | SaidMessage
+  | FoundOutput
+  | ({ type: 'thought' } & Thought);
+
+/** An output whose files were looked up. */
+export type FoundOutput = PriorOutput & { images?: ContentPart[] };
 
 /** A message whose files were looked up. */
 export type SaidMessage = Omit<InputMessage, 'content'> & { content: ContentPart[] };
@@ -142,13 +144,22 @@ export async function standsFor(item: InputItem, place: string, options: Convers
   if (found.type === 'reasoning' && found.sealed !== undefined) {
     return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
   }
-  if (found.type === 'message') return { ...found, content: await options.attach(found.content, place) };
+  if (found.type === 'message') return { ...found, content: await options.attach(found.content, `${place}.content`) };
+  if (found.type === 'prior_output' && found.parts) {
+    const parts = await options.attach(found.parts, `${place}.output`);
+    return { ...found, output: textOfParts(parts), images: parts.filter(({ type }) => type === 'image') };
+  }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
 }
 
-async function lookUp(id: string, param: string, { findItem }: ConversationOptions): Promise<InputItem> {
+/** The caller's stored item; `param` is where it is named. @throws GatewayError `not_found`. */
+export async function lookUp(
+  id: string,
+  param: string,
+  { findItem }: Pick<ConversationOptions, 'findItem'>,
+): Promise<InputItem> {
   try {
     return parseValue(inputItem, await findItem(id));
   } catch (thrown) {
@@ -157,13 +168,20 @@ async function lookUp(id: string, param: string, { findItem }: ConversationOptio
   }
 }
 
+function textOfParts(parts: readonly ContentPart[]): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
 export function checkedMessage(message: SaidMessage, path: string, model: { vision: boolean }): ConversationMessage {
   const image = message.content.findIndex((part) => part.type === 'image');
   if (image !== -1 && !model.vision) {
-    const param = `${path}.content[${image}]`;
-    throw new GatewayError('unsupported_parameter', `${param}: this model does not read images.`, { param });
+    throw noVision(`${path}.content[${image}]`);
   }
   return { role: message.role, content: message.content };
+}
+
+export function noVision(param: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `${param}: this model does not read images.`, { param });
 }
 
 /** A tool call of an earlier answer, as something the assistant said; what a tool returned is data, not instruction. */

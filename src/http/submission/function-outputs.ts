@@ -1,7 +1,9 @@
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { FunctionOutputs } from '../../research/run/request.ts';
 
-type Answered = Pick<FunctionOutputs, 'outputs' | 'called' | 'said'>;
+type Answered = Omit<FunctionOutputs, 'param'>;
+
+const NOTHING: Answered = { outputs: new Map(), approvals: new Map(), called: new Set(), said: [] };
 
 /**
  * What a thread answers functions with, and what its user says besides: of a thread that is sent again as a whole only what
@@ -10,19 +12,22 @@ type Answered = Pick<FunctionOutputs, 'outputs' | 'called' | 'said'>;
  */
 export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): Answered {
   const outputs = new Map<string, string>();
+  const approvals = new Map<string, boolean>();
   for (const item of items) {
-    if (item.type === 'prior_output' && item.callId !== undefined) outputs.set(item.callId, item.output);
+    if (item.type !== 'prior_output' || item.callId === undefined) continue;
+    outputs.set(item.callId, item.output);
+    if (item.approves !== undefined) approvals.set(item.callId, item.approves);
   }
   const last = items.findLastIndex((item) => item.type === 'prior_output');
   const rest = all ? items : items.slice(last + 1);
-  if (!all && rest.some(isAssistant)) return { outputs: new Map(), called: new Set(), said: [] };
+  if (!all && rest.some(isAssistant)) return NOTHING;
   const said = rest.flatMap((item) =>
     item.type === 'message' && item.role === 'user'
       ? [item.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')]
       : [],
   );
   const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
-  return { outputs, called, said: said.filter((text) => text.trim() !== '') };
+  return { outputs, approvals, called, said: said.filter((text) => text.trim() !== '') };
 }
 
 function isAssistant(item: InputItem): boolean {

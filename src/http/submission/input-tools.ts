@@ -2,6 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
+import { offerShell } from '../../plain/shell-tools.ts';
 import {
   type ClientTool,
   type RequestMcpServer,
@@ -10,6 +11,7 @@ import {
 } from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import type { ApprovalRule } from '../../research/calls/approvals.ts';
 import type {
   BuiltinTools,
   FileSearch,
@@ -162,9 +164,18 @@ function ignoredLocation({ user_location: location }: SearchTool, provider: Sear
     .map((name) => `user_location.${name}`);
 }
 
+const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
+  'function',
+  'namespace',
+  'custom',
+  'local_shell',
+  'shell',
+  'apply_patch',
+]);
+
 /** Whether a tool runs at the client. */
 export function isClientTool(tool: ResponseTool): tool is ClientTool {
-  return tool.type === 'function' || tool.type === 'namespace' || tool.type === 'custom';
+  return CLIENT_TYPES.has(tool.type);
 }
 
 /**
@@ -175,8 +186,10 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
   const functions = tools.flatMap((tool) => {
     if (tool.type === 'function') return [offer(tool)];
     if (tool.type === 'custom') return [offerText(tool)];
-    if (tool.type !== 'namespace') return [];
-    return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+    if (tool.type === 'namespace') {
+      return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+    }
+    return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
   const names = new Set(taken);
   for (const { name } of functions) {
@@ -187,6 +200,14 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
   const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
   if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
   return functions;
+}
+
+/** What the client's machine has for the model to read, where it says so. */
+function skillsOf(tool: ClientTool): string {
+  const skills = (tool.type === 'shell' && tool.environment?.skills) || [];
+  if (skills.length === 0) return '';
+  const lines = skills.map(({ name, description, path }) => `- ${name} (${path}): ${description}`);
+  return `\nInstructions for some tasks stand in these folders, in SKILL.md:\n${lines.join('\n')}`;
 }
 
 function nameTaken(what: string): GatewayError {
@@ -255,4 +276,33 @@ function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpSer
     accessToken: tool.authorization,
     allowedTools: allowed,
   };
+}
+
+/** Which calls of MCP servers the client approves first, if any. */
+export function approvalRules(tools: readonly ResponseTool[] = []): { approvals?: ApprovalRule[] } {
+  const approvals = tools.flatMap((tool) => (tool.type === 'mcp' ? approvalRule(tool) : []));
+  return approvals.length > 0 ? { approvals } : {};
+}
+
+function approvalRule({
+  server_label: server,
+  require_approval: asked = 'never',
+}: Extract<ResponseTool, { type: 'mcp' }>): ApprovalRule[] {
+  if (asked === 'never') return [];
+  if (asked === 'always') return [{ server }];
+  const { always, never } = asked;
+  return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
+}
+
+/** @throws GatewayError where one of `calls`, which the client has approved, is of a server that is not there. */
+export function requireServers(
+  calls: readonly { name: string }[],
+  { mcpServers }: { mcpServers: readonly RequestedMcpServer[] },
+): void {
+  for (const { name } of calls) {
+    const server = name.slice(0, Math.max(0, name.indexOf('.')));
+    if (mcpServers.some((one) => one.name === server)) continue;
+    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
+    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
+  }
 }

@@ -1,6 +1,7 @@
+import type { z } from 'zod';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
-import { type PlainChatBody, plainChatBody } from '../../protocol/requests/plain-chat.ts';
+import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems, openedFor } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
@@ -12,8 +13,11 @@ import { chosenTools, type PlainContext } from './plain-request.ts';
  * The body of a chat completion that the gateway makes of a plain model.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
-export function parsePlainChat({ json }: JsonBody): ParsedSubmission<PlainChatBody> {
-  const { value, ignored } = parseBody(plainChatBody, json);
+export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
+  schema: T,
+  { json }: JsonBody,
+): ParsedSubmission<z.output<T>> {
+  const { value, ignored } = parseBody(schema, json);
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
 }
 

@@ -1,7 +1,8 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { ApprovedCalls } from '../../plain/approvals.ts';
+import { parseItemId } from '../../base/ids.ts';
+import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/thoughts.ts';
-import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
+import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
@@ -9,6 +10,9 @@ import {
   type ConversationOptions,
   checkedMessage,
   type FoundItem,
+  type FoundOutput,
+  lookUp,
+  noVision,
   priorCall,
   priorOutput,
   said,
@@ -32,7 +36,9 @@ export async function plainMessages(
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
   for (const [index, item] of items.entries()) {
-    const one = await standsFor(item, `${field}[${index}]`, options);
+    const place = `${field}[${index}]`;
+    const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
+    if (one.type === 'prior_output' && one.images?.length && !options.model.vision) throw noVision(`${place}.output`);
     // A compaction stands for what was said before it; a client may send that again all the same.
     const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
     found.push(isOver ? { type: 'dropped' } : one);
@@ -58,6 +64,19 @@ export async function plainMessages(
     }
   }
   return thread.end({ isOurs: before.length > 0 });
+}
+
+/** An output that names the item of its call, as one that names its call. */
+async function byCallId(
+  item: FoundItem,
+  before: readonly FoundItem[],
+  { findItem, place }: Pick<ConversationOptions, 'findItem'> & { place: string },
+): Promise<FoundItem> {
+  if (item.type !== 'prior_output' || item.itemId === undefined) return item;
+  const { itemId } = item;
+  const isCall = (one: FoundItem) => one.type === 'prior_call' && one.itemId === itemId;
+  const call = before.find(isCall) ?? (parseItemId(itemId) && (await lookUp(itemId, `${place}.id`, { findItem })));
+  return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 
 /** What goes before the new items. */
@@ -90,7 +109,7 @@ function checkApprovals(
   }
 }
 
-type Outputs = Map<string, PriorOutput[]>;
+type Outputs = Map<string, FoundOutput[]>;
 
 function outputsOf(items: readonly FoundItem[], asked: ReadonlyMap<string, string>): Outputs {
   const outputs: Outputs = new Map();
@@ -205,9 +224,15 @@ class Thread {
     for (const { call, answer } of told) {
       this.#messages.push({ role: 'tool', tool_call_id: call.id, content: answer.output });
     }
+    // Few wires take images as a result.
+    for (const { call, answer } of told) {
+      if (!answer.images?.length) continue;
+      const text = { type: 'text' as const, text: `Images of the result of ${call.name}:` };
+      this.#messages.push(asTurnMessage({ role: 'user', content: [text, ...answer.images] }));
+    }
   }
 
-  #answerOf({ id }: TurnToolCall): PriorOutput {
+  #answerOf({ id }: TurnToolCall): FoundOutput {
     const answer = this.#outputs.get(id)?.shift();
     if (answer) return answer;
     const request = this.#requests.get(id);

@@ -1,19 +1,26 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
-import type { ApprovalRule, ApprovedCalls } from '../../plain/approvals.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
 import { type NamedTool, type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
 import { inputItem } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
+import type { OfferedFunction } from '../../research/run/steps.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage, TurnToolChoice } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
-import { BUILTIN_OF_TYPE, functionsIn, ignoredToolParts, requestedTools } from './input-tools.ts';
+import {
+  approvalRules,
+  BUILTIN_OF_TYPE,
+  functionsIn,
+  ignoredToolParts,
+  requestedTools,
+  requireServers,
+} from './input-tools.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
 import { checkWindow } from './research-request.ts';
@@ -90,14 +97,14 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
   const said = await plainThread(body, context);
   if (body.truncation !== 'auto') checkLength(said.messages, context);
   const tools = chosenTools(body, context);
-  requireServers(said.approved, tools);
-  const approvals = (body.tools ?? []).flatMap(approvalRule);
+  requireServers(said.approved?.message.tool_calls ?? [], tools);
+  const approvals = approvalRules(body.tools);
   const request: PlainRequest = {
     kind: 'plain',
     ...said,
     instructions: body.instructions ?? null,
     ...tools,
-    ...(approvals.length > 0 && { approvals }),
+    ...approvals,
     maxToolCalls: body.max_tool_calls ?? null,
     oneCallAtOnce: body.parallel_tool_calls === false,
     maxOutputTokens: body.max_output_tokens ?? null,
@@ -112,25 +119,6 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     cacheKey: body.prompt_cache_key,
   };
   return { request, shown: shownOf(body, context) };
-}
-
-/** @throws GatewayError where a call was approved of a server that is not there. */
-function requireServers(approved: ApprovedCalls | undefined, { mcpServers }: Pick<ChosenTools, 'mcpServers'>): void {
-  for (const { name } of approved?.message.tool_calls ?? []) {
-    const server = name.slice(0, Math.max(0, name.indexOf('.')));
-    if (mcpServers.some((one) => one.name === server)) continue;
-    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
-  }
-}
-
-/** What of a tool the client is asked for first. */
-function approvalRule(tool: NonNullable<PlainResponseBody['tools']>[number]): ApprovalRule[] {
-  if (tool.type !== 'mcp' || !tool.require_approval || tool.require_approval === 'never') return [];
-  const { server_label: server, require_approval: asked } = tool;
-  if (asked === 'always') return [{ server }];
-  const { always, never } = asked;
-  return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
 }
 
 /** Where a request names no threshold: what of the window is left is for the answer. */
@@ -204,28 +192,39 @@ function requireNamed(
   named: NamedTool,
   { tools, hosted, mcpServers, param }: Omit<ChosenTools, 'toolChoice'> & { param: string },
 ): NamedTool {
-  const there =
-    named.type === 'function' || named.type === 'custom'
-      ? tools.some(({ name, custom = false }) => name === named.name && custom === (named.type === 'custom'))
-      : named.type === 'mcp'
-        ? mcpServers.some(({ name }) => name === named.server_label)
-        : hosted?.builtin.includes(BUILTIN_OF_TYPE[named.type][0]);
-  if (there) return named;
+  if (isThere(named, { tools, hosted, mcpServers })) return named;
   const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
   throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
 }
 
+function isThere(named: NamedTool, { tools, hosted, mcpServers }: Omit<ChosenTools, 'toolChoice'>): boolean {
+  if (named.type === 'mcp') return mcpServers.some(({ name }) => name === named.server_label);
+  const [first = ''] = namesOf(named);
+  return isHosted(named)
+    ? (hosted?.builtin.includes(first) ?? false)
+    : tools.some((tool) => tool.name === first && kindOf(tool) === named.type);
+}
+
+type HostedName = Extract<NamedTool, { type: keyof typeof BUILTIN_OF_TYPE }>;
+
+function isHosted(named: NamedTool): named is HostedName {
+  return Object.hasOwn(BUILTIN_OF_TYPE, named.type);
+}
+
+/** What the model is offered a tool as: the one to call first. */
+function namesOf(named: Exclude<NamedTool, { type: 'mcp' }>): readonly string[] {
+  if (isHosted(named)) return BUILTIN_OF_TYPE[named.type];
+  return [named.type === 'function' || named.type === 'custom' ? named.name : named.type];
+}
+
+function kindOf({ custom, shell }: OfferedFunction): NamedTool['type'] {
+  return shell ?? (custom ? 'custom' : 'function');
+}
+
 /** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
 function toolChoice(named: NamedTool): TurnToolChoice {
-  switch (named.type) {
-    case 'function':
-    case 'custom':
-      return { name: named.name };
-    case 'mcp':
-      return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
-    default:
-      return { name: BUILTIN_OF_TYPE[named.type][0] };
-  }
+  if (named.type !== 'mcp') return { name: namesOf(named)[0] ?? '' };
+  return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
 }
 
 function narrowed(
@@ -235,13 +234,11 @@ function narrowed(
   const names = new Set<string>();
   const servers = new Map<string, string[]>();
   for (const named of allowed) {
-    if (named.type === 'function' || named.type === 'custom') names.add(named.name);
-    else if (named.type !== 'mcp') for (const name of BUILTIN_OF_TYPE[named.type]) names.add(name);
-    else {
+    if (named.type === 'mcp') {
       const of = servers.get(named.server_label) ?? [];
       servers.set(named.server_label, of);
       if (named.name !== undefined) of.push(named.name);
-    }
+    } else for (const name of namesOf(named)) names.add(name);
   }
   return {
     tools: tools.filter(({ name }) => names.has(name)),

@@ -11,14 +11,20 @@ import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { leastCost } from '../../research/run/money.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
-import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
+import type {
+  BuiltinTools,
+  ConversationMessage,
+  GoingOn,
+  ResearchRequest,
+  TakenOver,
+} from '../../research/run/request.ts';
 import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
 import { functionOutputs } from './function-outputs.ts';
-import { functionsIn, isClientTool, requestedTools } from './input-tools.ts';
+import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
 import { shownTool } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -52,6 +58,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...functionOutputs(body.input, { all: previous !== undefined }),
   });
   if (!goingOn) requireQuestion(body.input);
+  requireServers(approvedCalls(goingOn), common);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
   const said = goingOn ?? {
@@ -72,6 +79,14 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
+}
+
+/** Calls that the client has approved, and that are made next. */
+function approvedCalls(goingOn: GoingOn | undefined): { name: string }[] {
+  const { entries = [], approved = [] } = goingOn?.goesOn ?? {};
+  const numbers = new Set(approved.map(({ call }) => call));
+  const calls = approved.length === 0 ? [] : entries.flatMap((entry) => (entry.t === 'turn' ? entry.calls : []));
+  return calls.flatMap((made) => ('call' in made && numbers.has(made.call) ? [made] : []));
 }
 
 /**
@@ -148,6 +163,7 @@ function commonParts(
     ...tools,
     ...planning(body, context),
     ...functionParts(body, context),
+    ...approvalRules(body.tools),
     ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,

@@ -25,9 +25,10 @@ export type ReadResponse = Awaited<ReturnType<typeof readResponse>>;
 export async function readResponse(deps: AppDeps, { caller, key, context }: Identity, asking: Asked) {
   await beginInTurn(deps.submissions, key.id, context.signal);
   const { body, name, model } = asking;
-  const { tools, store } = deps.config.current();
-  const keepMs = body.json.store === false ? UNSTORED_MS : store.retentionMs;
-  await deps.attachments.keepData(body.json.input, { user: caller.user, keepMs });
+  const { tools, store, runs } = deps.config.current();
+  // As long as the run may take where nothing of it is kept.
+  const keepMs = body.json.store === false ? runs.maxRunMs : store.retentionMs;
+  await deps.attachments.keepData(body.json.input, { user: caller.user, keepMs, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
     const { value, headers } = parsePlain(body, { offered, tools });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { optional } from './parse.ts';
+import { contentParts, type InputPart } from './content-parts.ts';
+import { chosenBy, optional } from './parse.ts';
 
 /**
  * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
@@ -14,6 +15,8 @@ export interface PriorCall {
   name: string;
   arguments: string;
   output?: string | undefined;
+  /** The id of its item, by which its output may name it, too. */
+  itemId?: string | undefined;
   /** It waits for an approval, by its `callId`. */
   asks?: true;
   /** The request that it was approved by. */
@@ -24,9 +27,13 @@ export interface PriorCall {
 export interface PriorOutput {
   type: 'prior_output';
   callId: string | undefined;
+  /** The id of the item of its call, or its `callId`, where it names nothing else. */
+  itemId?: string | undefined;
   output: string;
   /** Of an approval: whether the call is to be made. */
   approves?: boolean;
+  /** What it is made of, where that is not text alone: `output` names the rest. */
+  parts?: InputPart[] | undefined;
 }
 
 /** An item that says nothing to a model. */
@@ -36,6 +43,7 @@ export interface DroppedItem {
 
 const NOTHING: DroppedItem = { type: 'dropped' };
 const id = optional(z.string());
+const callId = z.string().min(1);
 const anything = z.unknown().optional();
 /** Text, parts of text, or whatever else a tool gave. */
 const output = anything.transform(textOf);
@@ -62,7 +70,20 @@ function priorOutput(callId: string | undefined, text: string): PriorOutput | Dr
 /** Lists of tools say nothing about the thread, and pictures are no text. */
 const silent = z.looseObject({}).transform(() => NOTHING);
 
-const functionOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
+const textOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
+/** What a function gave, with images or files among it. */
+const outputParts = z
+  .object({ call_id: z.string().min(1), output: contentParts })
+  .transform(({ call_id: callId, output: parts }): PriorOutput => {
+    const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
+    return { type: 'prior_output', callId, output: texts.join('\n'), parts };
+  });
+const NAMES = { image: 'an image', image_file: 'an image', file: 'a file' } as const;
+const functionOutput = chosenBy((value) => {
+  const parts = isObject(value) && Array.isArray(value.output) ? value.output : [];
+  const isMixed = parts.some((part) => isObject(part) && (part.type === 'input_image' || part.type === 'input_file'));
+  return isMixed ? outputParts : textOutput;
+});
 
 /** By the type of the item. */
 export const foreignItems = {
@@ -76,6 +97,25 @@ export const foreignItems = {
     .object({ call_id: id, name: z.string(), input: output })
     .transform(({ call_id, name, input }) => call(name, { input }, { callId: call_id })),
   custom_tool_call_output: functionOutput,
+  local_shell_call: z
+    .object({ id, call_id: callId, action: z.looseObject({}) })
+    .transform((item) => call('local_shell', item.action, { callId: item.call_id, itemId: item.id })),
+  local_shell_call_output: z.object({ id, call_id: id, output }).transform((item): PriorOutput => {
+    const itemId = item.call_id === undefined ? item.id : undefined;
+    return { type: 'prior_output', callId: item.call_id, itemId, output: item.output };
+  }),
+  shell_call: z
+    .object({ call_id: callId, action: z.looseObject({}) })
+    .transform((item) => call('shell', item.action, { callId: item.call_id })),
+  shell_call_output: z.object({ call_id: callId, output }).transform((item) => priorOutput(item.call_id, item.output)),
+  apply_patch_call: z
+    .object({ call_id: callId, operation: z.looseObject({}) })
+    .transform((item) => call('apply_patch', item.operation, { callId: item.call_id })),
+  apply_patch_call_output: z
+    .object({ call_id: callId, status: z.enum(['completed', 'failed']), output })
+    .transform(({ call_id, status, output: told }) =>
+      priorOutput(call_id, told === '' ? status : `${status}: ${told}`),
+    ),
   web_search_call: z
     .object({ action: anything })
     .transform(({ action }) => (isObject(action) ? call('web_search', action) : NOTHING)),

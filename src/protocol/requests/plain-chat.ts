@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { boundedList, byType, cannot, chosenBy, unsupported } from './parse.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
+import { requestedWebhook } from './requested-webhook.ts';
 import { createChatCompletion } from './requests.ts';
 
 /**
@@ -53,3 +54,6 @@ export const plainChatBody = z.object({
   functions: unsupported('functions are called tools: send tools'),
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;
+
+/** `POST /v1/async` on such a model. */
+export const plainTaskBody = plainChatBody.extend({ webhook: requestedWebhook.optional() });

@@ -5,13 +5,13 @@ import { boundedList, byType, cannot, chosenBy, optional, type Refusal, unsuppor
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import {
-  askingMcpTool,
   customTool,
   functionTool,
   hostedTools,
   hostedType,
   functionName as name,
   namespaceTool,
+  shellTools,
 } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { conversation, metadata } from './requests.ts';
@@ -24,8 +24,8 @@ const tool = chosenBy((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
   if (value.type === 'custom') return refusedGrammar(value) ?? customTool;
+  if (isShell(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
-  if (hosted === 'mcp') return askingMcpTool;
   if (hosted) return hostedTools[hosted];
   const type = String(value.type).slice(0, 40);
   return {
@@ -34,6 +34,10 @@ const tool = chosenBy((value) => {
     at: 'type',
   };
 });
+
+function isShell(type: unknown): type is keyof typeof shellTools {
+  return typeof type === 'string' && Object.hasOwn(shellTools, type);
+}
 
 /** No wire but OpenAI's own holds a model to a grammar. */
 function refusedGrammar({ name, format }: Record<string, unknown>): Refusal | undefined {
@@ -44,6 +48,7 @@ function refusedGrammar({ name, format }: Record<string, unknown>): Refusal | un
 
 const namedFunction = z.object({ type: z.literal('function'), name });
 const namedCustom = z.object({ type: z.literal('custom'), name });
+const namedShell = z.object({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
 const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
 const namedHosted = z.object({
   type: z.string().transform((type) => {
@@ -55,6 +60,7 @@ const namedHosted = z.object({
 const namedTool = chosenBy((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type !== 'mcp' && hostedType(type)) return namedHosted;
+  if (isShell(type)) return namedShell;
   return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
 });
 const allowedTools = z.object({

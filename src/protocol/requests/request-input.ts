@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
+import { anyPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
 import {
   type DroppedItem,
   foreignComponents,
@@ -16,78 +17,11 @@ import { boundedList, byType, chosenBy, optional, type Refusal, reference } from
 
 /** Bounds of docs/api.md, "Errors". */
 const MAX_ITEMS = 10_000;
-const MAX_PARTS = 1000;
 const MAX_PARTS_IN_ALL = 10_000;
 const NO_USER_TEXT = 'needs at least one user message with text';
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
-const textPart = z
-  .object({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() })
-  .transform(({ text }) => ({ type: 'text' as const, text }));
-const imageUrl = z
-  .string()
-  .refine(
-    (url) => (/^https:\/\//i.test(url) ? URL.canParse(url) : /^data:[^,]*,./is.test(url)),
-    'must be an https URL or a data URL',
-  );
-const imagePart = z
-  .object({
-    type: z.enum(['input_image', 'image_url']),
-    image_url: z.union([imageUrl, z.object({ url: imageUrl })]).describe('An https or data URL.'),
-  })
-  .transform(({ image_url: url }) => ({ type: 'image' as const, url: typeof url === 'string' ? url : url.url }))
-  .describe('Only for models that read images.');
-const imageFile = z
-  .object({ type: z.literal('input_image'), file_id: z.string().min(1) })
-  .transform(({ file_id: id }) => ({ type: 'image_file' as const, id }))
-  .describe('Only for models that read images.');
-/** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
-const filePart = z
-  .object({
-    type: z.literal('input_file'),
-    file_id: optional(z.string().min(1)),
-    file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
-    file_data: optional(z.string().min(1)),
-    filename: optional(z.string().max(255)),
-  })
-  .refine(
-    ({ file_id, file_url, file_data }) =>
-      [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1,
-    'give one of file_id, file_url and file_data',
-  )
-  .transform(({ file_id: id, file_url: url, file_data: data, filename }) => ({
-    type: 'file' as const,
-    ...(id !== undefined && { id }),
-    ...(url !== undefined && { url }),
-    ...(data !== undefined && { data }),
-    ...(filename !== undefined && { filename }),
-  }));
-const refusalPart = z
-  .object({ type: z.literal('refusal'), refusal: z.string() })
-  .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
-const parts = {
-  input_text: textPart,
-  output_text: textPart,
-  text: textPart,
-  refusal: refusalPart,
-  input_image: imagePart,
-  image_url: imagePart,
-  input_file: filePart,
-};
-const UNKNOWN_PART =
-  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text and image_url)';
-
-/** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
-const contentPart = chosenBy((value) => {
-  if (isObject(value) && value.type === 'input_image' && typeof value.file_id === 'string') return imageFile;
-  return byType(value, parts, UNKNOWN_PART);
-}).meta(reference('ContentPart'));
-export type InputPart = z.output<typeof contentPart>;
-/** One that a model is sent as it is. */
-export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
-
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-const contentParts = boundedList(contentPart, { max: MAX_PARTS });
 const content = chosenBy((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
@@ -140,6 +74,9 @@ const priorReasoning = z
   }))
   .describe('Dropped, unless its `encrypted_content` was made here.');
 const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
+const bareReference = z
+  .object({ id: z.string().min(1) })
+  .transform(({ id }) => ({ type: 'item_reference' as const, id }));
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
   .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
@@ -156,6 +93,8 @@ export const inputItem = chosenBy((value) => {
   if (!isObject(value) || (value.type ?? 'message') !== 'message') {
     return byType(value, otherItems, 'unknown item type: use message');
   }
+  // The SDK's type of a reference says so.
+  if (value.type == null && value.role === undefined && typeof value.id === 'string') return bareReference;
   return value.role === 'assistant' ? assistantMessage : message;
 }).meta(reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
@@ -235,7 +174,7 @@ export const chatMessages = chosenBy((value) =>
 /** For the API description, by component name. */
 export const messageComponents = {
   ...foreignComponents,
-  ContentPart: z.union([textPart, imagePart, imageFile, filePart, refusalPart]),
+  ContentPart: anyPart,
   Content: z.union([z.string(), contentParts]),
   InputMessage: message,
   InputItem: z

@@ -71,30 +71,66 @@ export const customTool = z.object({
   format: optional(z.object({ type: z.literal('text') })),
 });
 
-const mcpTool = z.object({
+/**
+ * OpenAI's tools that run at the client. Environments other than the client's own machine are OpenAI's, and not here.
+ */
+const localEnvironment = z.object({
+  type: z.literal('local'),
+  skills: optional(
+    boundedList(
+      z.object({ name: z.string().max(256), description: z.string().max(4096), path: z.string().max(4096) }),
+      {
+        max: 64,
+      },
+    ),
+  ),
+});
+export const shellTools = {
+  local_shell: z.object({ type: z.literal('local_shell') }),
+  shell: z.object({
+    type: z.literal('shell'),
+    environment: optional(
+      chosenBy((value) =>
+        isObject(value) && value.type !== 'local'
+          ? { refuse: 'unsupported_parameter', message: 'only the environment local is there', at: 'type' }
+          : localEnvironment,
+      ),
+    ),
+  }),
+  apply_patch: z.object({ type: z.literal('apply_patch') }),
+} as const;
+
+const mcpShape = {
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
   server_url: httpUrl,
   headers: optional(headerMap),
   authorization: optional(headerValue),
-  require_approval: z
-    .unknown()
-    .refine((value) => value == null || value === 'never', cannot('nobody is asked for approval here: use "never"'))
-    .optional(),
   allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
-});
+};
 
 const approvalFilter = z.object({
   tool_names: optional(names),
   read_only: unsupported('what a server says of its tools is not known here: send tool_names'),
 });
-/** The same for plain models, whose clients may be asked before a tool is called. */
-export const askingMcpTool = mcpTool.extend({
+const mcpTool = z.object({
+  ...mcpShape,
   require_approval: optional(
     z.union(
       [z.enum(['always', 'never']), z.object({ always: optional(approvalFilter), never: optional(approvalFilter) })],
       'use "always", "never" or an object of both with tool_names',
     ),
+  ),
+});
+
+/** Of interfaces in which a client cannot be asked before a tool is called. */
+const unaskedMcpTool = z.object({
+  ...mcpShape,
+  require_approval: optional(
+    z
+      .unknown()
+      .refine((value) => value === 'never', cannot('nobody is asked for approval here: use "never"'))
+      .transform(() => 'never' as const),
   ),
 });
 
@@ -167,10 +203,11 @@ export const responseTool = chosenBy((value) => {
   if (hostedType(type) === 'web_search') return webSearchTool;
   return byType(value, tools, 'unknown tool type: use function, mcp, web_search, file_search or code_interpreter');
 }).meta(reference('Tool'));
-/** Custom tools are for plain models alone. */
-export type ResponseTool = z.output<typeof responseTool | typeof customTool | typeof askingMcpTool>;
+/** Custom tools, and those of a shell, are for plain models alone. */
+export type ResponseTool = z.output<typeof responseTool | typeof customTool | ShellSchema>;
 /** One that runs at the client. */
-export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool>;
+export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool | ShellSchema>;
+type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 export type HostedTool = Exclude<ResponseTool, ClientTool>;
 
 const CHOICES = 'only "auto", "none" and, with functions, "required" and a function are supported';
@@ -195,9 +232,10 @@ export const chatFunction = z
   .transform(({ function: named }): z.output<typeof functionTool> => ({ type: 'function', ...named }));
 
 /** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
-export const chatTool = chosenBy((value) =>
-  isObject(value) && (value.type === undefined || value.type === 'function') ? chatFunction : responseTool,
-).meta(reference('Tool'));
+export const chatTool = chosenBy((value) => {
+  if (isObject(value) && value.type === 'mcp') return unaskedMcpTool;
+  return isObject(value) && (value.type === undefined || value.type === 'function') ? chatFunction : responseTool;
+}).meta(reference('Tool'));
 
 /** For the API description, by component name. */
 export const toolComponents = {

@@ -22,7 +22,7 @@ export function answersNothing({
   request: { plan?: unknown } | undefined;
   state: Asked['state'];
 }): boolean {
-  return request?.plan === 'propose' || state.question !== undefined || state.openFunctions().length > 0;
+  return request?.plan === 'propose' || state.question !== undefined || state.waitingCalls().length > 0;
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Effort, Profile } from '../../config/schema.ts';
+import type { ContentPart } from '../../protocol/requests/content-parts.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import type { ContentPart } from '../../protocol/requests/request-input.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
 import type { TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
-import type { TranscriptEntry } from './transcript.ts';
+import type { ApprovalRule } from '../calls/approvals.ts';
+import type { ApprovedCall, TranscriptEntry } from './transcript.ts';
 
 /** A message of the conversation that a run answers. */
 export interface ConversationMessage {
@@ -82,8 +83,18 @@ export interface ResearchRequest {
   functions?: TurnTool[] | undefined;
   /** What the first turn has to call; absent: what it will. */
   functionChoice?: TurnToolChoice | undefined;
+  /** Which calls of MCP servers the client approves first; absent: none. */
+  approvals?: ApprovalRule[] | undefined;
   /** The research that this one goes on from, with the outputs of the functions that it called. */
-  goesOn?: { entries: TranscriptEntry[] /** The run that it began with. */; from: string } | undefined;
+  goesOn?:
+    | {
+        entries: TranscriptEntry[];
+        /** The run that it began with. */
+        from: string;
+        /** Calls among them that are to be made now. */
+        approved?: ApprovedCall[] | undefined;
+      }
+    | undefined;
   /** Whether the run plans; `auto` where absent. `propose`: its answer is the plan, and nothing is looked up. */
   plan?: 'auto' | 'propose' | 'off' | undefined;
   /** Whether the model may ask the user back before it looks anything up. */
@@ -120,8 +131,10 @@ export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSou
 
 /** What a request answers functions with that a research called. */
 export interface FunctionOutputs {
-  /** Outputs by `call_id`. */
+  /** Outputs by `call_id`, and what is told of approvals by the ids of their requests. */
   outputs: ReadonlyMap<string, string>;
+  /** Whether a call may be made, by the id of its request. */
+  approvals: ReadonlyMap<string, boolean>;
   /** Calls that the request tells itself, by `call_id`. */
   called: ReadonlySet<string | undefined>;
   /** What the user says besides. */

@@ -56,6 +56,9 @@ export class ResearchState {
   route: TurnEntry['route'];
   usage: Usage = zeroUsage();
   /** What earlier responses of this research used: its budgets count it, its usage does not. */
+  /** Calls that the client has approved, those of this response in the order in which it begins with them. */
+  readonly #approved = new Set<number>();
+  approvedHere: number[] = [];
   #carried = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
   /** What the run cost, on routes that have prices. */
   cost = 0;
@@ -131,6 +134,10 @@ export class ResearchState {
       case 'checked':
         this.#spend(entry.usage);
         break;
+      case 'approved':
+        this.approvedHere = entry.calls.map(({ call }) => call);
+        for (const call of this.approvedHere) this.#approved.add(call);
+        break;
       case 'answered':
         this.#spend(entry.usage);
         this.answered = entry;
@@ -145,6 +152,7 @@ export class ResearchState {
   #carry(): void {
     const { usage, cost, turns, toolCalls } = this;
     this.#carried = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
+    this.approvedHere = [];
     this.usage = zeroUsage();
     this.cost = 0;
     this.#unpriced.length = 0;
@@ -176,9 +184,13 @@ export class ResearchState {
     return this.toolCalls - this.#carried.toolCalls;
   }
 
-  /** Calls of the client's functions that have no output yet. */
-  openFunctions(): ExecutableCall[] {
-    return this.#unanswered().filter(({ client }) => client);
+  /** Calls that wait for the client: of its own functions, and those that it has not approved yet. */
+  waitingCalls(): ExecutableCall[] {
+    return this.#unanswered().filter((made) => this.#waits(made));
+  }
+
+  #waits({ client, asks, call }: ExecutableCall): boolean {
+    return client === true || (asks === true && !this.#approved.has(call));
   }
 
   #make(planned: ExecutableCall): void {
@@ -188,7 +200,7 @@ export class ResearchState {
 
   #takeResult({ call, status }: ResultEntry): void {
     const made = this.made.get(call);
-    if (made?.client) return;
+    if (made && this.#waits(made)) return;
     if (!made || !isOwnTool(made.name)) this.usage.num_tool_calls++;
     else if (status !== 'completed') return;
     else if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
@@ -197,7 +209,7 @@ export class ResearchState {
 
   /** Calls that are to be made here and have no result yet. */
   pendingCalls(): ExecutableCall[] {
-    return this.#unanswered().filter(({ client }) => !client);
+    return this.#unanswered().filter((made) => !this.#waits(made));
   }
 
   #unanswered(): ExecutableCall[] {

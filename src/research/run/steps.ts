@@ -76,17 +76,22 @@ export interface FunctionCall {
   name: string;
   /** The namespace that the function stands in, if any. */
   namespace?: string;
-  /** As the model wrote them; the text of a custom tool. */
+  /** As the model wrote them; the text of a custom tool; what a shell tool is to do, as its item has it. */
   arguments: string;
   /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
-  as?: 'custom' | 'approval';
+  as?: 'custom' | 'approval' | ShellTool;
 }
 
 /** A function of the client's own, as models are offered it. */
 export interface OfferedFunction extends TurnTool {
   /** It stands for a tool that takes a text: its one string is that text. */
   custom?: true | undefined;
+  /** It stands for a tool of OpenAI's that runs at the client. */
+  shell?: ShellTool | undefined;
 }
+
+/** OpenAI's tools that run at the client, by their types. */
+export type ShellTool = 'local_shell' | 'shell' | 'apply_patch';
 
 /** What a client calls a function that was offered as `name`: one in a namespace has both names. */
 export function clientNames(

@@ -20,6 +20,7 @@ export type TranscriptEntry =
   | CheckedEntry
   | SectionEntry
   | AnsweredEntry
+  | ApprovedEntry
   | WarnedEntry;
 
 /** A finished research turn. */
@@ -58,11 +59,24 @@ export interface OpeningEntry {
 /**
  * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be read), or refused with a
  * reason for the model. `again`: the number of the same call made before, whose result the model is shown once more.
- * `client`: a function of the client's own; its result comes with the request that goes on.
+ * `client`: a function of the client's own; its result comes with the request that goes on. `asks`: the client approves it
+ * first.
  */
 export type PlannedCall =
-  | { id: string; call: number; name: string; arguments: string; broken?: true; client?: true }
+  | { id: string; call: number; name: string; arguments: string; broken?: true; client?: true; asks?: true }
   | { id: string; refused: string; again?: number };
+
+/** Calls of an earlier response that the client has approved: this one makes them before the model is asked. */
+export interface ApprovedEntry {
+  t: 'approved';
+  calls: ApprovedCall[];
+}
+
+/** A call, and the id of the request that it was approved by. */
+export interface ApprovedCall {
+  call: number;
+  request: string;
+}
 
 /** A finished tool call. */
 export interface ResultEntry {

@@ -122,6 +122,7 @@ class Execution {
       output: log.response.output,
       made: log.state.made,
       before: log.state.carriedCalls,
+      first: log.state.approvedHere,
       ...shownBy(lease.run, log.response),
     });
   }

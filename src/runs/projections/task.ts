@@ -3,6 +3,7 @@ import type { ResponseObject } from '../../protocol/response.ts';
 import type { TaskEntry, TaskStatus } from '../../protocol/tasks.ts';
 import type { RunStatus, RunSummary } from '../../store/run-store.ts';
 import { toChatCompletion } from './chat.ts';
+import { toPlainCompletion } from './plain-chat.ts';
 
 /** A run as a task of the Async interface (docs/api.md, "Async"). */
 
@@ -34,10 +35,14 @@ export function toTaskEntry(run: RunSummary): TaskEntry {
  * The whole task as JSON text. A proxy model's result is the provider's body, put in as it came: parsing and writing
  * it again would change big numbers.
  */
-export function taskJson(run: RunSummary, ended: { response: ResponseObject; proxyBody?: string } | undefined): string {
+export function taskJson(
+  run: RunSummary,
+  ended: { response: ResponseObject; proxyBody?: string; isPlain?: boolean } | undefined,
+): string {
   const entry = toTaskEntry(run);
   if (run.status === 'failed') return JSON.stringify({ ...entry, error: ended?.response.error ?? null });
   if (run.status !== 'completed' || !ended) return JSON.stringify(entry);
-  const result = ended.proxyBody ?? JSON.stringify(toChatCompletion(ended.response));
+  const whole = ended.isPlain ? toPlainCompletion : toChatCompletion;
+  const result = ended.proxyBody ?? JSON.stringify(whole(ended.response));
   return `${JSON.stringify(entry).slice(0, -1)},"result":${result}}`;
 }

@@ -7,7 +7,7 @@ import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { HeldLimits, RunRequest } from '../runs.ts';
-import { transcriptEntry } from './stored-transcript.ts';
+import { approvedCall, transcriptEntry } from './stored-transcript.ts';
 
 /**
  * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
@@ -107,6 +107,10 @@ const turnTool = z.looseObject({
 });
 const turnToolChoice = z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ name: z.string() })]);
 
+const approvals = z.array(
+  z.looseObject({ server: z.string(), always: z.array(z.string()).optional(), never: z.array(z.string()).optional() }),
+);
+
 const research: z.ZodType<ResearchRequest> = z.looseObject({
   kind: z.literal('research'),
   history: z.array(message),
@@ -121,7 +125,10 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   mcpServers: z.array(mcpServer),
   functions: z.array(turnTool).optional(),
   functionChoice: turnToolChoice.optional(),
-  goesOn: z.looseObject({ entries: z.array(transcriptEntry), from: z.string() }).optional(),
+  goesOn: z
+    .looseObject({ entries: z.array(transcriptEntry), from: z.string(), approved: z.array(approvedCall).optional() })
+    .optional(),
+  approvals: approvals.optional(),
   plan: z.enum(['auto', 'propose', 'off']).optional(),
   clarify: z.boolean().optional(),
   report: z.enum(['short', 'full']).optional(),
@@ -164,19 +171,16 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   kind: z.literal('plain'),
   messages: z.array(turnMessage),
   instructions: z.string().nullable(),
-  tools: z.array(turnTool.extend({ custom: z.literal(true).optional() })),
+  tools: z.array(
+    turnTool.extend({
+      custom: z.literal(true).optional(),
+      shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
+    }),
+  ),
   hosted: builtinTools.optional(),
   sources: sources.optional(),
   mcpServers: z.array(mcpServer),
-  approvals: z
-    .array(
-      z.looseObject({
-        server: z.string(),
-        always: z.array(z.string()).optional(),
-        never: z.array(z.string()).optional(),
-      }),
-    )
-    .optional(),
+  approvals: approvals.optional(),
   approved: z.looseObject({ message: assistantMessage, requests: z.array(z.string()) }).optional(),
   maxToolCalls: z.number().nullable(),
   toolChoice: turnToolChoice,

@@ -40,7 +40,9 @@ function versionFor(request: RunRequest): number {
       request.report !== undefined ||
       request.verify !== undefined ||
       request.charts === true ||
-      request.functions !== undefined);
+      request.functions !== undefined ||
+      request.approvals !== undefined ||
+      request.goesOn !== undefined);
   return isNew ? DATA_VERSION : 1;
 }
 

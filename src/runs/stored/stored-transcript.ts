@@ -41,9 +41,12 @@ const plannedCall = z.union([
     arguments: z.string(),
     broken: z.literal(true).optional(),
     client: z.literal(true).optional(),
+    asks: z.literal(true).optional(),
   }),
   z.looseObject({ id: z.string(), refused: z.string(), again: count.optional() }),
 ]);
+
+export const approvedCall = z.looseObject({ call: count, request: z.string() });
 
 const forced = { reason: incompleteReason, why: z.string() };
 
@@ -167,6 +170,7 @@ const entries = z.discriminatedUnion('t', [
   }),
   z.looseObject({ t: z.literal('section'), length: count, tokens: count, usage, cut: incompleteReason.nullable() }),
   z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable(), message: message.optional() }),
+  z.looseObject({ t: z.literal('approved'), calls: z.array(approvedCall) }),
   z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
 

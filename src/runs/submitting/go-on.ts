@@ -1,6 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { itemId, parseItemId, type RunId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
+import type { OutputItem } from '../../protocol/items.ts';
 import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../../research/run/transcript.ts';
@@ -9,24 +10,51 @@ import { readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
 /**
- * The research of a run with the outputs of the functions that it waits for (docs/api.md, "Functions of research models").
- * Undefined where it waits for none, or `param` is absent and they do not fit.
- * @throws GatewayError `invalid_parameter` for an output that is missing, and for one of no call.
+ * The research of a run with what the calls that it waits for are answered with (docs/api.md, "Functions of research
+ * models"). Undefined where it waits for none, or `param` is absent and the answers do not fit.
+ * @param output gives the output of its response.
+ * @throws GatewayError `invalid_parameter` for an answer that is missing, and for one of no call.
  */
-export async function goOn(store: RunStore, run: RunRecord, answered: FunctionOutputs): Promise<GoingOn | undefined> {
+export async function goOn(
+  store: RunStore,
+  run: RunRecord,
+  { output, ...answered }: FunctionOutputs & { output(): Promise<readonly OutputItem[]> },
+): Promise<GoingOn | undefined> {
   const request = readResearchRequest(run);
-  if (!request?.functions) return undefined;
+  if (!request?.functions && !request?.approvals) return undefined;
   const before = request.goesOn?.entries ?? [];
   const own = (await readTranscript(store, run.id)).flatMap(carried);
   const state = ResearchState.of(own, request.earlierSources, before);
-  const open = new Map(state.openFunctions().map((made) => [itemId('call', run.id, { output: made.call }), made]));
+  const open = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
   if (open.size === 0) refuseStray(answered);
   if (open.size === 0 || !fits(open, answered)) return undefined;
-  const results = [...open].map(([id, made]) => resultOf(made, answered.outputs.get(id) ?? '', state));
+  const approved = [...open].flatMap(([id, { call }]) => (answered.approvals.get(id) ? [{ call, request: id }] : []));
+  const results = [...open].flatMap(([id, made]) =>
+    answered.approvals.get(id) ? [] : [resultOf(made, answered.outputs.get(id) ?? '', state)],
+  );
   const said = answered.said.map((text): TranscriptEntry => ({ t: 'note', guard: 'user', text }));
   const { history, earlierSources, conversation, instructions, functions } = request;
-  const goesOn = { entries: [...before, ...own, ...results, ...said], from: request.goesOn?.from ?? run.id };
+  const goesOn = {
+    entries: [...before, ...own, ...results, ...said],
+    from: request.goesOn?.from ?? run.id,
+    ...(approved.length > 0 && { approved }),
+  };
   return { history, earlierSources, conversation, instructions, functions, goesOn };
+}
+
+/** Calls by the ids that their answers name: of functions those of the calls, else those of the requests. */
+function waitingFor(
+  run: RunId,
+  calls: readonly ExecutableCall[],
+  output: readonly OutputItem[],
+): Map<string, ExecutableCall> {
+  const requests = output.flatMap(({ type, id }) => (type === 'mcp_approval_request' ? [id] : [])).values();
+  return new Map(
+    calls.map((made) => {
+      const request = made.asks && requests.next().value;
+      return [request || itemId('call', run, { output: made.call }), made];
+    }),
+  );
 }
 
 /** An entry as the next response has it: how this one ended, and the bound on its own calls, are left behind. */
@@ -37,9 +65,13 @@ function carried(entry: TranscriptEntry): TranscriptEntry[] {
   return [turn];
 }
 
-function fits(open: ReadonlyMap<string, unknown>, { outputs, param }: FunctionOutputs): boolean {
-  const missing = [...open.keys()].find((id) => !outputs.has(id));
+function fits(
+  open: ReadonlyMap<string, ExecutableCall>,
+  { outputs, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'approvals' | 'param'>,
+): boolean {
+  const [missing, call] = [...open].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
   if (param === undefined) return missing === undefined;
+  if (call?.asks) throw wrong(param, `there is no mcp_approval_response for the request ${missing}`);
   if (missing !== undefined) throw wrong(param, `there is no output for the call ${missing}`);
   const unknown = [...outputs.keys()].find((id) => !open.has(id));
   if (unknown !== undefined) throw unknownCall(param, unknown);
@@ -47,7 +79,7 @@ function fits(open: ReadonlyMap<string, unknown>, { outputs, param }: FunctionOu
 }
 
 /** Where no call waits, an output belongs to a call of the same input. */
-function refuseStray({ outputs, called, param }: FunctionOutputs): void {
+function refuseStray({ outputs, called, param }: Omit<FunctionOutputs, 'approvals'>): void {
   const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
   if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
 }
@@ -80,9 +112,9 @@ function resultOf({ call }: ExecutableCall, output: string, state: ResearchState
   return { ...base, result: JSON.stringify({ source_id, url: url.href, title, content }), sources };
 }
 
-/** The run that the last of some calls names, if any. */
+/** The run that the last of some calls, or of requests for approval, names, if any. */
 export function runOfCalls(callIds: Iterable<string>): RunId | undefined {
   let run: RunId | undefined;
-  for (const id of callIds) run = id.startsWith('call_') ? (parseItemId(id)?.run ?? run) : run;
+  for (const id of callIds) run = /^(?:call|mcpr)_/.test(id) ? (parseItemId(id)?.run ?? run) : run;
   return run;
 }

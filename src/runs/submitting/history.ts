@@ -1,8 +1,8 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { asksFirst } from '../../plain/approvals.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
+import { asksFirst } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, TakenOver } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';

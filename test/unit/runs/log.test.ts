@@ -71,7 +71,7 @@ describe('the event log of a run', () => {
           assert.equal(done.length, 1);
           if (!('content' in item)) return;
           const text = events
-            .filter((e) => 'delta' in e && e.item_id === item.id)
+            .filter((e) => 'delta' in e && 'item_id' in e && e.item_id === item.id)
             .map((e) => ('delta' in e ? e.delta : ''))
             .join('');
           assert.equal(text, item.content[0]?.text);

@@ -2,23 +2,16 @@ import { itemId, type RunId } from '../../../base/ids.ts';
 import { isJsonObject, isObject, type JsonObject, parseJson } from '../../../base/json.ts';
 import type { Profile } from '../../../config/schema.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
-import type {
-  CustomToolCallItem,
-  FunctionCallItem,
-  OutputItem,
-  ToolCallItem,
-  UrlCitation,
-} from '../../../protocol/items.ts';
+import type { OutputItem, ToolCallItem, UrlCitation } from '../../../protocol/items.ts';
 import type {
   CodeInterpreterCall,
   FileSearchCall,
-  McpApprovalRequest,
   McpCall,
   McpListTools,
   OpenAiCall,
   WebSearchCall,
 } from '../../../protocol/openai-items.ts';
-import type { FunctionCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
+import type { ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
 
 /**
@@ -46,17 +39,22 @@ const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
   'mcp_call',
 ]);
 
-/** The places of calls in an output by their numbers, of which the first `before` stand in earlier ones. */
+/**
+ * The places of calls in an output by their numbers, of which the first `before` stand in earlier ones; of these `first` are
+ * made here, before all others.
+ */
 export function placesOfCalls(
   output: readonly OutputItem[],
-  { hidden, before }: { hidden: ReadonlySet<number>; before: number },
+  { hidden, before, first }: { hidden: ReadonlySet<number>; before: number; first: readonly number[] },
 ): number[] {
   const places: number[] = [];
+  const approved = first.values();
   let call = before;
   for (const [index, item] of output.entries()) {
     if (!isCallItem(item)) continue;
-    while (hidden.has(call)) call++;
-    places[call++] = index;
+    const { value } = approved.next();
+    while (value === undefined && hidden.has(call)) call++;
+    places[value ?? call++] = index;
   }
   return places;
 }
@@ -103,60 +101,10 @@ export function endCall(
   return { item, events };
 }
 
-/** A call that the client is to make: told whole. */
-export function functionCall(
-  call: FunctionCall,
-  { run, index }: { run: RunId; index: number },
-): ToldItem<FunctionCallItem | CustomToolCallItem | McpApprovalRequest> {
-  if (call.as === 'custom') return customCall(call, { run, index });
-  if (call.as === 'approval') return approvalRequest(call, { run, index });
-  const { callId, name, namespace, arguments: args } = call;
-  const id = itemId('fc', run, { output: index });
-  const named = { name, ...(namespace !== undefined && { namespace }) };
-  const begun = { id, type: 'function_call', call_id: callId, ...named, arguments: '', status: 'in_progress' } as const;
-  const item: FunctionCallItem = { ...begun, arguments: args, status: 'completed' };
-  const place = { item_id: id, output_index: index };
-  const events: UnnumberedEvent[] = [
-    added(begun, index),
-    { type: 'response.function_call_arguments.delta', ...place, delta: args },
-    { type: 'response.function_call_arguments.done', ...place, name, arguments: args },
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
-  return { item, events };
-}
-
-/** A call that the client is to approve: OpenAI has no events of its own for it. */
-function approvalRequest(
-  { name, arguments: args }: FunctionCall,
-  { run, index }: { run: RunId; index: number },
-): ToldItem<McpApprovalRequest> {
-  const id = itemId('mcpr', run, { output: index });
-  const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
-  return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
-}
-
 /** A tool of an MCP server is offered as `<server>.<tool>`. */
-function serverNames(offered: string): { server_label: string; name: string } {
+export function serverNames(offered: string): { server_label: string; name: string } {
   const dot = offered.indexOf('.');
   return { server_label: offered.slice(0, Math.max(0, dot)), name: offered.slice(dot + 1) };
-}
-
-/** A call of a tool of the client's own that takes a text: told whole. */
-function customCall(
-  { callId, name, arguments: input }: FunctionCall,
-  { run, index }: { run: RunId; index: number },
-): ToldItem<CustomToolCallItem> {
-  const id = itemId('ctc', run, { output: index });
-  const begun = { id, type: 'custom_tool_call', call_id: callId, name, input: '', status: 'in_progress' } as const;
-  const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
-  const place = { item_id: id, output_index: index };
-  const events: UnnumberedEvent[] = [
-    added(begun, index),
-    { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
-    { type: 'response.custom_tool_call_input.done', ...place, input },
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
-  return { item, events };
 }
 
 /** The tools of an MCP server, as a run of OpenAI's profile begins with them. */
@@ -189,7 +137,7 @@ export function listedTools(
   };
 }
 
-function added(item: OutputItem, index: number): UnnumberedEvent {
+export function added(item: OutputItem, index: number): UnnumberedEvent {
   return { type: 'response.output_item.added', output_index: index, item };
 }
 

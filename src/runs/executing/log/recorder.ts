@@ -18,12 +18,12 @@ import {
   beginCall,
   type CallItem,
   endCall,
-  functionCall,
   isCallItem,
   listedTools,
   placesOfCalls,
   type ToldItem,
 } from './call-items.ts';
+import { functionCall } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
 import {
   closedItem,
@@ -61,9 +61,11 @@ export interface RecorderOptions {
   /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
   encrypts?: boolean;
   /** The calls so far, by their numbers. */
-  made?: ReadonlyMap<number, { name: string; client?: true }>;
+  made?: ReadonlyMap<number, { name: string; client?: true; asks?: true }>;
   /** How many of them belong to earlier responses. */
   before?: number;
+  /** Of them, those that this one makes before all others. */
+  first?: readonly number[];
 }
 
 /** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
@@ -98,7 +100,12 @@ export class Recorder {
     this.#encrypts = options.encrypts ?? false;
     this.#output = [...options.output];
     for (const [call, made] of options.made ?? []) if (this.#isHidden(made)) this.#hidden.add(call);
-    this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before: options.before ?? 0 });
+    for (const call of options.first ?? []) this.#hidden.delete(call);
+    this.#callIndexes = placesOfCalls(this.#output, {
+      hidden: this.#hidden,
+      before: options.before ?? 0,
+      first: options.first ?? [],
+    });
     this.#output.forEach((item, index) => {
       if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
@@ -112,8 +119,8 @@ export class Recorder {
   }
 
   /** What a model asks its user is its answer, and OpenAI has no item for a plan. */
-  #isHidden({ name, client }: { name: string; client?: true }): boolean {
-    return client || name === ASK_USER || (this.#profile !== undefined && name === UPDATE_PLAN);
+  #isHidden({ name, client, asks }: { name: string; client?: true; asks?: true }): boolean {
+    return client || asks || name === ASK_USER || (this.#profile !== undefined && name === UPDATE_PLAN);
   }
 
   /** Remembers the items as they are; the function given back restores them where later events were refused. */
@@ -301,6 +308,8 @@ export class Recorder {
 
   #startCall(started: StartedCall): void {
     if (this.#isHidden(started)) return void this.#hidden.add(started.call);
+    // One that waited for its approval was hidden until now.
+    this.#hidden.delete(started.call);
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
     this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);

@@ -1,5 +1,3 @@
-import type { AssistantMessage } from '../upstream/turn.ts';
-
 /** Calls of MCP servers that wait for the client's approval (docs/api.md, "Approving calls of MCP servers"). */
 
 /**
@@ -10,14 +8,6 @@ export interface ApprovalRule {
   server: string;
   always?: string[] | undefined;
   never?: string[] | undefined;
-}
-
-/** Calls of an earlier response that the client has approved: made before the model is asked. */
-export interface ApprovedCalls {
-  /** The turn that called them, with these calls alone. */
-  message: AssistantMessage;
-  /** The ids of their requests, in the order of the calls. */
-  requests: string[];
 }
 
 /** Whether a call of the tool `name` waits for an approval. */

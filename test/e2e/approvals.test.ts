@@ -5,7 +5,13 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import {
+  mayCallTools,
+  type ProviderRequest,
+  type Script,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
 
 type Called = { id: string; name: string; arguments: string };
 
@@ -35,7 +41,15 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
     server: { port: 0 },
     store: { url: 'memory:' },
     providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
+    models: {
+      plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
+      deep: {
+        kind: 'research',
+        profile: 'openai',
+        routes: [{ provider: 'scripted', model: 'm' }],
+        research: { tools: [], plan: 'off' },
+      },
+    },
     tools: { fetch_url_content: { allow_private_addresses: true } },
     keys: [
       { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann', mcp_servers: true },
@@ -208,5 +222,74 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
       status: 404,
     });
     assert.deepEqual(gateway.calls, []);
+  });
+});
+
+describe('calls of MCP servers that wait for an approval, in a research', () => {
+  const LIST = { id: 'call_l', name: 'desk.list', arguments: '{}' };
+  const OWN = { id: 'call_f', name: 'look_up', arguments: '{}' };
+  /** Calls these before it knows anything, and writes what the last of them came to. */
+  const researching =
+    (...toolCalls: Called[]) =>
+    (request: ProviderRequest): Script => {
+      const told = request.body.messages?.findLast(({ role }) => role === 'tool');
+      if (!mayCallTools(request)) return turn({ text: `Told: ${told?.content}` });
+      return told ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
+    };
+
+  it('end the response, and are made first in the next one, which goes on from the transcript', async () => {
+    await using gateway = await openPlain(researching(ECHO));
+    const ask = { model: 'deep', tools: [gateway.desk('always')] };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    assert.equal(first.status, 'completed');
+    assert.deepEqual(typesOf(first), ['mcp_list_tools', 'mcp_approval_request']);
+    const [request] = requestsIn(first);
+    assert.deepEqual([request?.server_label, request?.name, request?.arguments], ['desk', 'echo', '{"a":1}']);
+    assert.deepEqual(gateway.calls, []);
+    const approval = answer(request, true);
+    const [asked, ...rest] = [
+      await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [approval] }),
+      await gateway.ann.responses.create({
+        ...ask,
+        input: [{ role: 'user', content: 'Say.' }, ...requestsIn(first), approval],
+      }),
+    ];
+    for (const second of [asked, ...rest]) {
+      assert.deepEqual(typesOf(second), ['mcp_list_tools', 'mcp_call', 'reasoning', 'message']);
+      const call = second.output.find((item) => item.type === 'mcp_call');
+      assert.deepEqual([call?.approval_request_id, call?.output], [request?.id, 'echo again']);
+      assert.match(second.output_text, /Told:.*echo again/s);
+    }
+    assert.equal(gateway.calls.length, 2);
+    const [before, after] = gateway.provider.requests.map(({ body }) => body.messages ?? []);
+    assert.deepEqual(after?.slice(0, before?.length), before);
+  });
+
+  it('wait beside others and functions of one turn, and are told where they are denied', async () => {
+    await using gateway = await openPlain(researching(OWN, LIST, ECHO));
+    const ask = { model: 'deep', tools: [gateway.desk({ always: { tool_names: ['echo'] } }), LOOK_UP] };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    assert.deepEqual(typesOf(first), ['mcp_list_tools', 'mcp_call', 'function_call', 'mcp_approval_request']);
+    assert.deepEqual(gateway.calls, [['list', {}]]);
+    const [request] = requestsIn(first);
+    const call = first.output.find((item) => item.type === 'function_call');
+    const output = { type: 'function_call_output' as const, call_id: call?.call_id ?? '', output: 'here' };
+    const next = { ...ask, previous_response_id: first.id };
+    const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, RegExp][] = [
+      [{ input: [output] }, new RegExp(`no mcp_approval_response for the request ${request?.id}`)],
+      [{ input: [answer(request, true)] }, /no output for the call/],
+      [{ input: [output, answer(request, true), answer({ id: 'mcpr_1' }, true)] }, /no call mcpr_1/],
+      [{ input: [output, { ...output, call_id: request?.id ?? '' }] }, /no mcp_approval_response/],
+      [{ input: [output, answer(request, true)], tools: [LOOK_UP] }, /the MCP server desk/],
+    ];
+    for (const [body, message] of refused) {
+      await assert.rejects(gateway.ann.responses.create({ ...next, input: 'Hi', ...body }), message);
+    }
+    const input = [output, answer(request, false, 'Too loud.')];
+    await assert.rejects(gateway.bob.responses.create({ ...next, input }), { status: 404 });
+    const second = await gateway.ann.responses.create({ ...next, input });
+    assert.deepEqual(typesOf(second), ['mcp_list_tools', 'reasoning', 'message']);
+    assert.match(second.output_text, /The user denied this call\. Reason: Too loud\./);
+    assert.equal(gateway.calls.length, 1);
   });
 });

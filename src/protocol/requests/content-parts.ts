@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { boundedList, byType, chosenBy, optional, reference } from './parse.ts';
+
+/** The parts of messages, and of what tools gave: text, images and files. */
+
+/** Bound of docs/api.md, "Errors". */
+const MAX_PARTS = 1000;
+
+const textPart = z
+  .object({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() })
+  .transform(({ text }) => ({ type: 'text' as const, text }));
+const imageUrl = z
+  .string()
+  .refine(
+    (url) => (/^https:\/\//i.test(url) ? URL.canParse(url) : /^data:[^,]*,./is.test(url)),
+    'must be an https URL or a data URL',
+  );
+const imagePart = z
+  .object({
+    type: z.enum(['input_image', 'image_url']),
+    image_url: z.union([imageUrl, z.object({ url: imageUrl })]).describe('An https or data URL.'),
+  })
+  .transform(({ image_url: url }) => ({ type: 'image' as const, url: typeof url === 'string' ? url : url.url }))
+  .describe('Only for models that read images.');
+const imageFile = z
+  .object({ type: z.literal('input_image'), file_id: z.string().min(1) })
+  .transform(({ file_id: id }) => ({ type: 'image_file' as const, id }))
+  .describe('Only for models that read images.');
+/** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
+const document = z.object({
+  file_id: optional(z.string().min(1)),
+  file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
+  file_data: optional(z.string().min(1)),
+  filename: optional(z.string().max(255)),
+});
+type Document = Partial<z.output<typeof document>>;
+const oneOf = ({ file_id, file_url, file_data }: Document) =>
+  [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1;
+const asFile = ({ file_id: id, file_url: url, file_data: data, filename }: Document) => ({
+  type: 'file' as const,
+  ...(id !== undefined && { id }),
+  ...(url !== undefined && { url }),
+  ...(data !== undefined && { data }),
+  ...(filename !== undefined && { filename }),
+});
+const filePart = document
+  .extend({ type: z.literal('input_file') })
+  .refine(oneOf, 'give one of file_id, file_url and file_data')
+  .transform(asFile);
+/** The same in a chat. */
+const chatFilePart = z
+  .object({
+    type: z.literal('file'),
+    file: document.omit({ file_url: true }).refine(oneOf, 'give one of file_id and file_data'),
+  })
+  .transform(({ file }) => asFile(file));
+const refusalPart = z
+  .object({ type: z.literal('refusal'), refusal: z.string() })
+  .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
+const parts = {
+  input_text: textPart,
+  output_text: textPart,
+  text: textPart,
+  refusal: refusalPart,
+  input_image: imagePart,
+  image_url: imagePart,
+  input_file: filePart,
+  file: chatFilePart,
+};
+const UNKNOWN_PART =
+  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text, image_url and file)';
+
+/** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
+const contentPart = chosenBy((value) => {
+  if (isObject(value) && value.type === 'input_image' && typeof value.file_id === 'string') return imageFile;
+  return byType(value, parts, UNKNOWN_PART);
+}).meta(reference('ContentPart'));
+export type InputPart = z.output<typeof contentPart>;
+/** One that a model is sent as it is. */
+export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
+
+export const contentParts = boundedList(contentPart, { max: MAX_PARTS });
+
+/** For the API description. */
+export const anyPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, refusalPart]);

@@ -1,0 +1,107 @@
+import { itemId, type RunId } from '../../../base/ids.ts';
+import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
+import type { McpApprovalRequest } from '../../../protocol/openai-items.ts';
+import { execAction, patchOperation, type ShellItem, shellAction } from '../../../protocol/shell-items.ts';
+import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
+import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
+
+/** How calls that the client is to make, or to approve, stand in a log: told whole. */
+
+/** A call that the client is to make: told whole. */
+export function functionCall(
+  call: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem> {
+  if (call.as === 'custom') return customCall(call, { run, index });
+  if (call.as === 'approval') return approvalRequest(call, { run, index });
+  if (call.as !== undefined) return shellCall({ ...call, as: call.as }, { run, index });
+  const { callId, name, namespace, arguments: args } = call;
+  const id = itemId('fc', run, { output: index });
+  const named = { name, ...(namespace !== undefined && { namespace }) };
+  const begun = { id, type: 'function_call', call_id: callId, ...named, arguments: '', status: 'in_progress' } as const;
+  const item: FunctionCallItem = { ...begun, arguments: args, status: 'completed' };
+  const place = { item_id: id, output_index: index };
+  const events: UnnumberedEvent[] = [
+    added(begun, index),
+    { type: 'response.function_call_arguments.delta', ...place, delta: args },
+    { type: 'response.function_call_arguments.done', ...place, name, arguments: args },
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+  return { item, events };
+}
+
+/** A call that the client is to approve: OpenAI has no events of its own for it. */
+function approvalRequest(
+  { name, arguments: args }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<McpApprovalRequest> {
+  const id = itemId('mcpr', run, { output: index });
+  const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
+  return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
+}
+
+/** A call of a tool of the client's own that takes a text: told whole. */
+function customCall(
+  { callId, name, arguments: input }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<CustomToolCallItem> {
+  const id = itemId('ctc', run, { output: index });
+  const begun = { id, type: 'custom_tool_call', call_id: callId, name, input: '', status: 'in_progress' } as const;
+  const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
+  const place = { item_id: id, output_index: index };
+  const events: UnnumberedEvent[] = [
+    added(begun, index),
+    { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
+    { type: 'response.custom_tool_call_input.done', ...place, input },
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+  return { item, events };
+}
+
+/** A call of a shell or of an editor of files. OpenAI has events of its own for the commands alone. */
+function shellCall(
+  call: FunctionCall & { as: ShellTool },
+  { run, index }: { run: RunId; index: number },
+): ToldItem<ShellItem> {
+  const { begun, item } = shellItem(call, { run, index });
+  const commands = item.type === 'shell_call' ? item.action.commands : [];
+  const events: UnnumberedEvent[] = [
+    added(begun, index),
+    ...commands.flatMap((command, n): UnnumberedEvent[] => {
+      const place = { output_index: index, command_index: n };
+      return [
+        { type: 'response.shell_call_command.added', ...place, command: '' },
+        { type: 'response.shell_call_command.delta', ...place, delta: command },
+        { type: 'response.shell_call_command.done', ...place, command },
+      ];
+    }),
+    { type: 'response.output_item.done', output_index: index, item },
+  ];
+  return { item, events };
+}
+
+function shellItem(
+  { callId: call_id, arguments: args, as }: FunctionCall & { as: ShellTool },
+  { run, index }: { run: RunId; index: number },
+): { begun: ShellItem; item: ShellItem } {
+  const id = (prefix: 'lsh' | 'sh' | 'apc') => itemId(prefix, run, { output: index });
+  const given = objectIn(args);
+  const begun = { call_id, status: 'in_progress' } as const;
+  const done = { call_id, status: 'completed' } as const;
+  switch (as) {
+    case 'local_shell': {
+      const item = { id: id('lsh'), type: 'local_shell_call', action: execAction.parse(given) } as const;
+      return { begun: { ...item, ...begun }, item: { ...item, ...done } };
+    }
+    case 'shell': {
+      const action = shellAction.parse(given);
+      const item = { id: id('sh'), type: 'shell_call', action, environment: { type: 'local' } } as const;
+      return { begun: { ...item, ...begun, action: { ...action, commands: [] } }, item: { ...item, ...done } };
+    }
+    case 'apply_patch': {
+      const item = { id: id('apc'), type: 'apply_patch_call', operation: patchOperation.parse(given) } as const;
+      return { begun: { ...item, ...begun }, item: { ...item, ...done } };
+    }
+  }
+}
