@@ -16,7 +16,6 @@ import { shownInstead } from './plan/shown-instead.ts';
 import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
-import { spentBudget } from './run/budget.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import { clientNames, type StartedCall, type Step } from './run/steps.ts';
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
@@ -34,7 +33,7 @@ function endWith({ id, state, request }: ResearchRun, calls: readonly Executable
 
 /** Research turns over one context until the model knows enough or a budget ends. */
 export async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'ended'> {
-  const { state, budget } = run;
+  const { state, budget, allowance } = run;
   const began = run.clock.now() - state.elapsedMs;
   const elapsed = () => run.clock.now() - began;
   const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
@@ -51,18 +50,16 @@ export async function* researchPhase(run: ResearchRun, context: Context): AsyncG
     yield* guard(run, context);
     if (run.shouldPause()) return 'paused';
     if (state.forced || shownInstead(run) !== undefined) return 'ended';
-    const spent = spentBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs: elapsed() });
     if (state.researched()) {
-      const reminder =
-        spent === undefined ? (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal }))) : undefined;
+      const fits = allowance.spent(elapsed()) === undefined;
+      const reminder = fits && (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal })));
       if (!reminder) return 'ended';
       yield reminder;
-    } else if (spent !== undefined) {
-      yield force(run, 'budget', spent);
-      continue;
     }
     try {
-      yield* researchTurn(run, { context, signal: phase.signal, elapsed });
+      const spent = await allowance.turn(elapsed(), phase.signal);
+      if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal, elapsed });
+      else yield force(run, 'budget', spent);
     } catch (thrown) {
       yield* afterWall(run, { context, thrown, phase: phase.signal });
     }

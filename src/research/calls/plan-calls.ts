@@ -25,7 +25,7 @@ export function planCalls(
   run: ResearchRun,
   wanted: readonly { id: string; name: string; arguments: string }[],
 ): { calls: PlannedCall[]; forced: Forced | undefined } {
-  const { state, request, budget } = run;
+  const { state, request, allowance } = run;
   const planned: string[] = [];
   let next = state.made.size;
   let counted = 0;
@@ -38,26 +38,13 @@ export function planCalls(
     const repeated = refuseRepeated({ name, arguments: args }, state, planned);
     if (repeated) return { id, ...repeated };
     const counts = !isOwnTool(name);
-    if (counts) forced ??= callLimit(state, counted, { requested: request.maxToolCalls, budget: budget.toolCalls });
+    if (counts) forced ??= allowance.callLimit(counted);
     if (counts && forced) return { id, refused: `Not made: ${forced.why}.` };
     planned.push(callKey({ name, arguments: args }));
     if (counts) counted++;
     return { id, call: next++, name, arguments: args, ...(ok ? {} : { broken: true }) };
   });
   return { calls, forced };
-}
-
-function callLimit(
-  { toolCalls, ownToolCalls }: ResearchRun['state'],
-  more: number,
-  limits: { requested: number | null; budget: number },
-): Forced | undefined {
-  if (limits.requested !== null && ownToolCalls + more >= limits.requested) {
-    return { reason: 'max_tool_calls', why: `the limit of ${limits.requested} tool calls is reached` };
-  }
-  if (toolCalls + more >= limits.budget)
-    return { reason: 'budget', why: `the budget of ${limits.budget} tool calls is used` };
-  return undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { BegunAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
+import type { Allowance } from './allowance.ts';
 import type { Budget } from './budget.ts';
 import type { LiveSteps } from './live-steps.ts';
 import type { Purse } from './money.ts';
@@ -21,6 +22,8 @@ export interface ResearchRun {
   request: ResearchRequest;
   model: ResearchModelConfig;
   budget: Budget;
+  /** What of it may still be used. */
+  allowance: Allowance;
   /** What the run may cost, and the price of what reads long pages. */
   purse: Purse;
   readerPrice: RoutePrice | undefined;

@@ -1,14 +1,12 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { type Plan, planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
-import { type Usage, zeroUsage } from '../../protocol/response.ts';
+import type { Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { addUsage } from '../../upstream/decoding/usage.ts';
-import { priced } from '../../upstream/price.ts';
-import { noUsage, type RoutePrice, type TurnUsage } from '../../upstream/turn.ts';
 import { isOwnTool, questionIn } from './own-tools.ts';
 import { ReportState } from './report-state.ts';
 import type { EarlierSource } from './request.ts';
 import { SourceRegistry } from './sources.ts';
+import { Spending } from './spending.ts';
 import type {
   AnsweredEntry,
   ExecutableCall,
@@ -18,14 +16,10 @@ import type {
   OpeningEntry,
   ReminderEntry,
   ResultEntry,
-  SpentEntry,
   TranscriptEntry,
   TurnEntry,
 } from './transcript.ts';
 import { addWarning } from './warnings.ts';
-
-/** Decimals of a cost: sums of binary fractions end in noise. */
-const DECIMALS = 10;
 
 /** The state of a research run: the fold of its transcript. */
 export class ResearchState {
@@ -54,20 +48,9 @@ export class ResearchState {
   answerTokens = 0;
   /** The route that gave the last turn. */
   route: TurnEntry['route'];
-  usage: Usage = zeroUsage();
+  readonly spending = new Spending(() => this.route?.price);
   /** What earlier responses of this research used: its budgets count it, its usage does not. */
   #carried = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
-  /** What the run cost, on routes that have prices. */
-  cost = 0;
-  #currency: string | undefined;
-  #price: RoutePrice | undefined;
-  /** Estimated tokens of turns whose route is not known: they cost what the first route costs. */
-  readonly #unpriced: TurnUsage[] = [];
-  /** Something was spent on a route without a price: the sum is not told. */
-  #priceless = false;
-  /** What turns used since this process took the run up, and what was told before that. */
-  #seen = noUsage();
-  #before: { usage: Usage; cost: number } | undefined;
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
 
@@ -97,7 +80,7 @@ export class ResearchState {
         this.answerLength = 0;
         this.answerTokens = 0;
         this.elapsedMs = entry.elapsedMs;
-        this.#spend(entry.usage);
+        this.spending.spend(entry.usage);
         for (const planned of entry.calls) if ('call' in planned) this.#make(planned);
         this.forced ??= entry.forced;
         this.opening ??= entry.opening;
@@ -114,7 +97,7 @@ export class ResearchState {
         this.forced ??= entry;
         break;
       case 'spent':
-        this.#spend(entry.usage);
+        this.spending.spend(entry.usage);
         if (entry.answerLength !== undefined) {
           this.answerTokens = entry.answerLength === 0 ? 0 : this.answerTokens + (entry.answerTokens ?? 0);
           this.answerLength = entry.answerLength;
@@ -123,16 +106,16 @@ export class ResearchState {
       case 'section':
         this.answerLength = entry.length;
         this.answerTokens = 0;
-        this.#spend(entry.usage);
+        this.spending.spend(entry.usage);
         break;
       case 'compacted':
       case 'outline':
       case 'draft':
       case 'checked':
-        this.#spend(entry.usage);
+        this.spending.spend(entry.usage);
         break;
       case 'answered':
-        this.#spend(entry.usage);
+        this.spending.spend(entry.usage);
         this.answered = entry;
         break;
       case 'warned':
@@ -141,14 +124,20 @@ export class ResearchState {
     }
   }
 
+  get usage(): Usage {
+    return this.spending.usage;
+  }
+
+  /** What the run cost, on routes that have prices. */
+  get cost(): number {
+    return this.spending.cost;
+  }
+
   /** From here on what is used is this response's. */
   #carry(): void {
     const { usage, cost, turns, toolCalls } = this;
     this.#carried = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
-    this.usage = zeroUsage();
-    this.cost = 0;
-    this.#unpriced.length = 0;
-    this.#priceless = false;
+    this.spending.startOver();
   }
 
   /** Tokens that the whole research used, earlier responses included. */
@@ -265,79 +254,6 @@ export class ResearchState {
     const made = this.made.get(call);
     const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
-  }
-
-  /** A turn used this much, whether an entry will tell of it or not. */
-  saw(usage: TurnUsage): void {
-    this.#before ??= { usage: structuredClone(this.usage), cost: this.cost };
-    this.#seen = addUsage(this.#seen, usage);
-  }
-
-  /**
-   * The entry for what turns used and no other entry tells: of turns that were left, by a cancel or an end that came from
-   * elsewhere. Undefined if nothing is left.
-   */
-  untold(): SpentEntry | undefined {
-    if (!this.#before) return undefined;
-    const { usage, cost } = this.#before;
-    const seen = this.#seen;
-    const rest = (seenTokens: number, now: number, before: number) => Math.max(0, seenTokens - (now - before));
-    const inputTokens = rest(seen.inputTokens, this.usage.input_tokens, usage.input_tokens);
-    const outputTokens = rest(seen.outputTokens, this.usage.output_tokens, usage.output_tokens);
-    if (inputTokens + outputTokens === 0) return undefined;
-    return {
-      t: 'spent',
-      usage: {
-        inputTokens,
-        cachedTokens: 0,
-        outputTokens,
-        reasoningTokens: 0,
-        estimated: true,
-        ...(seen.cost !== undefined && { cost: rest(seen.cost, this.cost, cost) }),
-        ...(seen.unpriced && { unpriced: true }),
-      },
-    };
-  }
-
-  /** Tells what money is counted in, and what a turn costs whose route is not known. */
-  useMoney({ currency, price }: { currency: string; price: RoutePrice | undefined }): void {
-    this.#currency = currency;
-    this.#price = price;
-    for (const usage of this.#unpriced.splice(0)) this.#pay(usage);
-    this.#tellCost();
-  }
-
-  #pay(spent: TurnUsage): void {
-    const tokens = spent.inputTokens + spent.outputTokens;
-    if (spent.cost !== undefined || spent.unpriced) {
-      this.cost += spent.cost ?? 0;
-      this.#priceless ||= spent.unpriced === true;
-    } else if (!spent.estimated) this.#priceless ||= tokens > 0;
-    else if (this.#currency === undefined) this.#unpriced.push(spent);
-    else {
-      const cost = priced(spent, this.route?.price ?? this.#price).cost;
-      this.#priceless ||= cost === undefined && tokens > 0;
-      this.cost += cost ?? 0;
-    }
-  }
-
-  #tellCost(): void {
-    const { usage } = this;
-    delete usage.cost;
-    if (this.#priceless || this.#currency === undefined || usage.total_tokens === 0) return;
-    usage.cost = { total: Number(this.cost.toFixed(DECIMALS)), currency: this.#currency };
-  }
-
-  #spend(spent: TurnUsage): void {
-    const { usage } = this;
-    usage.input_tokens += spent.inputTokens;
-    usage.input_tokens_details.cached_tokens += spent.cachedTokens;
-    usage.output_tokens += spent.outputTokens;
-    usage.output_tokens_details.reasoning_tokens += spent.reasoningTokens;
-    usage.total_tokens = usage.input_tokens + usage.output_tokens;
-    if (spent.estimated) usage.estimated = true;
-    this.#pay(spent);
-    this.#tellCost();
   }
 }
 
