@@ -11,6 +11,7 @@ import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
 import { recordsOf } from './context/result-records.ts';
 import { verdictOn } from './guards/guards.ts';
+import { lanesDue } from './lanes/deal.ts';
 import { remindOfPlan } from './plan/plan-messages.ts';
 import { shownInstead } from './plan/shown-instead.ts';
 import { withReader } from './reading/reader.ts';
@@ -31,10 +32,13 @@ function endWith({ id, state, request }: ResearchRun, calls: readonly Executable
   return { type: 'function_calls', calls: told, entry };
 }
 
-/** Research turns over one context until the model knows enough or a budget ends. */
-export async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'ended'> {
+/** Research turns over one context until the model knows enough or a budget ends, or until lanes are due. */
+export async function* researchPhase(
+  run: ResearchRun,
+  context: Context,
+): AsyncGenerator<Step, 'paused' | 'ended' | 'lanes'> {
   const { state, budget, allowance } = run;
-  const began = run.clock.now() - state.elapsedMs;
+  const began = run.clock.now() - state.workedMs;
   const elapsed = () => run.clock.now() - began;
   const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
   using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
@@ -50,6 +54,7 @@ export async function* researchPhase(run: ResearchRun, context: Context): AsyncG
     yield* guard(run, context);
     if (run.shouldPause()) return 'paused';
     if (state.forced || shownInstead(run) !== undefined) return 'ended';
+    if (lanesDue(run)) return 'lanes';
     if (state.researched()) {
       const fits = allowance.spent(elapsed()) === undefined;
       const reminder = fits && (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal })));
@@ -57,10 +62,11 @@ export async function* researchPhase(run: ResearchRun, context: Context): AsyncG
       yield reminder;
     }
     try {
-      const spent = await allowance.turn(elapsed(), phase.signal);
+      const spent = await allowance.turn(elapsed, phase.signal);
       if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal, elapsed });
       else yield force(run, 'budget', spent);
     } catch (thrown) {
+      allowance.release();
       yield* afterWall(run, { context, thrown, phase: phase.signal });
     }
   }
@@ -150,6 +156,7 @@ async function* researchTurn(
     ...(state.turns === 0 ? { opening: context.opening } : {}),
   };
   noted(state, entry);
+  run.allowance.release();
   const started = calls
     .filter((planned) => 'call' in planned)
     .filter(({ client }) => !client)
@@ -173,7 +180,7 @@ async function* executePending(
   const { tools, takeSpent, notesOn } = withReader(run, context);
   const results = runToolCalls(
     state.pendingCalls(),
-    { tools, sources: state.sources, log, signal, limit, onToolCall: run.onToolCall },
+    { tools, sources: state.sources, log, signal, limit, slot: run.toolSlot, onToolCall: run.onToolCall },
     { parallel: run.budget.parallelToolCalls },
   );
   for await (const entry of results) {

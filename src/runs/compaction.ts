@@ -61,7 +61,7 @@ export class Compactor {
 
   #usageOf(usage: TurnUsage): Usage {
     const state = new ResearchState();
-    state.spending.useMoney({ currency: this.#options.currency(), price: undefined });
+    state.useMoney({ currency: this.#options.currency(), price: undefined });
     state.apply({ t: 'spent', usage });
     return state.usage;
   }

@@ -207,12 +207,30 @@ function planning(body: CreateResponse | CreateChatCompletion, context: Submissi
   // Of a thread that is sent as a whole nobody knows what was researched: it is not asked twice.
   const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
   const clarify = (body.research?.clarify ?? model.research.clarify) && !sentAnswer;
-  return { ...(plan !== undefined && { plan }), ...(clarify && { clarify }), ...writing(body, context) };
+  return {
+    ...(plan !== undefined && { plan }),
+    ...(clarify && { clarify }),
+    ...parallel(body, context),
+    ...writing(body, context),
+  };
 }
 
 function isStructured(body: CreateResponse | CreateChatCompletion): boolean {
   const format = 'input' in body ? body.text?.format : body.response_format;
   return format !== undefined && format.type !== 'text';
+}
+
+/** What of `research` says how many research at the same time. */
+function parallel({ research }: CreateResponse | CreateChatCompletion, { model }: SubmissionContext) {
+  const asked = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
+  if (asked.lanes > 1 && asked.attempts > 1) {
+    const message = 'research.attempts: cannot be above 1 together with research.lanes.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'research.attempts' });
+  }
+  // What the request asks for takes the place of the model's other way.
+  const lanes = research?.lanes ?? (asked.attempts > 1 ? 1 : model.research.lanes);
+  const attempts = research?.attempts ?? (lanes > 1 ? 1 : model.research.attempts);
+  return { ...(lanes > 1 && { lanes }), ...(attempts > 1 && { attempts }) };
 }
 
 /** What of `research` says how the answer is written. */

@@ -27,7 +27,7 @@ export function planCalls(
 ): { calls: PlannedCall[]; forced: Forced | undefined } {
   const { state, request, allowance } = run;
   const planned: string[] = [];
-  let next = state.made.size;
+  let next = state.nextCall;
   let counted = 0;
   let forced: Forced | undefined;
   const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {

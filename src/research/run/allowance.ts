@@ -7,12 +7,17 @@ import type { Forced } from './transcript.ts';
 export interface Allowance {
   /** Why no further research turn fits, or undefined. `elapsedMs`: working time of the run. */
   spent(elapsedMs: number): string | undefined;
-  /** The same, once it is sure: from here on one turn is asked for, until `turnEnded`. @throws the signal's reason */
-  turn(elapsedMs: number, signal: AbortSignal): Promise<string | undefined>;
-  /** What the turn that is asked for may use at most, by estimate. */
-  turnMayUse(most: { tokens: number; cost: number }): void;
+  /**
+   * The same for a turn that is asked for now, and counts from here on until `release`. Others that share the budget are
+   * waited for where they may leave something. @throws the signal's reason
+   */
+  turn(elapsedMs: () => number, signal: AbortSignal): Promise<string | undefined>;
+  /** Tokens that this turn may write whose request has so many. */
+  outputFor(input: number): number;
+  /** What this turn may use at most, by estimate: it is not there for others. */
+  hold(most: { tokens: number; cost: number }): void;
   /** The turn is counted, or was given up. */
-  turnEnded(): void;
+  release(): void;
   /** The limit that is reached with `more` further tool calls, if any. */
   callLimit(more: number): Forced | undefined;
   /** Tokens that are left for research. */
@@ -31,9 +36,11 @@ export function wholeBudget({ budget, request, state }: BudgetedRun): Allowance 
   const spent = (elapsedMs: number) => spentBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs });
   return {
     spent,
-    turn: async (elapsedMs) => spent(elapsedMs),
-    turnMayUse() {},
-    turnEnded() {},
+    turn: async (elapsedMs) => spent(elapsedMs()),
+    // It may pass the budget of tokens by this turn: nobody else uses any.
+    outputFor: () => Number.POSITIVE_INFINITY,
+    hold() {},
+    release() {},
     callLimit(more) {
       const { maxToolCalls } = request;
       if (maxToolCalls !== null && state.ownToolCalls + more >= maxToolCalls) return callsOfRequest(maxToolCalls);

@@ -7,6 +7,12 @@ import type { SpentEntry } from './transcript.ts';
 /** Decimals of a cost: sums of binary fractions end in noise. */
 const DECIMALS = 10;
 
+/** What money is counted in, and the price of turns whose route is not known. */
+export interface Pricing {
+  currency: string;
+  price: RoutePrice | undefined;
+}
+
 /** What a research run used, in tokens and money. */
 export class Spending {
   usage: Usage = zeroUsage();
@@ -69,7 +75,7 @@ export class Spending {
   }
 
   /** Tells what money is counted in, and what a turn costs whose route is not known. */
-  useMoney({ currency, price }: { currency: string; price: RoutePrice | undefined }): void {
+  useMoney({ currency, price }: Pricing): void {
     this.#currency = currency;
     this.#price = price;
     for (const usage of this.#unpriced.splice(0)) this.#pay(usage);

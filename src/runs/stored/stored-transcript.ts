@@ -45,6 +45,8 @@ const plannedCall = z.union([
   z.looseObject({ id: z.string(), refused: z.string(), again: count.optional() }),
 ]);
 
+/** The lane of an entry. */
+const inLane = { lane: z.int().positive().optional() };
 const forced = { reason: incompleteReason, why: z.string() };
 
 const source = z.looseObject({
@@ -88,6 +90,7 @@ const tool = z.looseObject({
 
 const entries = z.discriminatedUnion('t', [
   z.looseObject({
+    ...inLane,
     t: z.literal('turn'),
     message,
     usage,
@@ -101,8 +104,10 @@ const entries = z.discriminatedUnion('t', [
     notes: records.optional(),
     route: route.optional(),
     opening: z.looseObject({ system: z.string(), tools: z.array(tool) }).optional(),
+    thought: z.string().optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('result'),
     call: count,
     status: z.enum(['completed', 'failed']),
@@ -112,6 +117,7 @@ const entries = z.discriminatedUnion('t', [
     records: records.optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('note'),
     guard: z.enum([
       'repetition',
@@ -125,9 +131,25 @@ const entries = z.discriminatedUnion('t', [
     ]),
     text: z.string(),
   }),
-  z.looseObject({ t: z.literal('reminder'), text: z.string() }),
-  z.looseObject({ t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
+  z.looseObject({ ...inLane, t: z.literal('reminder'), text: z.string() }),
+  z.looseObject({ ...inLane, t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
   z.looseObject({
+    ...inLane,
+    t: z.literal('lanes'),
+    kind: z.enum(['parts', 'attempts']),
+    tasks: z.array(z.array(z.string())),
+  }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('joined'),
+    findings: z.string(),
+    from: count,
+    text: z.string(),
+    done: z.array(count),
+    cut: incompleteReason.optional(),
+  }),
+  z.looseObject({
+    ...inLane,
     t: z.literal('compaction'),
     findings: z.string(),
     anew: z.literal(true).optional(),
@@ -135,9 +157,10 @@ const entries = z.discriminatedUnion('t', [
     shortened: z.record(z.string(), z.string()),
     room: z.number(),
   }),
-  z.looseObject({ t: z.literal('compacted'), summary: z.string(), usage }),
-  z.looseObject({ t: z.literal('force'), ...forced }),
+  z.looseObject({ ...inLane, t: z.literal('compacted'), summary: z.string(), usage }),
+  z.looseObject({ ...inLane, t: z.literal('force'), ...forced }),
   z.looseObject({
+    ...inLane,
     t: z.literal('spent'),
     usage,
     tooLarge: count.optional(),
@@ -147,12 +170,14 @@ const entries = z.discriminatedUnion('t', [
     answerTokens: count.optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('outline'),
     sections: z.array(z.looseObject({ heading: z.string(), aim: z.string(), records: z.array(z.int().positive()) })),
     usage,
     estimate: z.number().nonnegative(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('draft'),
     text: z.string(),
     whole: z.boolean(),
@@ -160,14 +185,28 @@ const entries = z.discriminatedUnion('t', [
     usage,
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('checked'),
     text: z.string(),
     accepted: z.array(z.looseObject({ claim: z.string(), source: z.int().positive(), text: z.string() })),
     usage,
   }),
-  z.looseObject({ t: z.literal('section'), length: count, tokens: count, usage, cut: incompleteReason.nullable() }),
-  z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable(), message: message.optional() }),
-  z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('section'),
+    length: count,
+    tokens: count,
+    usage,
+    cut: incompleteReason.nullable(),
+  }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('answered'),
+    usage,
+    cut: incompleteReason.nullable(),
+    message: message.optional(),
+  }),
+  z.looseObject({ ...inLane, t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
 
 /** One of them. */

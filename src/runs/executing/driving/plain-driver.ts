@@ -19,7 +19,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const key = parts.config.keyById(run.keyId);
-    state.spending.useMoney({
+    state.useMoney({
       currency: config.server.currency,
       price: (key?.routes[run.model] ?? model.routes)[0]?.price,
     });

@@ -79,7 +79,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       const routes = key?.routes[run.model] ?? model.routes;
       const readerRoutes = model.research.reader ?? routes;
       const { currency } = parts.config.current().server;
-      state.spending.useMoney({ currency, price: routes[0]?.price });
+      state.useMoney({ currency, price: routes[0]?.price });
       const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
       const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
       const steps = research({

@@ -47,15 +47,27 @@ export function placesOfCalls(
   const places: number[] = [];
   let call = before;
   for (const [index, item] of output.entries()) {
-    if (!isCallItem(item)) continue;
+    if (!isCallItem(item) || item.lane !== undefined) continue;
     while (hidden.has(call)) call++;
     places[call++] = index;
   }
   return places;
 }
 
-/** A call that begins as item `index` of its run. */
+/** A call that begins as item `index` of its run. `lane`: the lane that makes it, if any. */
 export function beginCall(
+  call: StartedCall,
+  { lane, ...at }: { profile: Profile | undefined; run: RunId; index: number; lane?: number },
+): ToldItem<CallItem> {
+  const begun = beginItem(call, at);
+  if (lane === undefined) return begun;
+  const events = begun.events.map((event) =>
+    event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
+  );
+  return { item: { ...begun.item, lane }, events };
+}
+
+function beginItem(
   call: StartedCall,
   { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
 ): ToldItem<CallItem> {

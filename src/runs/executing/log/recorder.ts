@@ -60,7 +60,7 @@ export interface RecorderOptions {
   /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
   encrypts?: boolean;
   /** The calls so far, by their numbers. */
-  made?: ReadonlyMap<number, { name: string; client?: true }>;
+  made?: ReadonlyMap<number, { name: string; client?: true; lane?: number | undefined }>;
   /** How many of them belong to earlier responses. */
   before?: number;
 }
@@ -96,7 +96,9 @@ export class Recorder {
     this.#style = options.style ?? 'text';
     this.#encrypts = options.encrypts ?? false;
     this.#output = [...options.output];
-    for (const [call, made] of options.made ?? []) if (this.#isHidden(made)) this.#hidden.add(call);
+    // Calls of lanes are told once they are done: nothing more comes of them.
+    for (const [call, made] of options.made ?? [])
+      if (made.lane !== undefined || this.#isHidden(made)) this.#hidden.add(call);
     this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before: options.before ?? 0 });
     this.#output.forEach((item, index) => {
       if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
@@ -152,6 +154,9 @@ export class Recorder {
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
         for (const call of step.calls) this.#tellFunctionCall(call);
+        break;
+      case 'lane_turn':
+        this.#tellLaneTurn(step);
         break;
       case 'tool_result':
         this.#endCall(step);
@@ -224,13 +229,13 @@ export class Recorder {
     };
   }
 
-  #addReasoning(whole: string): void {
+  #addReasoning(whole: string, ofLane: { lane?: number } = {}): void {
     const delta = this.#within(whole);
     if (delta === '') return;
     if (!this.#reasoning) {
       const index = this.#output.length;
       const id = itemId('rs', this.#runId, { output: index });
-      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], ...ofLane, status: 'in_progress' };
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
@@ -302,6 +307,21 @@ export class Recorder {
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
     this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
+  }
+
+  #tellLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
+    this.endReasoning('completed');
+    this.#addReasoning(thought, { lane });
+    this.endReasoning('completed');
+    const first = this.#output.length;
+    for (const call of calls) {
+      const index = this.#output.length;
+      this.#tell(beginCall(call, { profile: this.#profile, run: this.#runId, index, lane }), index);
+    }
+    for (const [at, done] of calls.entries()) {
+      const item = this.#output[first + at];
+      if (item && isCallItem(item)) this.#closeCall(first + at, item, done);
+    }
   }
 
   #tellFunctionCall(call: FunctionCall): void {
