@@ -81,40 +81,45 @@ function survive(name: string, storeUrl: Cut['storeUrl']): void {
       assert.deepEqual(research('lake age'), [0, 1, 1], 'its last turn was cut');
       assert.deepEqual(research('lake width'), [0, 0, 1], 'its first turn was cut');
     });
-
-    it('and a plan are there behind kill -9 in the turn that follows it', async () => {
-      const reached = Promise.withResolvers<void>();
-      const model = laneProvider(PARTS);
-      let hung = false;
-      const { response, requests } = await cutGateway('response.output_item.done', {
-        storeUrl,
-        configOf,
-        body: { model: 'deep', input: 'Tell me all of the lake.' },
-        files: { 'corpus/lake.md': '# The lake\n\nIt is deep.\n' },
-        reached: reached.promise,
-        respond: (request) => {
-          const messages = request.body.messages ?? [];
-          if (turnsIn({ messages }) === 0) return model(request);
-          if (!hung) {
-            hung = true;
-            reached.resolve();
-            return stallAfter(1, { reasoning: 'one two three four' });
-          }
-          return turn({ text: 'That is all.' });
-        },
-      });
-      assert.deepEqual(
-        response.plan?.items.map(({ text }) => text),
-        PARTS,
-      );
-      assert.equal(response.output.filter((item) => item.type === 'tool_call').length, 1, 'planned once');
-      assert.equal(requests.filter(({ body }) => turnsIn({ messages: body.messages ?? [] }) === 0).length, 1);
-      for (const { body } of requests.slice(1)) assert.match(JSON.stringify(body.messages), /1\. \[open\] lake depth/);
-    });
   });
 }
 
-survive('SQLite', (folder) => `file:${join(folder, 'data')}`);
+const sqlite: Cut['storeUrl'] = (folder) => `file:${join(folder, 'data')}`;
+survive('SQLite', sqlite);
+
+describe('a plan', function () {
+  this.timeout(patience(60));
+
+  it('is there behind kill -9 in the turn that follows it, and is not made again', async () => {
+    const reached = Promise.withResolvers<void>();
+    const model = laneProvider(PARTS);
+    let hung = false;
+    const { response, requests } = await cutGateway('response.output_item.done', {
+      storeUrl: sqlite,
+      configOf,
+      body: { model: 'deep', input: 'Tell me all of the lake.' },
+      files: { 'corpus/lake.md': '# The lake\n\nIt is deep.\n' },
+      reached: reached.promise,
+      respond: (request) => {
+        const messages = request.body.messages ?? [];
+        if (turnsIn({ messages }) === 0) return model(request);
+        if (!hung) {
+          hung = true;
+          reached.resolve();
+          return stallAfter(1, { reasoning: 'one two three four' });
+        }
+        return turn({ text: 'That is all.' });
+      },
+    });
+    assert.deepEqual(
+      response.plan?.items.map(({ text }) => text),
+      PARTS,
+    );
+    assert.equal(response.output.filter((item) => item.type === 'tool_call').length, 1, 'planned once');
+    assert.equal(requests.filter(({ body }) => turnsIn({ messages: body.messages ?? [] }) === 0).length, 1);
+    for (const { body } of requests.slice(1)) assert.match(JSON.stringify(body.messages), /1\. \[open\] lake depth/);
+  });
+});
 
 describe('over Redis', () => {
   let redis: RedisServer;

@@ -23,10 +23,7 @@ import type {
 } from './transcript.ts';
 import { addWarning } from './warnings.ts';
 
-/**
- * The state of a research run: the fold of its transcript. A lane has one of its own, with its entries alone; the numbers of
- * sources and calls are the run's.
- */
+/** The state of a research run: the fold of its transcript. A lane has one of its own; the numbers are the run's. */
 export class ResearchState {
   /** Whose state it is: a lane's number, or undefined. */
   readonly lane: number | undefined;

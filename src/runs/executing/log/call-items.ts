@@ -12,7 +12,7 @@ import type {
   OpenAiCall,
   WebSearchCall,
 } from '../../../protocol/openai-items.ts';
-import type { FunctionCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
+import type { EndedCall, FunctionCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 
 /**
  * How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (docs/api.md, "The profile of OpenAI",
@@ -54,20 +54,26 @@ export function placesOfCalls(
   return places;
 }
 
-/** A call that begins as item `index` of its run. `lane`: the lane that makes it, if any. */
-export function beginCall(
-  call: StartedCall,
-  { lane, ...at }: { profile: Profile | undefined; run: RunId; index: number; lane?: number },
-): ToldItem<CallItem> {
-  const begun = beginItem(call, at);
-  if (lane === undefined) return begun;
-  const events = begun.events.map((event) =>
-    event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
-  );
-  return { item: { ...begun.item, lane }, events };
+/** Calls of a lane that have ended, by the places of their items from `first` on: all as begun, then all as ended. */
+export function* endedCalls(
+  calls: readonly EndedCall[],
+  { lane, first, ...of }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
+): Generator<[index: number, told: ToldItem<CallItem>]> {
+  const begun = calls.map((call, at) => beginCall(call, { ...of, index: first + at }));
+  for (const [at, { item, events }] of begun.entries()) {
+    const told = events.map((event) =>
+      event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
+    );
+    yield [first + at, { item, events: told }];
+  }
+  for (const [at, call] of calls.entries()) {
+    const item = begun[at]?.item;
+    if (item) yield [first + at, endCall({ ...item, lane }, { index: first + at, ...call })];
+  }
 }
 
-function beginItem(
+/** A call that begins as item `index` of its run. */
+export function beginCall(
   call: StartedCall,
   { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
 ): ToldItem<CallItem> {

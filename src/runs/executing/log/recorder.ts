@@ -2,9 +2,8 @@ import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
 import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../../protocol/items.ts';
-import { type Plan, UPDATE_PLAN } from '../../../protocol/plan.ts';
-import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../../protocol/response.ts';
-import type { Warning } from '../../../protocol/warnings.ts';
+import { UPDATE_PLAN } from '../../../protocol/plan.ts';
+import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
 import {
   type FunctionCall,
@@ -17,6 +16,7 @@ import {
   beginCall,
   type CallItem,
   endCall,
+  endedCalls,
   functionCall,
   isCallItem,
   listedTools,
@@ -33,20 +33,7 @@ import {
   type ReasoningStyle,
   textOfReasoning,
 } from './reasoning-events.ts';
-
-/** How a run ended, for the terminal event. Times are whole Unix seconds. */
-export interface RunEnd {
-  status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
-  error: ErrorObject | null;
-  incomplete: IncompleteReason | null;
-  plan: Plan | null;
-  warnings: Warning[];
-  claims: Claims | null;
-  usage: Usage;
-  /** Null where the run was cancelled before it began. */
-  startedAt: number | null;
-  completedAt: number;
-}
+import { endedResponse, type RunEnd } from './run-end.ts';
 
 export interface RecorderOptions {
   runId: RunId;
@@ -212,21 +199,7 @@ export class Recorder {
 
   /** The terminal event's response object. */
   response(created: ResponseObject, end: RunEnd): ResponseObject {
-    const message = this.#output.findLast((item) => item.type === 'message');
-    return {
-      ...created,
-      started_at: end.startedAt,
-      completed_at: end.completedAt,
-      status: end.status,
-      output: [...this.#output],
-      output_text: message?.content[0]?.text ?? '',
-      usage: end.usage,
-      error: end.error,
-      incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
-      plan: end.plan,
-      warnings: end.warnings,
-      claims: end.claims,
-    };
+    return endedResponse(created, { output: [...this.#output], end });
   }
 
   #addReasoning(whole: string, ofLane: { lane?: number } = {}): void {
@@ -314,14 +287,9 @@ export class Recorder {
     this.#addReasoning(thought, { lane });
     this.endReasoning('completed');
     const first = this.#output.length;
-    for (const call of calls) {
-      const index = this.#output.length;
-      this.#tell(beginCall(call, { profile: this.#profile, run: this.#runId, index, lane }), index);
-    }
-    for (const [at, done] of calls.entries()) {
-      const item = this.#output[first + at];
-      if (item && isCallItem(item)) this.#closeCall(first + at, item, done);
-    }
+    const shown = calls.filter((call) => !this.#isHidden(call));
+    for (const [at, told] of endedCalls(shown, { profile: this.#profile, run: this.#runId, first, lane }))
+      this.#tell(told, at);
   }
 
   #tellFunctionCall(call: FunctionCall): void {
