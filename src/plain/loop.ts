@@ -84,7 +84,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   const { text, annotations } = run.answerSoFar;
   const written: Written = { text, cited: annotations.length, thought: false };
   const truncation = new Truncation();
-  run.state.sources.restore(earlierSources(run.request.messages));
+  run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
   if (approved) yield approved;
   for (let cuts = 0; ; ) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openAiItems } from './openai-items.ts';
+import { lane, openAiItems } from './openai-items.ts';
 import { shellItems } from './shell-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
@@ -53,6 +53,7 @@ export const reasoningItem = z.object({
   content: z.array(reasoningText),
   /** What its provider wants back, for this gateway and user alone; where the request included it. */
   encrypted_content: z.string().optional(),
+  lane,
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });
 
@@ -64,6 +65,7 @@ export const toolCallItem = z.object({
   arguments: z.string(),
   /** JSON text for built-in tools; absent until the call is done. */
   result: z.string().optional(),
+  lane,
   status: z.enum(['in_progress', 'completed', 'failed']),
 });
 

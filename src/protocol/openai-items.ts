@@ -6,11 +6,14 @@ import { isObject, type JsonObject } from '../base/json.ts';
  */
 
 const status = z.enum(['in_progress', 'completed', 'failed']);
+/** Which of the lanes of a research it belongs to, counted from 1; absent without lanes. */
+export const lane = z.int().positive().optional();
 const urlSource = z.object({ type: z.literal('url'), url: z.string() });
 
 export const webSearchCall = z.object({
   id: z.string().startsWith('ws_'),
   type: z.literal('web_search_call'),
+  lane,
   status,
   action: z.discriminatedUnion('type', [
     z.object({
@@ -27,6 +30,7 @@ export const webSearchCall = z.object({
 export const codeInterpreterCall = z.object({
   id: z.string().startsWith('ci_'),
   type: z.literal('code_interpreter_call'),
+  lane,
   status,
   code: z.string(),
   container_id: z.string(),
@@ -37,6 +41,7 @@ export const codeInterpreterCall = z.object({
 export const fileSearchCall = z.object({
   id: z.string().startsWith('fs_'),
   type: z.literal('file_search_call'),
+  lane,
   status,
   queries: z.array(z.string()),
   /** What was found, once it was. */
@@ -57,6 +62,7 @@ export const fileSearchCall = z.object({
 export const mcpCall = z.object({
   id: z.string().startsWith('mcp_'),
   type: z.literal('mcp_call'),
+  lane,
   status,
   server_label: z.string(),
   name: z.string(),

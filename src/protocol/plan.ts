@@ -48,6 +48,17 @@ function line(text: unknown): string {
   return words.length > MAX_TEXT ? `${words.slice(0, MAX_TEXT - 1).toWellFormed()}…` : words;
 }
 
+/** The plan with another status of the items of these texts that are not settled. */
+export function withStatus({ items }: Plan, texts: readonly string[], status: PlanItem['status']): Plan {
+  const isMeant = (item: PlanItem) => texts.includes(item.text) && !isSettled(item);
+  return { items: items.map((item) => (isMeant(item) ? { ...item, status } : item)) };
+}
+
+/** Whether nothing more is to be done for an item. */
+export function isSettled({ status }: PlanItem): boolean {
+  return status === 'done' || status === 'dropped';
+}
+
 /** A plan as a numbered list, each item on a line. */
 export function planText({ items }: Plan): string {
   return items

@@ -7,6 +7,7 @@ import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
 import { planTail } from './plan/plan-messages.ts';
 import { piecesOf, readLive, stepsOf, type TakeStep } from './run/live-steps.ts';
+import { LEAST_TURN } from './run/money.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import { toRunError } from './run/run-error.ts';
 import type { Step } from './run/steps.ts';
@@ -23,7 +24,7 @@ export class ContextWall extends Error {
   override readonly name = 'ContextWall';
 }
 
-/** A further research turn would leave too little for the answer. */
+/** A further research turn would leave too little for the answer, or for other lanes. */
 export class CostLimit extends Error {
   override readonly name = 'CostLimit';
 }
@@ -71,10 +72,15 @@ export async function* askModel(
   for (;;) {
     const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail: planTail(run) });
     const shown = { text: '', reasoning: '' };
-    const affordable = run.purse.turnTokens(window.counted(estimate));
+    const input = window.counted(estimate);
+    const affordable = run.purse.turnTokens(input);
     if (affordable === undefined) throw new CostLimit('the cost budget is used');
-    const most = Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate), affordable);
+    const within = run.allowance.outputFor(input);
+    if (within < LEAST_TURN) throw new CostLimit('the token budget is used');
+    const most = Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate), affordable, within);
     const maxOutputTokens = Math.max(16, most);
+    const output = maxOutputTokens;
+    run.allowance.hold({ tokens: input + output, cost: run.purse.costOf({ input, output }) });
     try {
       const request: TurnRequest = {
         messages,

@@ -64,6 +64,12 @@ describe('a research that begins with its user', () => {
       texts.push((await gateway.ask({ research, conversation, input })).output_text);
     }
     assert.deepEqual(texts, ['Which lake?', 'It is deep.']);
+    // A plan that is proposed meanwhile is no research.
+    const asked = await gateway.ask({ research });
+    const planned = await gateway.ask({ research: { ...research, plan: 'propose' }, previous_response_id: asked.id });
+    assert.match(planned.output_text, /1\. Depth/);
+    const researched = await gateway.ask({ research, previous_response_id: planned.id, input: 'go' });
+    assert.equal(researched.output_text, 'It is deep.');
   });
 
   it('proposes its plan on all three interfaces, and researches when that is answered', async () => {

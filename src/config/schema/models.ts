@@ -30,31 +30,39 @@ const sources = z.strictObject({
   met_only: z.boolean().optional(),
 });
 const tools = z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']);
-const research = z.strictObject({
-  effort: effortLevel.default('medium'),
-  tools,
-  /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
-  budgets: z.partialRecord(effortLevel, budget).default({}),
-  /** Recent tool results that stay whole in the context. */
-  keep_tool_results: z.int().positive().default(5),
-  /** The part of the context up to which requests only grow; then older turns become findings. */
-  compact_at: z.number().min(0.1).max(0.9).default(0.42),
-  /** A cheaper route that summarises huge pages; absent: the model's own routes. */
-  reader: z.array(route).optional(),
-  /** Whether the model holds doubtful sentences against their sources where the request does not say it. */
-  verify: z.union([z.literal('auto'), z.boolean()]).default('auto'),
-  /** Whether reports have sections where the request does not say it. */
-  report: z.enum(['auto', 'short', 'full']).default('auto'),
-  /** Whether runs plan whose request does not say it. */
-  plan: z.enum(['auto', 'propose', 'off']).optional(),
-  /** Whether runs may ask back whose request does not say it. */
-  clarify: z.boolean().default(false),
-  /** Whether reports may have charts where the request does not say it. */
-  charts: z.boolean().default(false),
-  sources: sources.optional(),
-  /** Added to the system prompt of every run of this model. */
-  instructions: z.string().optional(),
-});
+const research = z
+  .strictObject({
+    effort: effortLevel.default('medium'),
+    tools,
+    /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
+    budgets: z.partialRecord(effortLevel, budget).default({}),
+    /** Recent tool results that stay whole in the context. */
+    keep_tool_results: z.int().positive().default(5),
+    /** The part of the context up to which requests only grow; then older turns become findings. */
+    compact_at: z.number().min(0.1).max(0.9).default(0.42),
+    /** A cheaper route that summarises huge pages; absent: the model's own routes. */
+    reader: z.array(route).optional(),
+    /** Whether the model holds doubtful sentences against their sources where the request does not say it. */
+    verify: z.union([z.literal('auto'), z.boolean()]).default('auto'),
+    /** Whether reports have sections where the request does not say it. */
+    report: z.enum(['auto', 'short', 'full']).default('auto'),
+    /** Whether runs plan whose request does not say it. */
+    plan: z.enum(['auto', 'propose', 'off']).optional(),
+    /** Whether runs may ask back whose request does not say it. */
+    clarify: z.boolean().default(false),
+    /** Parts of a plan that are researched at the same time, and how often the whole question is, where the request does not say it. */
+    lanes: z.int().min(1).max(8).default(1),
+    attempts: z.int().min(1).max(8).default(1),
+    /** Whether reports may have charts where the request does not say it. */
+    charts: z.boolean().default(false),
+    sources: sources.optional(),
+    /** Added to the system prompt of every run of this model. */
+    instructions: z.string().optional(),
+  })
+  .refine(({ lanes, attempts }) => lanes === 1 || attempts === 1, {
+    path: ['attempts'],
+    message: 'cannot be above 1 together with lanes',
+  });
 
 /** What a provider may answer: a status, or its own code. */
 const failoverRule = z

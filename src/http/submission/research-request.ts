@@ -25,6 +25,7 @@ import { highestPrice } from '../../upstream/price.ts';
 import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
 import { functionOutputs } from './function-outputs.ts';
 import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
+import { planning } from './research-options.ts';
 import { shownTool } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -199,52 +200,6 @@ export function shownFunctions(
   if (!functions) return {};
   const tool_choice = typeof choice === 'object' ? { type: 'function', ...choice } : (choice ?? toolChoice);
   return { shown: { tools: tools.filter(isClientTool).map(shownTool), tool_choice } };
-}
-
-/** Whether something was answered before in what the client sends, or in the conversation that it takes part in. */
-function hasAnswer(body: CreateResponse | CreateChatCompletion, { joined }: SubmissionContext): boolean {
-  const sent = 'input' in body ? body.input : body.messages;
-  const isAnswer = (item: object) => 'role' in item && item.role === 'assistant';
-  return sent.some(isAnswer) || (joined?.items.some(isAnswer) ?? false);
-}
-
-/** What follows an earlier answer is researched: it may be what was said to a plan that was proposed by default. */
-function defaultPlan(body: CreateResponse | CreateChatCompletion, context: SubmissionContext) {
-  const { plan } = context.model.research;
-  const follows = ('input' in body && body.previous_response_id !== undefined) || hasAnswer(body, context);
-  return plan === 'propose' && follows ? undefined : plan;
-}
-
-/** What of `research` says how the run works. */
-function planning(body: CreateResponse | CreateChatCompletion, context: SubmissionContext) {
-  const { model } = context;
-  const plan = body.research?.plan ?? defaultPlan(body, context);
-  if (plan === 'propose' && isStructured(body)) {
-    const message = 'research.plan: a proposed plan is a list, and has no other format.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'research.plan' });
-  }
-  // Of a thread that is sent as a whole nobody knows what was researched: it is not asked twice.
-  const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
-  const clarify = (body.research?.clarify ?? model.research.clarify) && !sentAnswer;
-  return { ...(plan !== undefined && { plan }), ...(clarify && { clarify }), ...writing(body, context) };
-}
-
-function isStructured(body: CreateResponse | CreateChatCompletion): boolean {
-  const format = 'input' in body ? body.text?.format : body.response_format;
-  return format !== undefined && format.type !== 'text';
-}
-
-/** What of `research` says how the answer is written. */
-function writing(body: CreateResponse | CreateChatCompletion, { model }: SubmissionContext) {
-  const { research } = body;
-  const report = research?.report ?? model.research.report;
-  const verify = research?.verify ?? model.research.verify;
-  const charts = (research?.charts ?? model.research.charts) && !isStructured(body);
-  return {
-    ...(report !== 'auto' && { report }),
-    ...(verify !== 'auto' && { verify }),
-    ...(charts && { charts }),
-  };
 }
 
 /**

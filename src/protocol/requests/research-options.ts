@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundedList, optional, unsupported } from './parse.ts';
+import { boundedList, optional } from './parse.ts';
 import { domain } from './request-tools.ts';
 
 /** `research` of a request (docs/api.md, "`research`"): how a run is planned, researched and written. */
@@ -29,7 +29,8 @@ const sources = z
       'Searching and reading keep to these. Dates are inclusive; what has no known date stays. met_only: only addresses that a result, a page of the run or a message named are read.',
   });
 
-const LATER = 'is not available in this version';
+/** So many research at the same time. */
+const lanes = z.int().min(1).max(8);
 
 export const researchOptions = z.strictObject({
   plan: optional(z.enum(['auto', 'propose', 'off'])),
@@ -37,8 +38,8 @@ export const researchOptions = z.strictObject({
   clarify: optional(z.boolean()),
   report: optional(z.enum(['auto', 'short', 'full'])),
   verify: optional(z.union([z.literal('auto'), z.boolean()], 'must be auto, true or false')),
-  lanes: unsupported(LATER),
-  attempts: unsupported(LATER),
+  lanes: optional(lanes),
+  attempts: optional(lanes),
   charts: optional(z.boolean()),
 });
 export type ResearchOptions = z.output<typeof researchOptions>;

@@ -38,7 +38,7 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
   const { cut } = format
     ? yield* writeStructured(run, { ...answering, format })
     : yield* (wantsReport(run) ? writeReport : writeText)(run, answering);
-  return { incomplete: cut ?? run.state.forced?.reason ?? withoutSources(run) };
+  return { incomplete: cut ?? run.state.forced?.reason ?? run.state.joined?.cut ?? withoutSources(run) };
 }
 
 async function* writeText(run: ResearchRun, answering: Answering): AsyncGenerator<Step, Written> {

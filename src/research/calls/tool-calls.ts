@@ -21,6 +21,8 @@ export interface ToolRunner {
   signal: AbortSignal;
   /** Also aborts when the time for research is over: running calls then fail, and the run goes on. */
   limit: AbortSignal;
+  /** Waits for a place, where others make calls at the same time. */
+  slot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
 }
 
@@ -110,6 +112,7 @@ async function runTimed(call: ExecutableCall, runner: ToolRunner): Promise<Finis
 
 async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall['outcome']> {
   try {
+    using _ = await runner.slot?.(runner.limit);
     return { output: await execute(call, parseJson(call.arguments), runner) };
   } catch (thrown) {
     return { failure: failureText(thrown, call, runner) };
@@ -123,7 +126,7 @@ function toEntry({ call, outcome }: FinishedCall, registry: SourceRegistry): Res
   const added = registry.add(output.sources);
   const value = output.result((url) => registry.byUrl(url)?.id ?? 0);
   const sources = added.map((source) => withRedirect(source, value));
-  registry.restore(sources);
+  registry.update(sources);
   const result = bounded(typeof value === 'string' ? value : JSON.stringify(value));
   return { ...base, status: output.failed ? 'failed' : 'completed', result, sources };
 }

@@ -57,7 +57,7 @@ const HEAD_TOKENS = estimateTokens(HEAD) + FENCE_TOKENS;
 /** The entry that makes room, or undefined if there is none to be made. */
 export async function compact(context: Compacting): Promise<CompactionEntry | undefined> {
   const { state, segment, about, limit, fixed, room } = context;
-  const cap = Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
+  const cap = mostFindings(limit);
   const used = estimateRequest(findingsMessages(segment, context.fence));
   const turns = await findingsByTurn(state, about);
   const plan = async (options: { anew: boolean; recent: SegmentPart[] }) => {
@@ -97,6 +97,21 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
     room,
   };
   return changes(entry, segment) ? entry : undefined;
+}
+
+/** The findings of all turns that a segment holds whole, and of lanes beside them, for the block that takes their place. */
+export async function findingsOfRest(context: Omit<Compacting, 'room' | 'keepWhole' | 'maxTurns'>): Promise<string> {
+  const { state, segment, about, limit, fixed } = context;
+  const used = estimateRequest(findingsMessages(segment, context.fence));
+  const turns = await findingsByTurn(state, about);
+  const tokens = Math.min(mostFindings(limit) * ANEW_SHARE, limit * FILLED - fixed) - used;
+  const earlier = turns.slice(0, segment.from);
+  return await findingsText(turns.slice(segment.from), { ...context, tokens, anew: false, earlier });
+}
+
+/** Tokens that findings may fill of a request that may hold so many. */
+function mostFindings(limit: number): number {
+  return Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
 }
 
 /** What was found before a segment, as messages: the list only gets longer. */
@@ -187,7 +202,11 @@ const MAX_QUERIES = 30;
 
 async function findingsText(
   found: readonly TurnFindings[],
-  context: Compacting & { tokens: number; anew: boolean; earlier: readonly TurnFindings[] },
+  context: Pick<Compacting, 'state' | 'segment' | 'about'> & {
+    tokens: number;
+    anew: boolean;
+    earlier: readonly TurnFindings[];
+  },
 ): Promise<string> {
   const { state, segment, about, earlier } = context;
   const first = segment.blocks.length === 0 || context.anew;

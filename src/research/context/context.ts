@@ -5,7 +5,7 @@ import type { ContextRun } from '../run/run.ts';
 import type { CompactionEntry, OpeningEntry } from '../run/transcript.ts';
 import { keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
-import { compact, findingsMessages } from './compaction.ts';
+import { compact, findingsMessages, findingsOfRest } from './compaction.ts';
 import { lastThatFit } from './fitting.ts';
 import { createOpening } from './opening.ts';
 import { lastSegment, messagesOf, wholeCalls } from './segment.ts';
@@ -31,6 +31,8 @@ export interface Context {
    * many of the first will stand in later requests as they are.
    */
   messages(tail: readonly TurnMessage[]): { messages: TurnMessage[]; estimate: number; stable: number };
+  /** Lines of findings of everything that is not among the findings yet. */
+  findings(): Promise<string>;
   /** What the model noted in thoughts that are not sent again, as a list; '' where there is nothing. */
   ownNotes(): string;
 }
@@ -47,13 +49,13 @@ export function createContext(run: ContextRun): Context {
     compactAt: model.research.compact_at,
   });
   const firstRoom = window.room;
-  for (const entry of state.entries) {
+  for (const entry of state.own) {
     if (entry.t === 'turn' && !entry.usage.estimated) window.learn(entry.estimate, entry.usage.inputTokens);
     if (entry.t === 'spent' && entry.tooLarge !== undefined) window.refused(entry.tooLarge, entry.asked);
   }
   const opened = createOpening(run);
   const opening = state.opening ?? { system: opened.system, tools: toolsOf(run) };
-  const about = keywords(questionOf(request));
+  const about = keywords(run.lane?.question ?? questionOf(request));
   const openingMessages = (room: number) => opened.messages(room, opening.system);
   const tools = estimateRequest([], opening.tools);
 
@@ -95,6 +97,11 @@ export function createContext(run: ContextRun): Context {
       const messages = [...before, ...blocks, ...turns, ...tail];
       return { messages, estimate: estimateRequest(messages) + tools, stable: messages.length - tail.length };
     },
+    async findings() {
+      const segment = lastSegment(state);
+      const fixed = estimateRequest(openingMessages(segment.room ?? firstRoom)) + tools;
+      return await findingsOfRest({ state, segment, fence, about, limit: window.threshold, fixed });
+    },
     ownNotes() {
       const notes = lastSegment(state).parts.flatMap(({ entry }) =>
         entry.t === 'turn' ? (entry.notes ?? []).filter(({ note }) => !entry.message.content.includes(note)) : [],
@@ -111,8 +118,8 @@ const MOST_OF_OPENING = 0.6;
  * Whether room was made and nothing came since that needs more: an instance that takes the run up before the request was
  * answered sends what was sent.
  */
-function wasJustMade({ entries }: ContextRun['state']): boolean {
-  const last = entries.findLast(
+function wasJustMade({ own }: ContextRun['state']): boolean {
+  const last = own.findLast(
     (entry) =>
       entry.t !== 'warned' && (entry.t !== 'spent' || entry.tooLarge !== undefined || entry.answerLength !== undefined),
   );

@@ -27,7 +27,7 @@ export function createOpening(run: ContextRun): ContextOpening {
   const earlierSources = createEarlierSources(run);
   const spoken = (messages: readonly ConversationMessage[]) =>
     messages.filter((message) => !isSystem(message)).map((message) => toTurnMessage(message, run));
-  const asked = spoken(request.conversation);
+  const asked = [...spoken(request.conversation), ...askedOfLane(run)];
   const history = spoken(request.history);
   return {
     get system() {
@@ -55,6 +55,7 @@ function systemPrompt(run: ContextRun): string {
     ...common,
     tools: [...tools.keys()].join(', ') || 'none',
     plans: tools.has(UPDATE_PLAN),
+    lanes: request.lanes ?? 1,
     clarifies: tools.has(ASK_USER),
     effort: request.effort,
     mark: fence.mark,
@@ -73,6 +74,10 @@ export function commonValues({ request, model, startedAt }: Pick<ContextRun, 're
     language: languageOf(questionOf(request)) ?? 'that of the question',
     instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
   };
+}
+
+function askedOfLane({ lane }: ContextRun): TurnMessage[] {
+  return lane ? [{ role: 'user', content: lane.ask }] : [];
 }
 
 /** A message that gets less room than this is left out. */

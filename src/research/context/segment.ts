@@ -8,7 +8,7 @@ import type { Fence } from '../text/fence.ts';
  * room was made last. It only grows, and nothing in it is ever written differently.
  */
 export interface Segment {
-  /** What a fresh attempt began with, as a message. */
+  /** What a fresh attempt began with, or what was said of lanes that ended, as a message. */
   notes: string | undefined;
   /** Findings that stand before it, as they were written each time that room was made. */
   blocks: readonly string[];
@@ -28,7 +28,7 @@ export interface SegmentPart {
 }
 
 /** The segment that the transcript ends with. */
-export function lastSegment({ entries }: ResearchState): Segment {
+export function lastSegment({ entries, lane }: ResearchState): Segment {
   let notes: string | undefined;
   let blocks: string[] = [];
   let from = 0;
@@ -38,12 +38,21 @@ export function lastSegment({ entries }: ResearchState): Segment {
   let turns = 0;
   for (const entry of entries) {
     if (entry.t === 'turn') turns++;
+    // What lanes said is sent as findings alone.
+    if (entry.lane !== lane) continue;
     if (entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder') parts.push({ entry, rebased: false });
     if (entry.t === 'restart') {
       notes = entry.notes;
       blocks = entry.findings ? [entry.findings] : [];
       from = turns;
       shortened = {};
+      parts = [];
+    }
+    if (entry.t === 'joined') {
+      if (entry.findings !== '') blocks.push(entry.findings);
+      from = entry.from;
+      shortened = {};
+      notes = entry.text;
       parts = [];
     }
     if (entry.t === 'compaction') {

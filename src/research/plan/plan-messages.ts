@@ -1,4 +1,4 @@
-import { planText } from '../../protocol/plan.ts';
+import { isSettled, planText } from '../../protocol/plan.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -22,7 +22,7 @@ export function remindOfPlan({ request, state, prompts, fence, log }: ResearchRu
   const remind = (text: string): Step => ({ type: 'note', entry: noted(state, { t: 'reminder', text }) });
   if (state.reminded) return undefined;
   if (request.plan === 'propose') return remind(prompts.proposeNow());
-  const open = state.plan?.items.filter(({ status }) => status === 'open' || status === 'doing') ?? [];
+  const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];
   if (open.length === 0) return undefined;
   log.info({ open: open.length }, 'open items of the plan were named');
   const list = open.map(({ text }) => `- ${text}`).join('\n');

@@ -14,6 +14,8 @@ export interface Prompts {
     language: string;
     /** Whether there is a tool for a plan. */
     plans: boolean;
+    /** At most so many parts of the plan are researched at the same time. */
+    lanes: number;
     /** Whether there is a tool to ask the user back. */
     clarifies: boolean;
     instructions: string;
@@ -31,6 +33,14 @@ export interface Prompts {
   propose(values: { date: string; language: string; instructions: string }): string;
   proposeNow(): string;
   openItems(values: { items: string }): string;
+  /** Asks a lane for its parts of the plan. */
+  lane(values: { tasks: string }): string;
+  /** Asks for one of several attempts at the question. */
+  attempt(values: { count: string; number: string; beginning: string }): string;
+  /** Tells that all lanes have ended, and of those that ended early. */
+  joined(values: { count: string; failed: string }): string;
+  /** Has what attempts came to compared. */
+  compare(values: { count: string; conclusions: string }): string;
   /** Asks what a report is to say, section by section. */
   outline(values: { records: string }): string;
   /** Names the sections that nothing was found for. */
@@ -63,6 +73,9 @@ const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
 const PLAN_ADVICE =
   '\n- A question of several parts: begin with update_plan, one item for each thing that has to be known, and keep it up to date. A simple question needs no plan. Where the conversation has a plan that the user agreed to or changed, work by that one.';
 
+const LANES_ADVICE =
+  '\n- A question of several parts: begin with update_plan, alone and before anything else, one item for each thing that has to be known. The items are then researched at the same time by others, who do not see each other: each has to be understood by itself, and none may need what another finds. A simple question needs no plan. Where the conversation has a plan that the user agreed to or changed, work by that one.';
+
 const CLARIFY_ADVICE =
   '\n- Where the answer depends on something that only the user knows, and no good guess is at hand: call ask_user first, and nothing else. It ends this answer; the user comes back. Else do not ask: begin.';
 
@@ -73,11 +86,11 @@ export function loadPrompts(): Prompts {
   const section = readPrompt('section');
   const advice = `\n${readPrompt('charts')()}`;
   return {
-    research: ({ plans, clarifies, ...values }) =>
+    research: ({ plans, lanes, clarifies, ...values }) =>
       research({
         ...values,
         effort_advice: EFFORT_ADVICE[values.effort],
-        plan_advice: (clarifies ? CLARIFY_ADVICE : '') + (plans ? PLAN_ADVICE : ''),
+        plan_advice: (clarifies ? CLARIFY_ADVICE : '') + (plans ? (lanes > 1 ? LANES_ADVICE : PLAN_ADVICE) : ''),
       }),
     answer: ({ charts, ...values }) => answer({ ...values, charts: charts ? advice : '' }),
     answerNow: readPrompt('answer-now'),
@@ -86,6 +99,10 @@ export function loadPrompts(): Prompts {
     propose: readPrompt('propose'),
     proposeNow: readPrompt('propose-now'),
     openItems: readPrompt('open-items'),
+    lane: readPrompt('lane'),
+    attempt: readPrompt('attempt'),
+    joined: readPrompt('joined'),
+    compare: readPrompt('compare'),
     outline: readPrompt('outline'),
     gaps: readPrompt('gaps'),
     section: ({ charts, ...values }) => section({ ...values, charts: charts ? advice : '' }),

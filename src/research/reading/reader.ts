@@ -5,7 +5,6 @@ import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { costOf } from '../../upstream/price.ts';
 import type { TurnUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
-import { researchTokens } from '../run/budget.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
@@ -167,7 +166,7 @@ async function readPieces(
   const { pieces, args, signal } = options;
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
-  let left = researchTokens(run.budget) - run.state.tokens;
+  let left = run.allowance.tokens;
   let money = run.purse.forReading;
   const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
   const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;

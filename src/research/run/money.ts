@@ -13,7 +13,7 @@ export interface Money {
 /** Tokens of an answer that is worth its name, kept for it from the first turn on. */
 const LEAST_ANSWER = 700;
 /** Tokens that a further turn has to be able to write. */
-const LEAST_TURN = 400;
+export const LEAST_TURN = 400;
 /** What a provider counts may be this much more than what is estimated. */
 const MISCOUNT = 1.15;
 /** The part of what is left that reading long pages may take. */
@@ -31,12 +31,33 @@ const FREE: RoutePrice = { input: 0, output: 0 };
 export class Purse {
   readonly #most: number;
   readonly #price: RoutePrice;
-  readonly #state: ResearchState;
+  readonly #state: Pick<ResearchState, 'costInAll'>;
 
-  constructor({ most, price }: Money, state: ResearchState) {
+  constructor({ most, price }: Money, state: Pick<ResearchState, 'costInAll'>) {
     this.#most = price ? most : Number.POSITIVE_INFINITY;
     this.#price = price ?? FREE;
     this.#state = state;
+  }
+
+  /** A purse of which `left` says what is left, with the same price. */
+  part(left: () => number): Purse {
+    const most = this.#most;
+    const costInAll = () => most - left();
+    return this.bounded
+      ? new Purse(
+          { most, price: this.#price },
+          {
+            get costInAll() {
+              return costInAll();
+            },
+          },
+        )
+      : this;
+  }
+
+  /** What a turn costs at most whose request has so many tokens, and that may write so many. */
+  costOf({ input, output }: { input: number; output: number }): number {
+    return costOf(this.#price, { input: input * MISCOUNT, output });
   }
 
   /** Whether the run's cost has a bound. */

@@ -103,6 +103,10 @@ export interface ResearchRequest {
   report?: 'short' | 'full' | undefined;
   /** Whether the model holds its doubtful sentences against their sources; by effort where absent. */
   verify?: boolean | undefined;
+  /** At most so many parts of the plan are researched at the same time. */
+  lanes?: number | undefined;
+  /** How often the whole question is researched. */
+  attempts?: number | undefined;
   /** Whether the answer may have charts. */
   charts?: boolean | undefined;
   /** Takes the place of the domains of `tools`. */

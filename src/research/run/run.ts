@@ -7,6 +7,7 @@ import type { BegunAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
+import type { Allowance } from './allowance.ts';
 import type { Budget } from './budget.ts';
 import type { LiveSteps } from './live-steps.ts';
 import type { Purse } from './money.ts';
@@ -21,6 +22,8 @@ export interface ResearchRun {
   request: ResearchRequest;
   model: ResearchModelConfig;
   budget: Budget;
+  /** What of it may still be used. */
+  allowance: Allowance;
   /** What the run may cost, and the price of what reads long pages. */
   purse: Purse;
   readerPrice: RoutePrice | undefined;
@@ -46,16 +49,28 @@ export interface ResearchRun {
   signal: AbortSignal;
   /** Takes what the model says as it comes; where it is absent, all of it is yielded. */
   live?: LiveSteps | undefined;
+  /** Waits for a place for a tool call, where others make calls at the same time. */
+  toolSlot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
+  /** Of a lane: what it is to find out. */
+  lane?: LaneTask | undefined;
   /** Called for every executed tool call, for metrics. */
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */
   shouldPause(): boolean;
 }
 
+/** What a lane is to find out. */
+export interface LaneTask {
+  /** The question that its findings are held against. */
+  question: string;
+  /** What its model is asked, behind the conversation. */
+  ask: string;
+}
+
 /** What of a run decides what is sent to the model. */
 export type ContextRun = Pick<
   ResearchRun,
-  'request' | 'model' | 'budget' | 'tools' | 'prompts' | 'fence' | 'state' | 'startedAt'
+  'request' | 'model' | 'budget' | 'tools' | 'prompts' | 'fence' | 'state' | 'startedAt' | 'lane'
 >;
 
 /** A tool call that was executed, and how long it took in milliseconds. */

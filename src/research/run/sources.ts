@@ -18,14 +18,22 @@ export class SourceRegistry {
   readonly #byUrl = new Map<string, Source>();
   readonly #byId = new Map<number, Source>();
   readonly #hosts = new Set<string>();
+  /** Sources that stand in the transcript. */
+  readonly #noted = new Set<number>();
   #last = 0;
 
-  /** Numbers what a tool found; gives the sources that are new or newly read, to be stored. */
+  /**
+   * Numbers what a tool found; gives the sources that are new or newly read, to be stored. One that another lane has just
+   * found is given, too, until it was noted: the transcript names a source no later than the first result that shows it.
+   */
   add(found: readonly ToolSource[]): Source[] {
     const changed: Source[] = [];
     for (const source of found) {
       const known = this.#byUrl.get(urlKey(source.url));
-      if (known && (known.kind === 'read' || source.kind === 'listed')) continue;
+      if (known && (known.kind === 'read' || source.kind === 'listed')) {
+        if (!this.#noted.has(known.id) && !changed.includes(known)) changed.push(known);
+        continue;
+      }
       const { unreadable: _, ...before } = known ?? {};
       const entry: Source = { ...before, ...source, id: known?.id ?? ++this.#last };
       this.#set(entry);
@@ -34,8 +42,14 @@ export class SourceRegistry {
     return changed;
   }
 
-  /** Takes sources as they are: stored ones after a crash, or with more known of them. */
-  restore(sources: readonly Source[]): void {
+  /** Takes sources that stand in the transcript from here on. */
+  note(sources: readonly Source[]): void {
+    this.update(sources);
+    for (const { id } of sources) this.#noted.add(id);
+  }
+
+  /** Takes sources as they are, with more known of them. */
+  update(sources: readonly Source[]): void {
     for (const source of sources) this.#set(source);
   }
 

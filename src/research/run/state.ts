@@ -1,39 +1,43 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { type Plan, planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
-import { type Usage, zeroUsage } from '../../protocol/response.ts';
+import { type Plan, planIn, UPDATE_PLAN, withStatus } from '../../protocol/plan.ts';
+import type { Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { addUsage } from '../../upstream/decoding/usage.ts';
-import { priced } from '../../upstream/price.ts';
-import { noUsage, type RoutePrice, type TurnUsage } from '../../upstream/turn.ts';
-import { isOwnTool, questionIn } from './own-tools.ts';
+import { ASK_USER, isOwnTool, questionIn } from './own-tools.ts';
 import { ReportState } from './report-state.ts';
 import type { EarlierSource } from './request.ts';
 import { SourceRegistry } from './sources.ts';
+import { type Pricing, Spending } from './spending.ts';
 import type {
   AnsweredEntry,
   ExecutableCall,
   Forced,
   GuardName,
+  JoinedEntry,
+  LanesEntry,
   NoteEntry,
   OpeningEntry,
   ReminderEntry,
   ResultEntry,
-  SpentEntry,
   TranscriptEntry,
   TurnEntry,
 } from './transcript.ts';
 import { addWarning } from './warnings.ts';
 
-/** Decimals of a cost: sums of binary fractions end in noise. */
-const DECIMALS = 10;
-
-/** The state of a research run: the fold of its transcript. */
+/** The state of a research run: the fold of its transcript. A lane has one of its own; the numbers are the run's. */
 export class ResearchState {
+  /** Whose state it is: a lane's number, or undefined. */
+  readonly lane: number | undefined;
+  readonly #run: ResearchState;
+  /** The states of lanes, by number. */
+  readonly #lanes = new Map<number, ResearchState>();
+  /** All entries: a run's with those of its lanes. */
   readonly entries: TranscriptEntry[] = [];
-  readonly sources = new SourceRegistry();
+  /** The entries of its own conversation with the model. */
+  readonly own: TranscriptEntry[] = [];
+  readonly sources: SourceRegistry;
   readonly report = new ReportState();
   /** Calls that were given a number, executed or about to be. */
-  readonly made = new Map<number, ExecutableCall>();
+  readonly made = new Map<number, ExecutableCall & { lane?: number | undefined }>();
   /** Results in the order in which they came. */
   readonly results = new Map<number, ResultEntry>();
   /** Calls of `made` that count: all but those that write the plan. */
@@ -47,6 +51,9 @@ export class ResearchState {
   elapsedMs = 0;
   forced: Forced | undefined;
   answered: AnsweredEntry | undefined;
+  /** The lanes of the research, once there are any, and how they ended. */
+  lanes: LanesEntry | undefined;
+  joined: JoinedEntry | undefined;
   /** What every request begins with, as it was at the first one. */
   opening: OpeningEntry | undefined;
   /** The length of the answer whose tokens are counted, in UTF-16 code units, and these tokens. */
@@ -54,25 +61,21 @@ export class ResearchState {
   answerTokens = 0;
   /** The route that gave the last turn. */
   route: TurnEntry['route'];
-  usage: Usage = zeroUsage();
-  /** What earlier responses of this research used: its budgets count it, its usage does not. */
+  #money: Pricing | undefined;
+  readonly spending = new Spending(() => this.route?.price);
   /** Calls that the client has approved, those of this response in the order in which it begins with them. */
   readonly #approved = new Set<number>();
   approvedHere: number[] = [];
+  /** What earlier responses of this research used: its budgets count it, its usage does not. */
   #carried = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
-  /** What the run cost, on routes that have prices. */
-  cost = 0;
-  #currency: string | undefined;
-  #price: RoutePrice | undefined;
-  /** Estimated tokens of turns whose route is not known: they cost what the first route costs. */
-  readonly #unpriced: TurnUsage[] = [];
-  /** Something was spent on a route without a price: the sum is not told. */
-  #priceless = false;
-  /** What turns used since this process took the run up, and what was told before that. */
-  #seen = noUsage();
-  #before: { usage: Usage; cost: number } | undefined;
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
+
+  constructor(lane?: { number: number; run: ResearchState }) {
+    this.lane = lane?.number;
+    this.#run = lane?.run ?? this;
+    this.sources = lane?.run.sources ?? new SourceRegistry();
+  }
 
   /**
    * The state after the given entries, as stored. Sources of an earlier run of the conversation come first; `before`:
@@ -84,63 +87,67 @@ export class ResearchState {
     before: readonly TranscriptEntry[] = [],
   ): ResearchState {
     const state = new ResearchState();
-    state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' })));
+    state.sources.note(state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' }))));
     for (const entry of before) state.apply(entry);
     state.#carry();
     for (const entry of entries) state.apply(entry);
     return state;
   }
 
+  /** Takes an entry of its own. That of a lane is one of the run, too. */
   apply(entry: TranscriptEntry): void {
+    if (this.lane !== undefined) entry.lane = this.lane;
+    this.#run.#take(entry);
+  }
+
+  /** The state of a lane. */
+  laneOf(number: number): ResearchState {
+    let lane = this.#lanes.get(number);
+    if (!lane) {
+      lane = new ResearchState({ number, run: this });
+      lane.route = this.route;
+      if (this.#money) lane.useMoney(this.#money);
+      this.#lanes.set(number, lane);
+    }
+    return lane;
+  }
+
+  #take(entry: TranscriptEntry): void {
     this.entries.push(entry);
-    this.report.apply(entry);
+    this.#count(entry);
+    if (entry.lane === this.lane) this.#follow(entry);
+    else if (entry.lane !== undefined) this.laneOf(entry.lane).#take(entry);
+  }
+
+  /** What an entry used and found, whoever's it is. */
+  #count(entry: TranscriptEntry): void {
     switch (entry.t) {
       case 'turn':
         this.turns++;
-        this.answerLength = 0;
-        this.answerTokens = 0;
-        this.elapsedMs = entry.elapsedMs;
-        this.#spend(entry.usage);
-        for (const planned of entry.calls) if ('call' in planned) this.#make(planned);
-        this.forced ??= entry.forced;
-        this.opening ??= entry.opening;
+        this.elapsedMs = Math.max(this.elapsedMs, entry.elapsedMs);
+        this.spending.spend(entry.usage);
+        for (const planned of entry.calls) if ('call' in planned) this.#make(planned, entry.lane);
         this.route = entry.route ?? this.route;
         break;
       case 'result':
         this.results.set(entry.call, entry);
-        this.sources.restore(entry.sources);
+        this.sources.note(entry.sources);
         if (entry.status === 'failed') this.#noteUnreadable(entry.call);
-        this.#takeResult(entry);
+        if (this.#counts(entry.call)) this.usage.num_tool_calls++;
         this.usage.num_search_queries += entry.queries;
         break;
-      case 'force':
-        this.forced ??= entry;
-        break;
       case 'spent':
-        this.#spend(entry.usage);
-        if (entry.answerLength !== undefined) {
-          this.answerTokens = entry.answerLength === 0 ? 0 : this.answerTokens + (entry.answerTokens ?? 0);
-          this.answerLength = entry.answerLength;
-        }
-        break;
       case 'section':
-        this.answerLength = entry.length;
-        this.answerTokens = 0;
-        this.#spend(entry.usage);
-        break;
       case 'compacted':
       case 'outline':
       case 'draft':
       case 'checked':
-        this.#spend(entry.usage);
+      case 'answered':
+        this.spending.spend(entry.usage);
         break;
       case 'approved':
         this.approvedHere = entry.calls.map(({ call }) => call);
         for (const call of this.approvedHere) this.#approved.add(call);
-        break;
-      case 'answered':
-        this.#spend(entry.usage);
-        this.answered = entry;
         break;
       case 'warned':
         for (const warning of entry.warnings) addWarning(this.warnings, warning);
@@ -148,15 +155,69 @@ export class ResearchState {
     }
   }
 
+  /** What an entry of its own conversation says. */
+  #follow(entry: TranscriptEntry): void {
+    this.own.push(entry);
+    this.report.apply(entry);
+    switch (entry.t) {
+      case 'turn':
+        this.answerLength = 0;
+        this.answerTokens = 0;
+        this.forced ??= entry.forced;
+        this.opening ??= entry.opening;
+        break;
+      case 'result':
+        this.#takeOwn(entry);
+        break;
+      case 'force':
+        this.forced ??= entry;
+        break;
+      case 'lanes':
+        this.lanes = entry;
+        if (this.plan) this.plan = withStatus(this.plan, entry.tasks.flat(), 'doing');
+        break;
+      case 'joined': {
+        this.joined = entry;
+        const done = entry.done.flatMap((lane) => this.lanes?.tasks[lane - 1] ?? []);
+        if (this.plan) this.plan = withStatus(this.plan, done, 'done');
+        break;
+      }
+      case 'spent':
+        if (entry.answerLength === undefined) break;
+        this.answerTokens = entry.answerLength === 0 ? 0 : this.answerTokens + (entry.answerTokens ?? 0);
+        this.answerLength = entry.answerLength;
+        break;
+      case 'section':
+        this.answerLength = entry.length;
+        this.answerTokens = 0;
+        break;
+      case 'answered':
+        this.answered = entry;
+        break;
+    }
+  }
+
+  /** Tells what money is counted in, and what a turn costs whose route is not known. */
+  useMoney(money: Pricing): void {
+    this.#money = money;
+    for (const state of [this, ...this.#lanes.values()]) state.spending.useMoney(money);
+  }
+
+  get usage(): Usage {
+    return this.spending.usage;
+  }
+
+  /** What the run cost, on routes that have prices. */
+  get cost(): number {
+    return this.spending.cost;
+  }
+
   /** From here on what is used is this response's. */
   #carry(): void {
     const { usage, cost, turns, toolCalls } = this;
     this.#carried = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
     this.approvedHere = [];
-    this.usage = zeroUsage();
-    this.cost = 0;
-    this.#unpriced.length = 0;
-    this.#priceless = false;
+    this.spending.startOver();
   }
 
   /** Tokens that the whole research used, earlier responses included. */
@@ -193,26 +254,40 @@ export class ResearchState {
     return client === true || (asks === true && !this.#approved.has(call));
   }
 
-  #make(planned: ExecutableCall): void {
-    this.made.set(planned.call, planned);
+  #make(planned: ExecutableCall, lane: number | undefined): void {
+    this.made.set(planned.call, lane === undefined ? planned : { ...planned, lane });
     if (!isOwnTool(planned.name) && !planned.client) this.toolCalls++;
   }
 
-  #takeResult({ call, status }: ResultEntry): void {
+  /** Whether a call was made here and is one of the run's. */
+  #counts(call: number): boolean {
     const made = this.made.get(call);
-    if (made && this.#waits(made)) return;
-    if (!made || !isOwnTool(made.name)) this.usage.num_tool_calls++;
-    else if (status !== 'completed') return;
-    else if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
-    else this.question = questionIn(made.arguments);
+    return !(made && this.#waits(made)) && !isOwnTool(made?.name);
   }
 
-  /** Calls that are to be made here and have no result yet. */
+  #takeOwn({ call, status }: ResultEntry): void {
+    const made = this.made.get(call);
+    if (status !== 'completed' || !made) return;
+    if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
+    else if (made.name === ASK_USER) this.question = questionIn(made.arguments);
+  }
+
+  /** Calls that are to be made here, for its own conversation, and have no result yet. */
   pendingCalls(): ExecutableCall[] {
-    return this.#unanswered().filter((made) => !this.#waits(made));
+    return this.#unanswered().filter((made) => !this.#waits(made) && (made.lane ?? this.lane) === this.lane);
   }
 
-  #unanswered(): ExecutableCall[] {
+  /** Working time of the run so far, in milliseconds, whoever of it worked. */
+  get workedMs(): number {
+    return this.#run.elapsedMs;
+  }
+
+  /** The number that the next call of the run gets. */
+  get nextCall(): number {
+    return this.#run.made.size;
+  }
+
+  #unanswered(): (ExecutableCall & { lane?: number | undefined })[] {
     return this.made
       .values()
       .filter(({ call }) => !this.results.has(call))
@@ -250,12 +325,12 @@ export class ResearchState {
 
   /** Whether the model was told of its plan before the answer. */
   get reminded(): boolean {
-    return this.entries.some((entry) => entry.t === 'reminder');
+    return this.own.some((entry) => entry.t === 'reminder');
   }
 
   /** Whether the run has begun anew. It does so once. */
   get restarted(): boolean {
-    return this.entries.some((entry) => entry.t === 'restart');
+    return this.own.some((entry) => entry.t === 'restart');
   }
 
   /** Whether a tool of an MCP server or a function of the client's gave a result: these give results, not sources. */
@@ -269,8 +344,8 @@ export class ResearchState {
 
   /** The entries of the attempt that runs now. */
   attempt(): readonly TranscriptEntry[] {
-    const restart = this.entries.findLastIndex((entry) => entry.t === 'restart');
-    return restart === -1 ? this.entries : this.entries.slice(restart);
+    const restart = this.own.findLastIndex((entry) => entry.t === 'restart');
+    return restart === -1 ? this.own : this.own.slice(restart);
   }
 
   #noteUnreadable(call: number): void {
@@ -278,82 +353,9 @@ export class ResearchState {
     const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
   }
-
-  /** A turn used this much, whether an entry will tell of it or not. */
-  saw(usage: TurnUsage): void {
-    this.#before ??= { usage: structuredClone(this.usage), cost: this.cost };
-    this.#seen = addUsage(this.#seen, usage);
-  }
-
-  /**
-   * The entry for what turns used and no other entry tells: of turns that were left, by a cancel or an end that came from
-   * elsewhere. Undefined if nothing is left.
-   */
-  untold(): SpentEntry | undefined {
-    if (!this.#before) return undefined;
-    const { usage, cost } = this.#before;
-    const seen = this.#seen;
-    const rest = (seenTokens: number, now: number, before: number) => Math.max(0, seenTokens - (now - before));
-    const inputTokens = rest(seen.inputTokens, this.usage.input_tokens, usage.input_tokens);
-    const outputTokens = rest(seen.outputTokens, this.usage.output_tokens, usage.output_tokens);
-    if (inputTokens + outputTokens === 0) return undefined;
-    return {
-      t: 'spent',
-      usage: {
-        inputTokens,
-        cachedTokens: 0,
-        outputTokens,
-        reasoningTokens: 0,
-        estimated: true,
-        ...(seen.cost !== undefined && { cost: rest(seen.cost, this.cost, cost) }),
-        ...(seen.unpriced && { unpriced: true }),
-      },
-    };
-  }
-
-  /** Tells what money is counted in, and what a turn costs whose route is not known. */
-  useMoney({ currency, price }: { currency: string; price: RoutePrice | undefined }): void {
-    this.#currency = currency;
-    this.#price = price;
-    for (const usage of this.#unpriced.splice(0)) this.#pay(usage);
-    this.#tellCost();
-  }
-
-  #pay(spent: TurnUsage): void {
-    const tokens = spent.inputTokens + spent.outputTokens;
-    if (spent.cost !== undefined || spent.unpriced) {
-      this.cost += spent.cost ?? 0;
-      this.#priceless ||= spent.unpriced === true;
-    } else if (!spent.estimated) this.#priceless ||= tokens > 0;
-    else if (this.#currency === undefined) this.#unpriced.push(spent);
-    else {
-      const cost = priced(spent, this.route?.price ?? this.#price).cost;
-      this.#priceless ||= cost === undefined && tokens > 0;
-      this.cost += cost ?? 0;
-    }
-  }
-
-  #tellCost(): void {
-    const { usage } = this;
-    delete usage.cost;
-    if (this.#priceless || this.#currency === undefined || usage.total_tokens === 0) return;
-    usage.cost = { total: Number(this.cost.toFixed(DECIMALS)), currency: this.#currency };
-  }
-
-  #spend(spent: TurnUsage): void {
-    const { usage } = this;
-    usage.input_tokens += spent.inputTokens;
-    usage.input_tokens_details.cached_tokens += spent.cachedTokens;
-    usage.output_tokens += spent.outputTokens;
-    usage.output_tokens_details.reasoning_tokens += spent.reasoningTokens;
-    usage.total_tokens = usage.input_tokens + usage.output_tokens;
-    if (spent.estimated) usage.estimated = true;
-    this.#pay(spent);
-    this.#tellCost();
-  }
 }
 
 /** What the model or the gateway said to the other. */
-function isSpoken(entry: TranscriptEntry): entry is TurnEntry | NoteEntry | ReminderEntry {
-  return entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder';
+function isSpoken(entry: TranscriptEntry): entry is TurnEntry | NoteEntry | ReminderEntry | JoinedEntry {
+  return entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder' || entry.t === 'joined';
 }

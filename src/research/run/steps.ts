@@ -20,6 +20,10 @@ export type Step =
   | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry; encrypted?: string }
   /** A turn that called functions of the client's own, which ends the response. */
   | { type: 'function_calls'; calls: readonly FunctionCall[]; entry: TranscriptEntry; encrypted?: string }
+  /**
+   * A turn of a lane and its calls have ended: told at once, the thought first, then all calls as begun, then as ended.
+   */
+  | { type: 'lane_turn'; lane: number; thought: string; calls: readonly EndedCall[]; entry: TranscriptEntry }
   /** A tool call is done. `call` is its number in the run. */
   | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
   /**
@@ -67,6 +71,12 @@ export interface StartedCall {
   arguments: string;
   /** The id of the request that the client approved it by. */
   approval?: string | undefined;
+}
+
+/** A tool call that is told once it is done. */
+export interface EndedCall extends StartedCall {
+  status: 'completed' | 'failed';
+  result: string;
 }
 
 /** A call of a function that runs at the client, or of a tool that waits for its approval. */

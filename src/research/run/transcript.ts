@@ -5,12 +5,19 @@ import type { EvidenceRecord } from './evidence.ts';
 import type { Source } from './sources.ts';
 
 /** What the loop needs to go on after a crash, in entries that are only ever appended. */
-export type TranscriptEntry =
+export type TranscriptEntry = AnyEntry & {
+  /** The lane that it belongs to, counted from 1; absent where it is of the run itself. */
+  lane?: number | undefined;
+};
+
+type AnyEntry =
   | TurnEntry
   | ResultEntry
   | NoteEntry
   | ReminderEntry
   | RestartEntry
+  | LanesEntry
+  | JoinedEntry
   | CompactionEntry
   | CompactedEntry
   | ForceEntry
@@ -48,6 +55,8 @@ export interface TurnEntry {
   route?: Pick<AnsweringRoute, 'provider' | 'model' | 'price'>;
   /** Of the first turn: what every request begins with, whatever the configuration becomes. */
   opening?: OpeningEntry;
+  /** Of a lane: what it thought and said, as it is shown once its calls have ended. */
+  thought?: string;
 }
 
 /** The parts of the first request that do not come from the client. */
@@ -123,6 +132,30 @@ export interface RestartEntry {
   notes: string;
   /** Lines of findings that stand below the notes. Absent in transcripts of older versions, whose notes hold them. */
   findings?: string;
+}
+
+/** The research goes on in lanes, each in a context of its own. Once in a run. */
+export interface LanesEntry {
+  t: 'lanes';
+  /** `parts`: each has other items of the plan. `attempts`: each has the whole question. */
+  kind: 'parts' | 'attempts';
+  /** What each of them is to find out, by lane; of attempts how each begins. */
+  tasks: string[][];
+}
+
+/** The lanes have ended: what they found is sent as findings from here on. */
+export interface JoinedEntry {
+  t: 'joined';
+  /** Lines of findings of all turns that were sent whole until now. */
+  findings: string;
+  /** The first turn that is sent as such, counted from 0 over the whole run. */
+  from: number;
+  /** What the model is told of the lanes. */
+  text: string;
+  /** Lanes that did what they were to do. */
+  done: number[];
+  /** The limit that ended the first lane that one ended. */
+  cut?: IncompleteReason;
 }
 
 /**

@@ -332,7 +332,7 @@ class Execution {
 
   /** Turns that were left by a cancel or a hand-over were sent all the same. */
   #noteUntold(): void {
-    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.untold();
+    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.untold();
     if (!entry) return;
     this.#state.apply(entry);
     this.#recorder.record({ type: 'note', entry });

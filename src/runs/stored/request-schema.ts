@@ -133,6 +133,8 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   clarify: z.boolean().optional(),
   report: z.enum(['short', 'full']).optional(),
   verify: z.boolean().optional(),
+  lanes: z.int().optional(),
+  attempts: z.int().optional(),
   charts: z.boolean().optional(),
   sources: sources.optional(),
   maxOutputTokens: z.number().nullable(),

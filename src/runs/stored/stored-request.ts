@@ -40,6 +40,8 @@ function versionFor(request: RunRequest): number {
       request.report !== undefined ||
       request.verify !== undefined ||
       request.charts === true ||
+      request.lanes !== undefined ||
+      request.attempts !== undefined ||
       request.functions !== undefined ||
       request.approvals !== undefined ||
       request.goesOn !== undefined);

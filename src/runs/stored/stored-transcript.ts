@@ -48,6 +48,8 @@ const plannedCall = z.union([
 
 export const approvedCall = z.looseObject({ call: count, request: z.string() });
 
+/** The lane of an entry. */
+const inLane = { lane: z.int().positive().optional() };
 const forced = { reason: incompleteReason, why: z.string() };
 
 const source = z.looseObject({
@@ -91,6 +93,7 @@ const tool = z.looseObject({
 
 const entries = z.discriminatedUnion('t', [
   z.looseObject({
+    ...inLane,
     t: z.literal('turn'),
     message,
     usage,
@@ -104,8 +107,10 @@ const entries = z.discriminatedUnion('t', [
     notes: records.optional(),
     route: route.optional(),
     opening: z.looseObject({ system: z.string(), tools: z.array(tool) }).optional(),
+    thought: z.string().optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('result'),
     call: count,
     status: z.enum(['completed', 'failed']),
@@ -115,6 +120,7 @@ const entries = z.discriminatedUnion('t', [
     records: records.optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('note'),
     guard: z.enum([
       'repetition',
@@ -128,9 +134,25 @@ const entries = z.discriminatedUnion('t', [
     ]),
     text: z.string(),
   }),
-  z.looseObject({ t: z.literal('reminder'), text: z.string() }),
-  z.looseObject({ t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
+  z.looseObject({ ...inLane, t: z.literal('reminder'), text: z.string() }),
+  z.looseObject({ ...inLane, t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
   z.looseObject({
+    ...inLane,
+    t: z.literal('lanes'),
+    kind: z.enum(['parts', 'attempts']),
+    tasks: z.array(z.array(z.string())),
+  }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('joined'),
+    findings: z.string(),
+    from: count,
+    text: z.string(),
+    done: z.array(count),
+    cut: incompleteReason.optional(),
+  }),
+  z.looseObject({
+    ...inLane,
     t: z.literal('compaction'),
     findings: z.string(),
     anew: z.literal(true).optional(),
@@ -138,9 +160,10 @@ const entries = z.discriminatedUnion('t', [
     shortened: z.record(z.string(), z.string()),
     room: z.number(),
   }),
-  z.looseObject({ t: z.literal('compacted'), summary: z.string(), usage }),
-  z.looseObject({ t: z.literal('force'), ...forced }),
+  z.looseObject({ ...inLane, t: z.literal('compacted'), summary: z.string(), usage }),
+  z.looseObject({ ...inLane, t: z.literal('force'), ...forced }),
   z.looseObject({
+    ...inLane,
     t: z.literal('spent'),
     usage,
     tooLarge: count.optional(),
@@ -150,12 +173,14 @@ const entries = z.discriminatedUnion('t', [
     answerTokens: count.optional(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('outline'),
     sections: z.array(z.looseObject({ heading: z.string(), aim: z.string(), records: z.array(z.int().positive()) })),
     usage,
     estimate: z.number().nonnegative(),
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('draft'),
     text: z.string(),
     whole: z.boolean(),
@@ -163,15 +188,29 @@ const entries = z.discriminatedUnion('t', [
     usage,
   }),
   z.looseObject({
+    ...inLane,
     t: z.literal('checked'),
     text: z.string(),
     accepted: z.array(z.looseObject({ claim: z.string(), source: z.int().positive(), text: z.string() })),
     usage,
   }),
-  z.looseObject({ t: z.literal('section'), length: count, tokens: count, usage, cut: incompleteReason.nullable() }),
-  z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable(), message: message.optional() }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('section'),
+    length: count,
+    tokens: count,
+    usage,
+    cut: incompleteReason.nullable(),
+  }),
+  z.looseObject({
+    ...inLane,
+    t: z.literal('answered'),
+    usage,
+    cut: incompleteReason.nullable(),
+    message: message.optional(),
+  }),
   z.looseObject({ t: z.literal('approved'), calls: z.array(approvedCall) }),
-  z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
+  z.looseObject({ ...inLane, t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
 
 /** One of them. */

@@ -60,6 +60,10 @@ function waitingFor(
 /** An entry as the next response has it: how this one ended, and the bound on its own calls, are left behind. */
 function carried(entry: TranscriptEntry): TranscriptEntry[] {
   if (entry.t === 'answered' || entry.t === 'warned') return [];
+  if (entry.t === 'joined' && entry.cut === 'max_tool_calls') {
+    const { cut: _, ...joined } = entry;
+    return [joined];
+  }
   if (entry.t !== 'turn' || entry.forced?.reason !== 'max_tool_calls') return [entry];
   const { forced: _, ...turn } = entry;
   return [turn];

@@ -51,7 +51,8 @@ export async function takenOver(store: RunStore, run: RunRecord, answer: string)
   return {
     history: latest([...request.history, ...request.conversation, ...answered]),
     earlierSources: sources.slice(-MAX_SOURCES),
-    askedBack: state.question !== undefined,
+    // A plan that was proposed in answer to a question is no research: `clarify` is false where one was answered.
+    askedBack: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
   };
 }
 

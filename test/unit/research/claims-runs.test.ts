@@ -197,7 +197,7 @@ describe('claims of a run that is taken up', () => {
     const sources = [
       { id: 1, url: 'https://a.example/', title: 'A', snippet: PAGES.tower ?? '', kind: 'read' as const },
     ];
-    state.sources.restore(sources);
+    state.sources.note(sources);
     const claims = await ClaimChecker.of(state);
     const text = 'The tower is 212 m tall [1]. It was finished in 1921 [1], designed by Ada Brand [1].';
     const answer = new CitedAnswer(state.sources, undefined, { claims });

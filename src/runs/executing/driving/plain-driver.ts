@@ -20,7 +20,10 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const key = parts.config.keyById(run.keyId);
-    state.useMoney({ currency: config.server.currency, price: (key?.routes[run.model] ?? model.routes)[0]?.price });
+    state.useMoney({
+      currency: config.server.currency,
+      price: (key?.routes[run.model] ?? model.routes)[0]?.price,
+    });
     const { hosted, toolChoice } = request;
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {
@@ -44,7 +47,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         key,
         runId: run.id,
         conversation: () => conversationKeyOf(run),
-        onUsed: (usage) => state.saw(usage),
+        onUsed: (usage) => state.spending.saw(usage),
       }),
       tools: opened.tools,
       onToolCall: (call) => parts.metrics?.toolCall(call),

@@ -5,6 +5,7 @@ import type { Warning } from '../../../protocol/warnings.ts';
 import { metOnly } from '../../../research/calls/met-only.ts';
 import { askUserTool } from '../../../research/plan/ask-user.ts';
 import { withPlan } from '../../../research/plan/plan-tool.ts';
+import { wholeBudget } from '../../../research/run/allowance.ts';
 import { budgetOf } from '../../../research/run/budget.ts';
 import { Purse } from '../../../research/run/money.ts';
 import type { ResearchRequest } from '../../../research/run/request.ts';
@@ -75,7 +76,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         onWarning(warning: Warning) {
           if (concerns(request, warning)) addWarning(told, warning);
         },
-        onUsed: (usage: TurnUsage) => state.saw(usage),
+        onUsed: (usage: TurnUsage) => state.spending.saw(usage),
       };
       const chat = parts.chatModel(query);
       const routes = key?.routes[run.model] ?? model.routes;
@@ -91,6 +92,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         request,
         model,
         budget,
+        allowance: wholeBudget({ budget, request, state }),
         chat,
         reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
         tools: toolsOf({ request, model, state, opened: opened.tools }),

@@ -11,7 +11,7 @@ import type {
   OpenAiCall,
   WebSearchCall,
 } from '../../../protocol/openai-items.ts';
-import type { ListedServer, StartedCall } from '../../../research/run/steps.ts';
+import type { EndedCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
 
 /**
@@ -51,12 +51,30 @@ export function placesOfCalls(
   const approved = first.values();
   let call = before;
   for (const [index, item] of output.entries()) {
-    if (!isCallItem(item)) continue;
+    if (!isCallItem(item) || item.lane !== undefined) continue;
     const { value } = approved.next();
     while (value === undefined && hidden.has(call)) call++;
     places[value ?? call++] = index;
   }
   return places;
+}
+
+/** Calls of a lane that have ended, by the places of their items from `first` on: all as begun, then all as ended. */
+export function* endedCalls(
+  calls: readonly EndedCall[],
+  { lane, first, ...of }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
+): Generator<[index: number, told: ToldItem<CallItem>]> {
+  const begun = calls.map((call, at) => beginCall(call, { ...of, index: first + at }));
+  for (const [at, { item, events }] of begun.entries()) {
+    const told = events.map((event) =>
+      event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
+    );
+    yield [first + at, { item, events: told }];
+  }
+  for (const [at, call] of calls.entries()) {
+    const item = begun[at]?.item;
+    if (item) yield [first + at, endCall({ ...item, lane }, { index: first + at, ...call })];
+  }
 }
 
 /** A call that begins as item `index` of its run. */

@@ -2,9 +2,8 @@ import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
 import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../../protocol/items.ts';
-import { type Plan, UPDATE_PLAN } from '../../../protocol/plan.ts';
-import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../../protocol/response.ts';
-import type { Warning } from '../../../protocol/warnings.ts';
+import { UPDATE_PLAN } from '../../../protocol/plan.ts';
+import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
 import {
   type FunctionCall,
@@ -18,6 +17,7 @@ import {
   beginCall,
   type CallItem,
   endCall,
+  endedCalls,
   isCallItem,
   listedTools,
   placesOfCalls,
@@ -34,20 +34,7 @@ import {
   type ReasoningStyle,
   textOfReasoning,
 } from './reasoning-events.ts';
-
-/** How a run ended, for the terminal event. Times are whole Unix seconds. */
-export interface RunEnd {
-  status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
-  error: ErrorObject | null;
-  incomplete: IncompleteReason | null;
-  plan: Plan | null;
-  warnings: Warning[];
-  claims: Claims | null;
-  usage: Usage;
-  /** Null where the run was cancelled before it began. */
-  startedAt: number | null;
-  completedAt: number;
-}
+import { endedResponse, type RunEnd } from './run-end.ts';
 
 export interface RecorderOptions {
   runId: RunId;
@@ -61,7 +48,7 @@ export interface RecorderOptions {
   /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
   encrypts?: boolean;
   /** The calls so far, by their numbers. */
-  made?: ReadonlyMap<number, { name: string; client?: true; asks?: true }>;
+  made?: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
   /** How many of them belong to earlier responses. */
   before?: number;
   /** Of them, those that this one makes before all others. */
@@ -99,7 +86,9 @@ export class Recorder {
     this.#style = options.style ?? 'text';
     this.#encrypts = options.encrypts ?? false;
     this.#output = [...options.output];
-    for (const [call, made] of options.made ?? []) if (this.#isHidden(made)) this.#hidden.add(call);
+    // Calls of lanes are told once they are done: nothing more comes of them.
+    for (const [call, made] of options.made ?? [])
+      if (made.lane !== undefined || this.#isHidden(made)) this.#hidden.add(call);
     for (const call of options.first ?? []) this.#hidden.delete(call);
     this.#callIndexes = placesOfCalls(this.#output, {
       hidden: this.#hidden,
@@ -161,6 +150,9 @@ export class Recorder {
         this.endMessage('completed');
         for (const call of step.calls) this.#tellFunctionCall(call);
         break;
+      case 'lane_turn':
+        this.#tellLaneTurn(step);
+        break;
       case 'tool_result':
         this.#endCall(step);
         break;
@@ -215,30 +207,16 @@ export class Recorder {
 
   /** The terminal event's response object. */
   response(created: ResponseObject, end: RunEnd): ResponseObject {
-    const message = this.#output.findLast((item) => item.type === 'message');
-    return {
-      ...created,
-      started_at: end.startedAt,
-      completed_at: end.completedAt,
-      status: end.status,
-      output: [...this.#output],
-      output_text: message?.content[0]?.text ?? '',
-      usage: end.usage,
-      error: end.error,
-      incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
-      plan: end.plan,
-      warnings: end.warnings,
-      claims: end.claims,
-    };
+    return endedResponse(created, { output: [...this.#output], end });
   }
 
-  #addReasoning(whole: string): void {
+  #addReasoning(whole: string, ofLane: { lane?: number } = {}): void {
     const delta = this.#within(whole);
     if (delta === '') return;
     if (!this.#reasoning) {
       const index = this.#output.length;
       const id = itemId('rs', this.#runId, { output: index });
-      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], ...ofLane, status: 'in_progress' };
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
@@ -313,6 +291,16 @@ export class Recorder {
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
     this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
+  }
+
+  #tellLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
+    this.endReasoning('completed');
+    this.#addReasoning(thought, { lane });
+    this.endReasoning('completed');
+    const first = this.#output.length;
+    const shown = calls.filter((call) => !this.#isHidden(call));
+    for (const [at, told] of endedCalls(shown, { profile: this.#profile, run: this.#runId, first, lane }))
+      this.#tell(told, at);
   }
 
   #tellFunctionCall(call: FunctionCall): void {

@@ -1,0 +1,76 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { ResearchModelConfig } from '../../config/schema.ts';
+import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
+
+/** What `research` of a request asks for, with the defaults of its model (docs/api.md, "`research`"). */
+
+interface OptionsContext {
+  model: ResearchModelConfig;
+  /** The conversation that the request takes part in, as it was read. */
+  joined?: { items: JsonObject[] } | undefined;
+}
+
+/** Whether something was answered before in what the client sends, or in the conversation that it takes part in. */
+function hasAnswer(body: CreateResponse | CreateChatCompletion, { joined }: OptionsContext): boolean {
+  const sent = 'input' in body ? body.input : body.messages;
+  const isAnswer = (item: object) => 'role' in item && item.role === 'assistant';
+  return sent.some(isAnswer) || (joined?.items.some(isAnswer) ?? false);
+}
+
+/** What follows an earlier answer is researched: it may be what was said to a plan that was proposed by default. */
+function defaultPlan(body: CreateResponse | CreateChatCompletion, context: OptionsContext) {
+  const { plan } = context.model.research;
+  const follows = ('input' in body && body.previous_response_id !== undefined) || hasAnswer(body, context);
+  return plan === 'propose' && follows ? undefined : plan;
+}
+
+/** What of `research` says how the run works. */
+export function planning(body: CreateResponse | CreateChatCompletion, context: OptionsContext) {
+  const { model } = context;
+  const plan = body.research?.plan ?? defaultPlan(body, context);
+  if (plan === 'propose' && isStructured(body)) {
+    const message = 'research.plan: a proposed plan is a list, and has no other format.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'research.plan' });
+  }
+  // Of a thread that is sent as a whole nobody knows what was researched: it is not asked twice.
+  const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
+  const clarify = (body.research?.clarify ?? model.research.clarify) && !sentAnswer;
+  return {
+    ...(plan !== undefined && { plan }),
+    ...(clarify && { clarify }),
+    ...parallel(body, context),
+    ...writing(body, context),
+  };
+}
+
+function isStructured(body: CreateResponse | CreateChatCompletion): boolean {
+  const format = 'input' in body ? body.text?.format : body.response_format;
+  return format !== undefined && format.type !== 'text';
+}
+
+/** What of `research` says how many research at the same time. */
+function parallel({ research }: CreateResponse | CreateChatCompletion, { model }: OptionsContext) {
+  const asked = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
+  if (asked.lanes > 1 && asked.attempts > 1) {
+    const message = 'research.attempts: cannot be above 1 together with research.lanes.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'research.attempts' });
+  }
+  // What the request asks for takes the place of the model's other way.
+  const lanes = research?.lanes ?? (asked.attempts > 1 ? 1 : model.research.lanes);
+  const attempts = research?.attempts ?? (lanes > 1 ? 1 : model.research.attempts);
+  return { ...(lanes > 1 && { lanes }), ...(attempts > 1 && { attempts }) };
+}
+
+/** What of `research` says how the answer is written. */
+function writing(body: CreateResponse | CreateChatCompletion, { model }: OptionsContext) {
+  const { research } = body;
+  const report = research?.report ?? model.research.report;
+  const verify = research?.verify ?? model.research.verify;
+  const charts = (research?.charts ?? model.research.charts) && !isStructured(body);
+  return {
+    ...(report !== 'auto' && { report }),
+    ...(verify !== 'auto' && { verify }),
+    ...(charts && { charts }),
+  };
+}

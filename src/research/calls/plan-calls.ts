@@ -1,0 +1,73 @@
+import type { AssistantMessage } from '../../upstream/turn.ts';
+import { inventedResult } from '../guards/refusals.ts';
+import { callKey, refuseRepeated } from '../guards/repeated-calls.ts';
+import { isOwnTool } from '../run/own-tools.ts';
+import type { ResearchRun } from '../run/run.ts';
+import type { Forced, PlannedCall } from '../run/transcript.ts';
+import { asksFirst } from './approvals.ts';
+import { repairArguments } from './repair-arguments.ts';
+
+/** What becomes of the tool calls that a turn asks for. */
+
+/** No tool has a longer name: what a model writes beyond is in every error, item and comparison of calls. */
+const LONGEST_NAME = 256;
+
+/** A message whose calls have names of a sane length. */
+export function withShortNames(message: AssistantMessage): AssistantMessage {
+  if (!message.tool_calls?.some(({ name }) => name.length > LONGEST_NAME)) return message;
+  return {
+    ...message,
+    tool_calls: message.tool_calls.map((call) => ({ ...call, name: call.name.slice(0, LONGEST_NAME) })),
+  };
+}
+
+/** Numbers the calls that will be made; the others get a reason for the model instead of an item. */
+export function planCalls(
+  run: ResearchRun,
+  wanted: readonly { id: string; name: string; arguments: string }[],
+): { calls: PlannedCall[]; forced: Forced | undefined } {
+  const { state, request, allowance } = run;
+  const rules = { tools: request.functions ?? [], approvals: request.approvals };
+  const planned: string[] = [];
+  let next = state.nextCall;
+  let counted = 0;
+  let forced: Forced | undefined;
+  const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
+    if (request.functions?.some((own) => own.name === name)) {
+      return { id, call: next++, name, arguments: written, client: true };
+    }
+    const { arguments: args, ok } = repairArguments(written);
+    const repeated = refuseRepeated({ name, arguments: args }, state, planned);
+    if (repeated) return { id, ...repeated };
+    const counts = !isOwnTool(name);
+    if (counts) forced ??= allowance.callLimit(counted);
+    if (counts && forced) return { id, refused: `Not made: ${forced.why}.` };
+    planned.push(callKey({ name, arguments: args }));
+    if (counts) counted++;
+    if (!ok) return { id, call: next++, name, arguments: args, broken: true };
+    return { id, call: next++, name, arguments: args, ...(asksFirst(name, rules) && { asks: true }) };
+  });
+  return { calls, forced };
+}
+
+/**
+ * The message to send back: with arguments that parse, because providers refuse a transcript with broken ones, and
+ * without tool results that the model wrote itself.
+ */
+export function cleaned(
+  message: AssistantMessage,
+  calls: readonly PlannedCall[],
+): { message: AssistantMessage; invented: boolean } {
+  const at = inventedResult(message.content);
+  const invented = at !== -1;
+  const content = invented ? `${message.content.slice(0, at).trimEnd()}…` : message.content;
+  if (!message.tool_calls) return { message: { ...message, content }, invented };
+  const byId = new Map(calls.map((planned) => [planned.id, planned]));
+  const tool_calls = message.tool_calls.map((call) => {
+    const planned = byId.get(call.id);
+    const isOurs = planned && 'call' in planned && !planned.client;
+    const args = isOurs ? planned.arguments : repairArguments(call.arguments).arguments;
+    return { ...call, arguments: args };
+  });
+  return { message: { ...message, content, tool_calls }, invented };
+}

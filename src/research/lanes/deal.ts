@@ -1,0 +1,45 @@
+import { isSettled } from '../../protocol/plan.ts';
+import { isOwnTool } from '../run/own-tools.ts';
+import type { ResearchRun } from '../run/run.ts';
+import type { LanesEntry } from '../run/transcript.ts';
+
+/** Whether a research goes on in lanes, and what each of them is to find out (docs/research.md, "Lanes and attempts"). */
+
+/** How attempts at the same question begin, so that they do not all take the same way. */
+const BEGINNINGS = [
+  'Begin with the plain question, in its own words.',
+  'Begin at the primary source: who would have published this first, and where?',
+  'Begin with other names for the same thing, or in another language.',
+  'Begin with what would prove the obvious answer wrong.',
+  'Begin with the newest reports, and go back from there.',
+  'Begin with reference works, registers and data sets.',
+  'Begin with the people, places and organisations of the question.',
+  'Begin with each condition of the question alone, and see what meets all of them.',
+] as const;
+
+/** The lanes that are due now: those that were begun and have not ended, or new ones. */
+export function lanesDue(run: ResearchRun): LanesEntry | undefined {
+  const { request, state, tools } = run;
+  if (state.lanes || state.joined) return state.joined ? undefined : state.lanes;
+  const looksUp = tools.keys().some((name) => !isOwnTool(name));
+  if (run.lane || !looksUp || request.plan === 'propose') return undefined;
+  return attemptsOf(run) ?? partsOf(run);
+}
+
+/** A run that may ask back does so first. */
+function attemptsOf({ request, state, budget }: ResearchRun): LanesEntry | undefined {
+  const { attempts = 1, clarify } = request;
+  const count = Math.min(attempts, budget.turns - state.turns - 1);
+  if (count < 2 || (clarify && state.ownTurns === 0)) return undefined;
+  return { t: 'lanes', kind: 'attempts', tasks: BEGINNINGS.slice(0, count).map((beginning) => [beginning]) };
+}
+
+function partsOf({ request, state, budget }: ResearchRun): LanesEntry | undefined {
+  const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];
+  const count = Math.min(request.lanes ?? 1, open.length, budget.turns - state.turns - 1);
+  if (count < 2) return undefined;
+  const tasks = Array.from({ length: count }, (_, lane) =>
+    open.filter((_item, index) => index % count === lane).map(({ text }) => text),
+  );
+  return { t: 'lanes', kind: 'parts', tasks };
+}

@@ -1,0 +1,82 @@
+import { linkSignals } from '../../base/abort.ts';
+import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import { asksFirst } from '../calls/approvals.ts';
+import type { Context } from '../context/context.ts';
+import { isOwnTool } from '../run/own-tools.ts';
+import { type LaneTask, noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import type { LanesEntry } from '../run/transcript.ts';
+import { questionOf } from '../text/prose.ts';
+import { lanesDue } from './deal.ts';
+import { joinLanes } from './join.ts';
+import { laneSteps } from './lane-steps.ts';
+import { LaneShares } from './shares.ts';
+import { type LaneEnd, together } from './together.ts';
+
+/**
+ * Goes on in lanes (docs/research.md, "Lanes and attempts"): research phases at the same time, each in a context of its own
+ * and with its share of the budget. What they found is sent as findings behind them.
+ * @throws GatewayError where all of them fail.
+ */
+export async function* researchInLanes(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'joined'> {
+  const { state } = run;
+  const lanes = lanesDue(run);
+  if (!lanes) return 'joined';
+  if (!state.lanes) yield { type: 'note', entry: noted(state, lanes) };
+  const states = lanes.tasks.map((_task, index) => state.laneOf(index + 1));
+  const shares = new LaneShares(run, states, { keepCalls: lanes.kind === 'attempts' });
+  const toolSlots = new FairSemaphore({
+    name: 'tool_calls',
+    permits: run.budget.parallelToolCalls,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    full: () => new Error('too many tool calls wait'),
+  });
+  const rules = { tools: run.request.functions ?? [], approvals: run.request.approvals };
+  using linked = linkSignals([run.signal]);
+  const running = states.map((lane, index) => {
+    const steps = laneSteps(
+      {
+        ...run,
+        state: lane,
+        request: { ...run.request, plan: 'off', report: 'short', functions: undefined, functionChoice: undefined },
+        // What the client makes or approves is asked for by the run itself, before its lanes or behind them.
+        tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !asksFirst(name, rules))),
+        budget: { ...run.budget, turns: shares.turns },
+        allowance: shares.allowanceOf(lane),
+        purse: shares.purseOf(lane),
+        lane: taskOf(run, { lanes, index }),
+        toolSlot: (signal) => toolSlots.acquire(String(index), signal),
+        log: run.log.child({ lane: index + 1 }),
+        signal: linked.signal,
+        live: undefined,
+      },
+      { number: index + 1, ended: () => shares.end(lane) },
+    );
+    return steps;
+  });
+  let ends: LaneEnd[];
+  try {
+    ends = yield* together(running, state);
+  } finally {
+    linked.abort(new Error('the lanes were left'));
+    await Promise.allSettled(running.map((lane) => lane.return('paused')));
+  }
+  if (ends.includes('paused')) return 'paused';
+  const failures = ends.filter((end) => typeof end === 'object');
+  if (failures.length === ends.length && failures[0]) throw failures[0].thrown;
+  yield { type: 'note', entry: noted(state, await joinLanes(run, { lanes, states, context })) };
+  return 'joined';
+}
+
+function taskOf(
+  { request, prompts, fence }: ResearchRun,
+  { lanes, index }: { lanes: LanesEntry; index: number },
+): LaneTask {
+  const tasks = lanes.tasks[index] ?? [];
+  if (lanes.kind === 'attempts') {
+    const told = { count: String(lanes.tasks.length), number: String(index + 1), beginning: tasks.join(' ') };
+    return { question: questionOf(request), ask: prompts.attempt(told) };
+  }
+  const list = tasks.map((task) => `- ${task}`).join('\n');
+  return { question: `${tasks.join(' ')} ${questionOf(request)}`, ask: prompts.lane({ tasks: fence.around(list) }) };
+}

@@ -1,0 +1,198 @@
+import { linkSignals, TimeoutError } from '../base/abort.ts';
+import { itemId } from '../base/ids.ts';
+import { isObject, parseJson } from '../base/json.ts';
+import type { IncompleteReason } from '../protocol/response.ts';
+import { type AnsweringRoute, noUsage } from '../upstream/turn.ts';
+import { mayShowOf } from './answer/may-show.ts';
+import { cleaned, planCalls, withShortNames } from './calls/plan-calls.ts';
+import { runToolCalls } from './calls/tool-calls.ts';
+import type { Context } from './context/context.ts';
+import { notesIn } from './context/model-notes.ts';
+import { restartNotes } from './context/restart.ts';
+import { recordsOf } from './context/result-records.ts';
+import { verdictOn } from './guards/guards.ts';
+import { lanesDue } from './lanes/deal.ts';
+import { remindOfPlan } from './plan/plan-messages.ts';
+import { shownInstead } from './plan/shown-instead.ts';
+import { withReader } from './reading/reader.ts';
+import { readerRecords } from './reading/reader-records.ts';
+import { makeOutline, remindOfGaps } from './report/outline.ts';
+import { noted, type ResearchRun } from './run/run.ts';
+import { clientNames, type FunctionCall, type StartedCall, type Step } from './run/steps.ts';
+import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
+import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
+
+/** The response ends with calls for the client to make or to approve; the request that answers them goes on. */
+function endWith({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
+  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  const told = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
+    if (asks) return { callId: '', name, arguments: args, as: 'approval' };
+    const callId = itemId('call', id, { output: call });
+    return { callId, ...clientNames(name, request.functions ?? []), arguments: args };
+  });
+  return { type: 'function_calls', calls: told, entry };
+}
+
+/** Research turns over one context until the model knows enough or a budget ends, or until lanes are due. */
+export async function* researchPhase(
+  run: ResearchRun,
+  context: Context,
+): AsyncGenerator<Step, 'paused' | 'ended' | 'lanes'> {
+  const { state, budget, allowance } = run;
+  const began = run.clock.now() - state.workedMs;
+  const elapsed = () => run.clock.now() - began;
+  const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
+  using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
+
+  for (;;) {
+    // Each of these looks at the transcript alone: a run that is taken up again goes on where it was cut.
+    yield* executePending(run, { context, limit: phase.signal });
+    const waiting = state.waitingCalls();
+    if (waiting.length > 0) {
+      yield endWith(run, waiting);
+      return 'ended';
+    }
+    yield* guard(run, context);
+    if (run.shouldPause()) return 'paused';
+    if (state.forced || shownInstead(run) !== undefined) return 'ended';
+    if (lanesDue(run)) return 'lanes';
+    if (state.researched()) {
+      const fits = allowance.spent(elapsed()) === undefined;
+      const reminder = fits && (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal })));
+      if (!reminder) return 'ended';
+      yield reminder;
+    }
+    try {
+      const spent = await allowance.turn(elapsed, phase.signal);
+      if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal, elapsed });
+      else yield force(run, 'budget', spent);
+    } catch (thrown) {
+      allowance.release();
+      yield* afterWall(run, { context, thrown, phase: phase.signal });
+    }
+  }
+}
+
+function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
+  run.log.info({ reason, why }, 'answer forced');
+  return { type: 'note', entry: noted(run.state, { t: 'force', reason, why }) };
+}
+
+function tell(run: ResearchRun, guardName: GuardName, text: string): Step {
+  run.log.info({ guard: guardName }, 'the model was told');
+  return { type: 'note', entry: noted(run.state, { t: 'note', guard: guardName, text }) };
+}
+
+/** Plans the report and names what it lacks; undefined where nothing is to be searched for. */
+async function* gapsOf(
+  run: ResearchRun,
+  { context, phase }: { context: Context; phase: AbortSignal },
+): AsyncGenerator<Step, Step | undefined> {
+  try {
+    yield* makeOutline(run, { context, mayShow: mayShowOf(run), signal: phase });
+  } catch (thrown) {
+    yield* afterWall(run, { context, thrown, phase });
+  }
+  return run.state.forced ? undefined : remindOfGaps(run);
+}
+
+/** Steps in after a turn that did not help; see `guards.ts`. */
+async function* guard(run: ResearchRun, context: Context): AsyncGenerator<Step> {
+  if (run.state.forced) return;
+  const verdict = verdictOn(run.state);
+  if (verdict?.do === 'tell') yield tell(run, verdict.guard, verdict.text);
+  if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
+}
+
+/** The attempt is given up: once for a fresh one with notes, then for the answer. */
+async function giveUp(run: ResearchRun, context: Context, why: string): Promise<Step> {
+  const restart = await restartNotes(run.state, { why, context });
+  if (!restart) return force(run, 'stuck', why);
+  run.log.info({ why }, 'beginning anew with notes');
+  return { type: 'note', entry: noted(run.state, restart) };
+}
+
+/** What ends an attempt without failing the run: time, a context that cannot be made to fit, endless repetition. */
+async function* afterWall(
+  run: ResearchRun,
+  { context, thrown, phase }: { context: Context; thrown: unknown; phase: AbortSignal },
+): AsyncGenerator<Step> {
+  run.signal.throwIfAborted();
+  if (phase.reason instanceof TimeoutError) {
+    yield { type: 'reasoning_end', status: 'incomplete' };
+    yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
+  } else if (thrown instanceof CostLimit) {
+    yield force(run, 'budget', thrown.message);
+  } else if (thrown instanceof EndlessRepetition && run.state.toldInARow('repetition') === 0) {
+    yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
+  } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
+    yield await giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);
+  } else {
+    throw thrown;
+  }
+}
+
+async function* researchTurn(
+  run: ResearchRun,
+  options: { context: Context; signal: AbortSignal; elapsed(): number },
+): AsyncGenerator<Step> {
+  const { context, signal } = options;
+  const { state } = run;
+  const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
+  const said = withShortNames(finish.message);
+  const { calls, forced } = planCalls(run, said.tool_calls ?? []);
+  const { message, invented } = cleaned(said, calls);
+  const entry: TurnEntry = {
+    t: 'turn',
+    message,
+    usage: finish.usage,
+    calls,
+    cut: finish.reason === 'length',
+    invented,
+    ...(forced ? { forced } : {}),
+    estimate,
+    elapsedMs: options.elapsed(),
+    notes: notesIn({ text: message.content, reasoning }, { turn: state.turns + 1, about: context.about }),
+    ...(finish.route ? { route: routeOf(finish.route) } : {}),
+    ...(state.turns === 0 ? { opening: context.opening } : {}),
+  };
+  noted(state, entry);
+  run.allowance.release();
+  const started = calls
+    .filter((planned) => 'call' in planned)
+    .filter(({ client, asks }) => !client && !asks)
+    .map(({ call, name, arguments: text }): StartedCall => ({ call, name, arguments: text }));
+  yield started.length > 0
+    ? { type: 'tool_calls', calls: started, entry }
+    : { type: 'reasoning_end', status: 'completed', entry };
+}
+
+/** What of the route is kept with a turn. */
+function routeOf({ provider, model, price }: AnsweringRoute): NonNullable<TurnEntry['route']> {
+  return { provider, model, ...(price ? { price } : {}) };
+}
+
+/** Runs the calls of the last turn that have no result: all of them, or after a crash those that it cut. */
+async function* executePending(
+  run: ResearchRun,
+  { context, limit }: { context: Context; limit: AbortSignal },
+): AsyncGenerator<Step> {
+  const { state, log, signal } = run;
+  const { tools, takeSpent, notesOn } = withReader(run, context);
+  const results = runToolCalls(
+    state.pendingCalls(),
+    { tools, sources: state.sources, log, signal, limit, slot: run.toolSlot, onToolCall: run.onToolCall },
+    { parallel: run.budget.parallelToolCalls },
+  );
+  for await (const entry of results) {
+    for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
+    const made = state.made.get(entry.call);
+    const extraction = { about: context.about, turn: state.turns };
+    const args = made ? parseJson(made.arguments) : undefined;
+    const read = isObject(args) ? notesOn(args) : undefined;
+    if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
+    else if (made) entry.records = await recordsOf(made, entry, extraction);
+    noted(state, entry);
+    yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
+  }
+}
