@@ -34,7 +34,7 @@ export const adminKeyList = z.object({
 export const deletedKey = z.object({ object: z.literal('key'), id: z.string(), deleted: z.literal(true) });
 
 /** `overlap_seconds`: for how long the secret of before is taken too. */
-export const rotateKeyBody = z.object({
+export const rotateKeyBody = z.strictObject({
   overlap_seconds: z
     .int()
     .min(0)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Fleet, KEY, MODEL } from './fleet.ts';
+import { type Fleet, MODEL } from './fleet.ts';
 import { answerOf, questionOf } from './research-world.ts';
+import { type Told, WEBHOOK_SECRET } from './told.ts';
 import { type Viewed, viewRun } from './viewer.ts';
 
 /** How a client of the storm asks: in the background with two viewers, waiting for the whole answer, or as a chat. */
@@ -27,7 +28,6 @@ export interface ClientSeen {
   faults: string[];
 }
 
-export const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 /** Every run of a storm says which question it is. */
 const metadata = (n: number) => ({ question: `${n}` });
 /** For one attempt of a client that waits, in milliseconds; above the longest freeze. */
@@ -36,6 +36,7 @@ const PAUSE_MS = 200;
 
 export interface ClientsOptions {
   fleet: Fleet;
+  told: Told;
   /** When the storm is given up. */
   limit: AbortSignal;
   /** How many milliseconds may pass before a run is cancelled, or a chat is left. */
@@ -74,7 +75,7 @@ export class Clients {
       viewRun({
         url: fleet.url,
         id,
-        headers: HEADERS,
+        headers: fleet.headers,
         dropAfterMs: 4000,
         signal: limit,
         onFrame: (frame) => noteDone(seen, frame),
@@ -86,8 +87,10 @@ export class Clients {
 
   /** Submits until it is accepted: the key makes sure that it is one run. */
   async #submit(n: number): Promise<string> {
-    const body = JSON.stringify({ model: MODEL, input: questionOf(n), background: true, metadata: metadata(n) });
-    const headers = { ...HEADERS, 'idempotency-key': randomUUID() };
+    const webhook = { url: this.#options.told.of(n), secret: WEBHOOK_SECRET };
+    const what = { model: MODEL, input: questionOf(n), background: true, metadata: metadata(n) };
+    const body = JSON.stringify({ ...what, webhook });
+    const headers = { ...this.#options.fleet.headers, 'idempotency-key': randomUUID() };
     for (;;) {
       const answer = await this.#json('/v1/responses', { method: 'POST', headers, body }, 5000);
       if (answer && typeof answer.id === 'string') return answer.id;
@@ -99,7 +102,7 @@ export class Clients {
   async #wait(seen: ClientSeen): Promise<void> {
     const body = JSON.stringify({ model: MODEL, input: questionOf(seen.n), stream: false, metadata: metadata(seen.n) });
     for (let retries = 0; ; retries++) {
-      const headers = { ...HEADERS, 'x-stainless-retry-count': `${retries}` };
+      const headers = { ...this.#options.fleet.headers, 'x-stainless-retry-count': `${retries}` };
       const answer = await this.#json('/v1/responses', { method: 'POST', headers, body }, ATTEMPT_MS);
       if (answer && typeof answer.id === 'string') {
         seen.id = answer.id;
@@ -120,7 +123,7 @@ export class Clients {
     const body = JSON.stringify({ model: MODEL, messages, stream: true });
     let text = '';
     try {
-      const headers = { ...HEADERS, connection: 'close' };
+      const headers = { ...this.#options.fleet.headers, connection: 'close' };
       const url = `${this.#options.fleet.url}/v1/chat/completions`;
       const response = await fetch(url, { method: 'POST', headers, body, signal: leaving.signal });
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
@@ -141,7 +144,11 @@ export class Clients {
     await delay(Math.random() * this.#options.impatienceMs * 2);
     for (;;) {
       const began = performance.now();
-      const answer = await this.#json(`/v1/responses/${id}/cancel`, { method: 'POST', headers: HEADERS }, 5000);
+      const answer = await this.#json(
+        `/v1/responses/${id}/cancel`,
+        { method: 'POST', headers: this.#options.fleet.headers },
+        5000,
+      );
       if (answer) {
         this.cancelMs.push(performance.now() - began);
         seen.cancelled = answer.status === 'cancelled';

@@ -3,8 +3,11 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../supp
 import { type BackendKind, startBackend } from './backends.ts';
 import type { ResearchWorld } from './research-world.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
+import { type Told, WEBHOOK_SECRET } from './told.ts';
 
-export const KEY = 'sk-chaos';
+const ADMIN_KEY = 'sk-chaos-admin';
+/** Of the key in the store that all clients have. */
+export const KEY_ID = 'chaos';
 export const MODEL = 'researcher';
 /** How far the clocks of instances are off, in milliseconds. */
 const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
@@ -15,6 +18,10 @@ const MOST_TROUBLES = 20;
 export interface Fleet extends AsyncDisposable {
   /** Address of the load balancer. */
   readonly url: string;
+  /** The headers of all clients: their key stands in the store. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The tokens that count against the limit of the key. */
+  tokensUsed(): Promise<number>;
   /** Names of the instances; a provider sees them in the path of its requests. */
   readonly names: readonly string[];
   /** Address of one instance. */
@@ -45,6 +52,7 @@ export interface FleetOptions {
   backend: BackendKind;
   instances: number;
   world: ResearchWorld;
+  told: Told;
 }
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
@@ -69,6 +77,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     balance(balancer, running);
   };
   await Promise.all(names.map(start));
+  const headers = await makeKey(balancer.url, options.told);
   const stack = opening.move();
   const processOf = (name: string) => {
     const gateway = running.get(name);
@@ -77,6 +86,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   };
   return {
     url: balancer.url,
+    headers,
+    async tokensUsed() {
+      const answer = await fetch(`${balancer.url}/admin/keys/${KEY_ID}`, { headers: ADMIN });
+      const { used } = (await answer.json()) as { used: { name: string; used: number }[] };
+      return used.find(({ name }) => name === 'tokens_per_day')?.used ?? 0;
+    },
     names,
     urlOf: (name) => processOf(name).url,
     async killInstance(name, downMs) {
@@ -132,17 +147,30 @@ function balance(balancer: RoundRobin, running: ReadonlyMap<string, GatewayProce
   balancer.targets = [...running.values()].map((gateway) => Number(new URL(gateway.url).port));
 }
 
+const ADMIN = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
+
+/** Makes the key of all clients in the store, with limits that none of them reaches; it is in force everywhere at once. */
+async function makeKey(url: string, told: Told): Promise<Record<string, string>> {
+  const limits = { tokens_per_day: 1e12, concurrent_runs: 1_000_000, requests_per_minute: 1_000_000 };
+  const body = JSON.stringify({ id: KEY_ID, limits, webhook: { url: told.ofKey, secret: WEBHOOK_SECRET } });
+  const answer = await fetch(`${url}/admin/keys`, { method: 'POST', headers: ADMIN, body });
+  if (!answer.ok) throw new Error(`the key was not made: ${await answer.text()}`);
+  const { secret } = (await answer.json()) as { secret: string };
+  return { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+}
+
 function configOf({ name, store, world }: { name: string; store: object; world: ResearchWorld }) {
   const provider = new URL(world.provider.url);
   return {
     server: { port: 0, heartbeat_seconds: 1, shutdown_grace_seconds: 5 },
-    store,
+    store: { ...store, encryption_keys: ['a key that all instances of the storm have'] },
     runs: { max_concurrent: 100, max_queued: 2000 },
     providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },
     models: {
       [MODEL]: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
     },
-    keys: [{ id: 'chaos', secret: KEY }],
+    keys: [{ id: 'boss', secret: ADMIN_KEY, admin: true }],
+    webhooks: { allow_hosts: ['127.0.0.1'] },
     tools: { mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }] },
   };
 }

@@ -1,9 +1,10 @@
 import { loadavg } from 'node:os';
 import type { BackendKind } from './backends.ts';
 import { type Blow, Blows } from './blows.ts';
-import { type ClientKind, type ClientSeen, Clients, HEADERS } from './clients.ts';
+import { type ClientKind, type ClientSeen, Clients } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { type ResearchWorld, startResearchWorld } from './research-world.ts';
+import { Told } from './told.ts';
 import { faultsOf, faultsOfLeft, isPaidLate, type RunEvidence, toldOf } from './verify.ts';
 
 export interface StormOptions {
@@ -27,6 +28,8 @@ export interface StormOptions {
   pauseMs?: number;
   /** How long a provider may be paid for a chat whose client has left, in milliseconds; not looked at where absent. */
   leaveMs?: number;
+  /** How long receivers may wait after the storm to be told of every end, in milliseconds; not looked at where absent. */
+  tellMs?: number;
   log?(line: string): void;
 }
 
@@ -38,6 +41,8 @@ export interface StormReport {
 
 /** The replay of an ended run takes no longer, in milliseconds. */
 const REPLAY_MS = 10_000;
+/** What a chat uses at most, or has reserved: over Redis that is kept for a while where its instance was killed. */
+const MOST_TOKENS = 20_000;
 /** Runs whose evidence is looked at together. */
 const CHECKED_AT_ONCE = 8;
 /** Of ten clients. */
@@ -57,23 +62,26 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
     toolMs: 150,
     isChat: (n) => kindOf(n).endsWith('chat'),
   });
-  await using fleet = await startFleet({ backend: options.backend, instances: options.instances, world });
-  return await new Storm(options, { world, fleet }).run();
+  await using told = await Told.start();
+  await using fleet = await startFleet({ backend: options.backend, instances: options.instances, world, told });
+  return await new Storm(options, { world, fleet, told }).run();
 }
 
 class Storm {
   readonly #options: StormOptions;
   readonly #world: ResearchWorld;
   readonly #fleet: Fleet;
+  readonly #told: Told;
   readonly #clients: Clients;
   readonly #blows: Blows;
 
-  constructor(options: StormOptions, parts: { world: ResearchWorld; fleet: Fleet }) {
+  constructor(options: StormOptions, parts: { world: ResearchWorld; fleet: Fleet; told: Told }) {
     this.#options = options;
     this.#world = parts.world;
     this.#fleet = parts.fleet;
+    this.#told = parts.told;
     this.#clients = new Clients({
-      fleet: parts.fleet,
+      ...parts,
       limit: AbortSignal.timeout(options.limitMs),
       impatienceMs: 4000,
     });
@@ -96,6 +104,9 @@ class Storm {
     }
     faults.push(...(await this.#askedTwice(seen)), ...this.#fleet.complaints().slice(0, 20), ...this.#blows.badExits);
     faults.push(...this.#boundsBroken(seen));
+    const { tellMs } = this.#options;
+    if (tellMs !== undefined)
+      faults.push(...(await this.#told.faults(seen, tellMs)), ...(await this.#limitBroken(seen)));
     if (faults.length > 0) faults.unshift(...this.#fleet.troubles());
     return { faults, numbers: this.#numbers(seen, { ms: storming, load }) };
   }
@@ -126,7 +137,7 @@ class Storm {
       faults.push(...faultsOfLeft(seen, { turns, leaveMs: this.#options.leaveMs, blows: this.#blows }));
       return faults;
     }
-    const response = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: HEADERS });
+    const response = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: this.#fleet.headers });
     const snapshot = (await response.json()) as RunEvidence['snapshot'];
     if (snapshot.status === 'in_progress') faults.push(`run ${seen.n} (${id}) has not ended`);
     else faults.push(...faultsOf(await this.#evidenceOf({ ...seen, id }, snapshot)));
@@ -138,7 +149,7 @@ class Storm {
     const replays = await Promise.all(
       this.#fleet.names.map(async (name) => {
         const url = `${this.#fleet.urlOf(name)}/v1/responses/${seen.id}?stream=true`;
-        const response = await fetch(url, { headers: HEADERS, signal: AbortSignal.timeout(REPLAY_MS) });
+        const response = await fetch(url, { headers: this.#fleet.headers, signal: AbortSignal.timeout(REPLAY_MS) });
         const text = await response.text();
         return Buffer.from(text.replaceAll(/^:[^\n]*\n\n/gm, ''));
       }),
@@ -163,7 +174,7 @@ class Storm {
     const runs = new Map<string, string[]>();
     for (let after = ''; ; ) {
       const url = `${this.#fleet.url}/v1/responses?limit=100${after && `&after=${after}`}`;
-      const page = (await (await fetch(url, { headers: HEADERS })).json()) as {
+      const page = (await (await fetch(url, { headers: this.#fleet.headers })).json()) as {
         data: { id: string; metadata: { question?: string } }[];
         has_more: boolean;
       };
@@ -178,6 +189,19 @@ class Storm {
       const ids = runs.get(`${n}`) ?? [];
       return id === undefined || ids.length === 1 ? [] : [`question ${n} became ${ids.length} runs: ${ids.join(', ')}`];
     });
+  }
+
+  /** The limit of the key counts what its runs used, and no more than chats may have used besides. */
+  async #limitBroken(seen: readonly ClientSeen[]): Promise<string[]> {
+    let ofRuns = 0;
+    for (const { id } of seen.filter((each) => each.id !== undefined)) {
+      const answer = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: this.#fleet.headers });
+      ofRuns += ((await answer.json()) as { usage: { total_tokens: number } }).usage.total_tokens;
+    }
+    const used = await this.#fleet.tokensUsed();
+    const chats = [...this.#world.turns.values()].flat().filter(({ chat }) => chat).length;
+    if (used >= ofRuns && used <= ofRuns + chats * MOST_TOKENS) return [];
+    return [`the key used ${used} tokens, its runs ${ofRuns} and ${chats} turns of chats`];
   }
 
   #boundsBroken(seen: readonly ClientSeen[]): string[] {
@@ -225,6 +249,7 @@ class Storm {
       'turns looked at for a second payment': seen.reduce((sum, each) => sum + each.turnedAt.size, 0),
       'tool calls': executions.length,
       'tool calls repeated unfinished': executions.filter((times) => times.length > 1).length,
+      'webhooks told': this.#told.count,
       cancelled: seen.filter((each) => each.cancelled).length,
       'slowest cancel, ms': round(Math.max(0, ...this.#clients.cancelMs)),
       'longest pause of a viewer, ms': round(longestPause(seen).ms),

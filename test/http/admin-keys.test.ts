@@ -105,6 +105,8 @@ describe('keys in the store', () => {
     await refused({ expires_at: 'tomorrow' }, 'expires_at', /must be a time/);
     await refused({ allow_from: ['home'] }, 'allow_from[0]', /must be an IP address/);
     await refused({ overlap_seconds: -1 }, 'overlap_seconds', /./, 'POST /admin/keys/x/rotate');
+    await refused({ overlap: 60 }, 'overlap', /is not known/, 'POST /admin/keys/x/rotate');
+    await refused(JSON.parse('{"provider_keys": {"__proto__": "sk-own"}}'), 'provider_keys', /names no provider/);
     await refused({ limits: {} }, null, /stands in the configuration file/, 'PATCH /admin/keys/ann');
     await make(gateway, { id: 'eve' });
     await refused({ id: 'eve' }, 'id', /there is a key eve already/);

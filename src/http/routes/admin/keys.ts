@@ -130,6 +130,8 @@ function refuseMisfits(id: string, settings: KeySettings, config: GatewayConfig)
     if (text.includes('${')) refuse(param, 'references are read in the configuration file only: give the text itself');
   }
   const { models, providers, teams, passthrough } = config;
+  // A record that is parsed lacks names such as __proto__, which no provider has.
+  if (written.length < Object.keys(settings.provider_keys ?? {}).length) refuse('provider_keys', 'names no provider');
   const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough });
   if (problem?.path[0] === 'keys') refuse(problem.path.slice(2).join('.'), problem.message);
   if (problem) refuse('provider_keys', `${problem.path.join('.')} ${problem.message}`);
