@@ -34,17 +34,23 @@ export interface AttachedDocument {
   isWhole: boolean;
 }
 
+const HEAD = 'Attached document: ';
 const TOO_LONG = 'It is too long to be shown here: ';
-const ATTACHED = new RegExp(`^Attached document: (.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
+const ATTACHED = new RegExp(`^${HEAD}(.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
 
 /** The part that tells of a document, with its text if that is short enough. */
 export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
-  const head = `Attached document: ${name.replace(/\s+/g, ' ').slice(0, 255)}\nAddress: ${url}\n`;
+  const head = `${HEAD}${name.replace(/\s+/g, ' ').slice(0, 255)}\nAddress: ${url}\n`;
   if (text !== undefined) return head + text;
   const how = isFileUrl(url)
     ? 'search it with file_search, or open it with fetch_url_content'
     : 'open it with fetch_url_content';
   return `${head}${TOO_LONG}${how}.`;
+}
+
+/** Whether a part of a message tells of a document. */
+export function isAttached(part: string): boolean {
+  return part.startsWith(HEAD);
 }
 
 /** The documents that a text tells of. A run knows by it what its conversation is about, however it came to it. */

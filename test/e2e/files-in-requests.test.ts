@@ -147,11 +147,17 @@ describe('files in requests', () => {
   });
 
   it('stand in the input of a research model too, and can be cited without being opened', async () => {
-    const file_id = await upload('lake.md', TEXT);
+    const file_id = await upload(
+      'lake.md',
+      `${TEXT}\n${'Der See ist sehr tief, und niemand weiß, wie alt er wirklich ist. '.repeat(50)}`,
+    );
     const [asked] = asking({ type: 'input_file', file_id });
     asked?.content.push({ type: 'input_text', text: 'Just say it.' });
+    const before = gateway.seen.length;
     const response = await client.responses.create({ model: 'deep', input: [asked as never] });
     assert.match(lastSeen(), /1642 metres deep, the deepest/);
+    // Its language is not the question's.
+    assert.match(JSON.stringify(gateway.seen[before]), /Language of the question: English/);
     assert.deepEqual(citedIn(response), { url: `file:///${file_id}/lake.md`, section: undefined });
     await client.files.delete(file_id);
   });

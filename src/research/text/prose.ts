@@ -1,11 +1,14 @@
+import { isAttached } from '../../tools/attached-file.ts';
 import type { ConversationMessage, ResearchRequest } from '../run/request.ts';
 
 /** Text of messages. */
 
-/** The text of the last user message: what the run is to answer. */
+/** The text of the last user message, without the documents that stand in it: what the run is to answer. */
 export function questionOf(request: ResearchRequest): string {
   const asked = request.conversation.findLast((message) => message.role === 'user');
-  return asked ? textOf(asked) : '';
+  if (!asked) return '';
+  const content = asked.content.filter((part) => part.type !== 'text' || !isAttached(part.text));
+  return textOf({ ...asked, content });
 }
 
 /** The first and the last half of `length` UTF-16 code units of a text, or the whole where it is no longer. */
