@@ -16,7 +16,7 @@ import { type LaneEnd, together } from './together.ts';
 /**
  * Goes on in lanes (docs/research.md, "Lanes and attempts"): research phases at the same time, each in a context of its own
  * and with its share of the budget. What they found is sent as findings behind them.
- * @throws GatewayError where all of them fail.
+ * @throws GatewayError where all of them fail and none found anything.
  */
 export async function* researchInLanes(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'joined'> {
   const { state } = run;
@@ -33,8 +33,8 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   });
   const rules = { tools: run.request.functions ?? [], approvals: run.request.approvals };
   using linked = linkSignals([run.signal]);
-  const running = states.map((lane, index) => {
-    const steps = laneSteps(
+  const running = states.map((lane, index) =>
+    laneSteps(
       {
         ...run,
         state: lane,
@@ -51,9 +51,8 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
         live: undefined,
       },
       { number: index + 1, ended: () => shares.end(lane) },
-    );
-    return steps;
-  });
+    ),
+  );
   let ends: LaneEnd[];
   try {
     ends = yield* together(running, state);
@@ -63,7 +62,8 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   }
   if (ends.includes('paused')) return 'paused';
   const failures = ends.filter((end) => typeof end === 'object');
-  if (failures.length === ends.length && failures[0]) throw failures[0].thrown;
+  const found = states.some(({ results }) => results.values().some(({ status }) => status === 'completed'));
+  if (failures.length === ends.length && failures[0] && !found) throw failures[0].thrown;
   yield { type: 'note', entry: noted(state, await joinLanes(run, { lanes, states, context })) };
   return 'joined';
 }
