@@ -4,7 +4,7 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { AcceptedPassage } from '../run/transcript.ts';
-import { LONGEST_PASSAGE, passagesFor } from './passages.ts';
+import { BORDER, LONGEST_PASSAGE, passagesFor } from './passages.ts';
 import { claimBefore, plainText } from './sentences.ts';
 import { type Carried, carries, isPlain, supportOfNamed } from './support.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
@@ -50,7 +50,7 @@ export class ClaimChecker {
     const texts = new Map<number, SourceText>();
     let sinceRest = 0;
     for (const source of state.sources.all()) {
-      const text = (shown.get(source.id) ?? [source.snippet]).join('\n\n');
+      const text = (shown.get(source.id) ?? [source.snippet]).join(BORDER);
       texts.set(source.id, await SourceText.openInSteps({ title: source.title, text }));
       sinceRest += text.length;
       if (sinceRest < REST_AFTER) continue;

@@ -10,6 +10,9 @@ import { isOneOf } from './text/words.ts';
 /** The longest passage, in UTF-16 code units. */
 export const LONGEST_PASSAGE = 400;
 
+/** Between texts of one source that were shown apart: no passage goes across. */
+export const BORDER = '\n\n\f\n\n';
+
 export interface Passage {
   start: number;
   end: number;
@@ -57,7 +60,8 @@ export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
     for (const [before, after] of EXTENTS) {
       const [first, last] = [index - before, index + after];
       if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
-      if (source.end(last) - source.start(first) > LONGEST_PASSAGE) continue;
+      const [start, end] = [source.start(first), source.end(last)];
+      if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
       found.set(`${first} ${last}`, shared.passage(first, last));
     }
   }
