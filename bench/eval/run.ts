@@ -1,5 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { BENCHMARKS } from './benchmarks/question-files.ts';
+import { benchmarkTable, summariseBenchmark } from './benchmarks/report-benchmark.ts';
+import { runBenchmark } from './benchmarks/run-benchmark.ts';
 import { runClaims } from './claims/report-claims.ts';
 import { evaluate } from './evaluate.ts';
 import { billed, type Prices, type RunCost } from './meter.ts';
@@ -11,13 +14,19 @@ import { type Summary, summarise } from './scores.ts';
 type MeteredRun = { question: string; cost: RunCost; outputTokens: number };
 
 /** `npm run eval`: see docs/evaluation.md. */
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     'base-url': { type: 'string' },
     'api-key': { type: 'string', default: process.env.EVAL_API_KEY ?? '' },
     model: { type: 'string' },
     parts: { type: 'string' },
     suite: { type: 'string' },
+    file: { type: 'string' },
+    config: { type: 'string' },
+    compare: { type: 'string' },
+    judge: { type: 'string' },
+    results: { type: 'string' },
     questions: { type: 'string' },
     seed: { type: 'string', default: '1' },
     effort: { type: 'string', default: 'medium' },
@@ -42,6 +51,12 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --model NAME      its model
   --parts NAMES     other questions instead: all, or some of ${PART_NAMES.join(', ')}
   --suite claims    instead: pairs of a sentence and a passage, held against each other; no model
+  --suite NAME      instead: ${BENCHMARKS.join(', ')}, from files that you bring
+  --file PATH       the questions of the suite: a file, of deepresearch the folder
+  --config FILE     the gateway's configuration; --model is a research model of it
+  --compare A B     two configurations, question by question
+  --judge NAME      the model of the configuration that judges
+  --results FILE    results are appended here; a run that was broken off goes on from there
   --questions N     how many questions (70; of each part 10)
   --seed N          another world, other questions (1)
   --effort E        low, medium or high (medium)
@@ -61,20 +76,51 @@ if (values.help) {
   process.exit(0);
 }
 const { 'base-url': baseUrl, 'api-key': apiKey, model, effort } = values;
-if ((baseUrl === undefined) !== (model === undefined)) refuse('--base-url and --model belong together.');
+if (values.suite === undefined && (baseUrl === undefined) !== (model === undefined))
+  refuse('--base-url and --model belong together.');
 if (effort !== 'low' && effort !== 'medium' && effort !== 'high') refuse('--effort is low, medium or high.');
 const total = { runs: 0, sent: 0, anew: 0, billed: 0, largest: 0 };
 pricesOf();
+if (values.compare === undefined && positionals.length > 0) refuse(`${positionals[0]} is no option.`);
 for (const name of ['min-correct', 'min-recall', 'min-citations'] as const) percentage(name);
 if (values.suite !== undefined) await runSuite(values.suite);
 else if (values.parts === undefined) await askMultiHop(effort);
 else await askParts(values.parts);
 
 async function runSuite(name: string): Promise<void> {
-  if (name !== 'claims') refuse('--suite is claims.');
+  const benchmark = BENCHMARKS.find((each) => each === name);
+  if (benchmark) return runQuestions(benchmark);
+  if (name !== 'claims') refuse(`--suite is claims, ${BENCHMARKS.join(', ')}.`);
   const { text, isGood } = await runClaims({ json: values.json });
   process.stdout.write(text);
   if (!isGood) process.exitCode = 1;
+}
+
+async function runQuestions(benchmark: (typeof BENCHMARKS)[number]): Promise<void> {
+  const { file, config, compare, judge, results } = values;
+  const configs = compare === undefined ? [config] : [compare, positionals[0]];
+  const named = configs.flatMap((each) => each ?? []);
+  if (named.length < configs.length) refuse('--suite needs --config FILE, or --compare A B.');
+  if (file === undefined || model === undefined || judge === undefined) {
+    return refuse('--suite needs --file, --model and --judge.');
+  }
+  const all = await runBenchmark({
+    benchmark,
+    questions: file,
+    configs: named,
+    model,
+    judge,
+    limit: wholeNumber('questions', Number.MAX_SAFE_INTEGER),
+    parallel: wholeNumber('parallel'),
+    results,
+    onResult: ({ id, judgement, error, tokens }) => {
+      process.stderr.write(`${id}: ${error ?? judgement?.grade ?? judgement?.score.toFixed(3)}, ${tokens} tokens\n`);
+    },
+  });
+  const report = summariseBenchmark(all);
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ ...report, results: all }, null, 2)}\n` : benchmarkTable(report),
+  );
 }
 
 async function askParts(list: string): Promise<void> {

@@ -11,7 +11,7 @@ export interface ClaimPair {
 }
 
 /** The files of this folder: what rules are made with, and what no rule was made with. */
-export const CLAIM_FILES = ['made-with', 'held-out', 'reports-made-with', 'reports-held-out'] as const;
+export const CLAIM_FILES = ['made-with', 'held-out'] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
 /** The pairs of a file of this folder; the head of held-out.txt says how they are written. */

@@ -18,24 +18,26 @@ export async function runClaims({ json }: { json: boolean }): Promise<{ text: st
   for (const file of CLAIM_FILES) scores.push(await scoreClaims(file));
   const cost = await measure();
   const [made] = scores;
-  const isGood = made !== undefined && made.found >= 0.95 && made.doubted <= 0.03;
+  const isGood = made !== undefined && made.withModel.found >= 0.95 && made.withModel.doubted <= 0.03;
   if (json) return { text: `${JSON.stringify({ scores, cost }, null, 2)}\n`, isGood };
   return { text: `${scores.map(tableOf).join('\n')}\n${costLine(cost)}\n`, isGood };
 }
 
-function tableOf({ file, pairs, found, doubted, kinds, languages }: ClaimScores): string {
+function tableOf({ file, pairs, found, doubted, withModel, kinds, languages }: ClaimScores): string {
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   const rows = [...kinds, ...languages].map(
     ({ kind, pairs: all, right }) =>
       `  ${kind.padEnd(12)} ${String(right).padStart(4)} of ${String(all).padStart(4)} right`,
   );
-  return `${file}: ${pairs} pairs, invented found ${percent(found)}, supported doubted ${percent(doubted)}\n${rows.join('\n')}\n`;
+  return `${file}: ${pairs} pairs, invented found ${percent(found)}, supported doubted ${percent(doubted)}\n  with a model that is right: ${percent(withModel.found)} and ${percent(withModel.doubted)}, asked about ${percent(withModel.asked)}\n${rows.join('\n')}\n`;
 }
 
 const SENTENCES = 200;
 const SOURCES = 60;
+/** Passages of each source: pages as they are shown, of some 7 000 characters. */
+const PASSAGES = 20;
 
-/** Sentences of the pairs against sources that hold all passages, so that most of each speaks of something else. */
+/** Sentences of the pairs against sources that hold many passages, so that most of each speaks of something else. */
 async function measure(): Promise<ClaimCost> {
   const pairs = await readPairs('made-with');
   const passages = [...new Set(pairs.map(({ passage }) => passage))];
@@ -48,7 +50,7 @@ async function measure(): Promise<ClaimCost> {
   };
   const before = process.cpuUsage();
   const sources = Array.from({ length: SOURCES }, (_, i) => {
-    const text = [...passages.slice(i % passages.length), ...passages.slice(0, i % passages.length)].join('\n\n');
+    const text = Array.from({ length: PASSAGES }, (_, at) => passages[(3 * i + at) % passages.length]).join('\n\n');
     return timed(() => SourceText.open({ title: `Source ${i}`, text }));
   });
   for (let i = 0; i < SENTENCES; i++) {

@@ -1,5 +1,6 @@
-import { type Carried, carries } from '../../../src/research/claims/support.ts';
-import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { LONGEST_PASSAGE } from '../../../src/research/claims/passages.ts';
+import { type Carried, carries, isPlain, supportOfNamed } from '../../../src/research/claims/support.ts';
+import { type Parsed, parseSentence } from '../../../src/research/claims/text/parsed.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { type ClaimFile, type ClaimPair, readPairs } from './pairs.ts';
 
@@ -16,6 +17,8 @@ export interface ClaimScores {
   /** The part of what is invented that is doubted, and of what is supported that is doubted, from 0 to 1. */
   found: number;
   doubted: number;
+  /** The same where a model that is right looks at what the check asks it about. */
+  withModel: { found: number; doubted: number; asked: number };
   kinds: ClaimScore[];
   languages: ClaimScore[];
 }
@@ -28,10 +31,13 @@ export async function scoreClaims(
   const pairs = await readPairs(file);
   const judged = pairs.map((pair) => {
     const source = SourceText.open({ title: pair.subject, text: pair.passage });
-    const carried = carries(parseSentence(pair.sentence), source);
-    const isRight = (carried.support === 'quoted') === (pair.kind === 'supported');
+    const claim = parseSentence(pair.sentence);
+    const carried = carries(claim, source);
+    const isSupported = pair.kind === 'supported';
+    const isRight = (carried.support === 'quoted') === isSupported;
     if (!isRight) onWrong(pair, carried);
-    return { ...pair, isRight };
+    const isAsked = carried.support !== 'quoted' || !isPlain(claim, carried);
+    return { ...pair, isRight, isAsked, isRightThen: isAsked ? isSettled(pair, claim, carried) : isRight };
   });
   const [supported, invented] = [true, false].map((is) => judged.filter(({ kind }) => (kind === 'supported') === is));
   return {
@@ -39,9 +45,21 @@ export async function scoreClaims(
     pairs: pairs.length,
     found: rightPart(invented ?? []),
     doubted: 1 - rightPart(supported ?? []),
+    withModel: {
+      found: rightPart((invented ?? []).map((each) => ({ isRight: each.isRightThen }))),
+      doubted: 1 - rightPart((supported ?? []).map((each) => ({ isRight: each.isRightThen }))),
+      asked: judged.filter(({ isAsked }) => isAsked).length / judged.length,
+    },
     kinds: scoresBy(judged, ({ kind }) => kind),
     languages: scoresBy(judged, ({ language }) => language),
   };
+}
+
+/** Whether a pair ends rightly where the model drops what is invented, and names the words that carry the rest. */
+function isSettled({ kind, passage }: ClaimPair, claim: Parsed, { support, passage: range }: Carried): boolean {
+  if (kind !== 'supported' || support === 'quoted') return true;
+  const words = range ? passage.slice(range.start, range.end) : passage.slice(0, LONGEST_PASSAGE);
+  return supportOfNamed(claim, words) === 'quoted';
 }
 
 function rightPart(judged: readonly { isRight: boolean }[]): number {

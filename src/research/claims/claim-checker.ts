@@ -4,10 +4,9 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { AcceptedPassage } from '../run/transcript.ts';
-import type { Doubt } from './clause-checks.ts';
-import { LONGEST_PASSAGE, passagesFor } from './passages.ts';
+import { BORDER, LONGEST_PASSAGE, passagesFor } from './passages.ts';
 import { claimBefore, plainText } from './sentences.ts';
-import { type Carried, carries } from './support.ts';
+import { type Carried, carries, isPlain, supportOfNamed } from './support.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { SourceText } from './text/source-text.ts';
 
@@ -27,8 +26,22 @@ export class ClaimChecker {
   readonly #accepted = new Map<string, string>();
   #last: { text: string; claim: Parsed } | undefined;
 
-  private constructor(texts: ReadonlyMap<number, SourceText>) {
+  readonly #isStrict: boolean;
+  /** What was judged already: a text that a model looks at is judged before and after. */
+  readonly #judged: Map<string, Carried>;
+
+  private constructor(
+    texts: ReadonlyMap<number, SourceText>,
+    { isStrict = false, judged = new Map<string, Carried>() } = {},
+  ) {
     this.#texts = texts;
+    this.#isStrict = isStrict;
+    this.#judged = judged;
+  }
+
+  /** One that takes for `partial` what says anything in words that its source does not have: what a model should look at. */
+  strict(): ClaimChecker {
+    return new ClaimChecker(this.#texts, { isStrict: true, judged: this.#judged });
   }
 
   /** Takes the texts of all sources apart, in steps that do not hold up others. */
@@ -37,7 +50,7 @@ export class ClaimChecker {
     const texts = new Map<number, SourceText>();
     let sinceRest = 0;
     for (const source of state.sources.all()) {
-      const text = (shown.get(source.id) ?? [source.snippet]).join('\n\n');
+      const text = (shown.get(source.id) ?? [source.snippet]).join(BORDER);
       texts.set(source.id, await SourceText.openInSteps({ title: source.title, text }));
       sinceRest += text.length;
       if (sinceRest < REST_AFTER) continue;
@@ -58,10 +71,13 @@ export class ClaimChecker {
     // One word alone says nothing: `See also`.
     const says = claim.words.length > 1 || claim.figures.length + claim.dates.length > 0;
     if (!own || own.sentences === 0 || !says) return UNCHECKED;
-    const { support, passage } = carries(claim, own);
+    const carried = this.#carries(claim, own, source.id);
+    const { passage } = carried;
+    const isDoubted = this.#isStrict && carried.support === 'quoted' && !isPlain(claim, carried);
+    const support = isDoubted ? 'partial' : carried.support;
     const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claimBefore(text)));
     if (accepted !== undefined)
-      return { cited_text: accepted, support: isRead ? judged(claim, accepted) : 'unchecked' };
+      return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
     return { cited_text, support: isRead ? support : 'unchecked' };
   }
@@ -88,6 +104,13 @@ export class ClaimChecker {
     return found !== undefined && found.length <= LONGEST_PASSAGE ? found : undefined;
   }
 
+  #carries(claim: Parsed, text: SourceText, source: number): Carried {
+    const key = keyOf(source, claim.text);
+    const carried = this.#judged.get(key) ?? carries(claim, text);
+    if (this.#judged.size < MOST_JUDGED) this.#judged.set(key, carried);
+    return carried;
+  }
+
   /** A marker may name many sources: they are held against one claim. */
   #claimOf(text: string): Parsed {
     if (this.#last?.text !== text) this.#last = { text, claim: parseSentence(claimBefore(text)) };
@@ -103,17 +126,11 @@ export class ClaimChecker {
   }
 }
 
+/** Judgements that are kept. */
+const MOST_JUDGED = 1000;
+
 function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;
-}
-
-/** Doubts that other words explain: a figure, date or negation that a passage does not have, they do not. */
-const OF_WORDS: ReadonlySet<Doubt> = new Set(['words', 'name']);
-
-/** A claim against the words that the model named for it: it may know that other words say the same, no more. */
-function judged(claim: Parsed, passage: string): Carried['support'] {
-  const { doubts } = carries(claim, SourceText.open({ title: '', text: passage }));
-  return doubts.every((doubt) => OF_WORDS.has(doubt)) ? 'quoted' : 'partial';
 }
 
 /** UTF-16 code units of sources that are taken apart before others have their turn. */

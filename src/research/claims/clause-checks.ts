@@ -1,8 +1,9 @@
 import { ALL, HEDGES, NEGATIONS, OPPOSITES, RANKED, SOME, SUPERLATIVES } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
 import { sameFigure } from './text/figures.ts';
+import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
-import { spoken } from './text/word-list.ts';
+import { type Spoken, spoken, type WordList } from './text/word-list.ts';
 import { isOneOf } from './text/words.ts';
 
 /** What a part of a claim says against what the part of its source says that it rests on. */
@@ -28,7 +29,8 @@ export function doubtsOfClause(
 ): Doubt[] {
   const doubts: Doubt[] = [];
   if (isOpposed(claim, source)) doubts.push('direction');
-  const isToCome = TO_COME.test(claim.sentence.text.toLowerCase());
+  const text = claim.sentence.text.toLowerCase();
+  const isToCome = TO_COME.test(text) || (claim.sentence.language === 'fr' && FRENCH_FUTURE.test(text));
   const isOpen = isToCome || NEGATIONS.isIn(claim.sentence.spoken);
   if (isOnlyPlanned(claim.clause, source) && !isOpen && !isHedged(claim.sentence, wholeOf(claim.sentence))) {
     doubts.push('hedge');
@@ -42,7 +44,10 @@ const FUTURE = /(?<!\p{L})\p{L}{2,}(?:r[áà]n?|ranno)(?!\p{L})/u;
 
 /** Other words for what is to come: they are enough in a claim. */
 const TO_COME =
-  /(?<!\p{L})(?:wird|werden|sera|seront|\p{L}{2,}(?:rait|raient|ira|era|eront|iront)|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通/u;
+  /(?<!\p{L})(?:wird|werden|sera|seront|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通/u;
+
+/** The future and the conditional of French, whose endings are those of nouns elsewhere: `salmuera`. */
+const FRENCH_FUTURE = /(?<!\p{L})\p{L}{2,}(?:rait|raient|ira|era|eront|iront)(?!\p{L})/u;
 
 function isHedged(sentence: Parsed, clause: Pick<Clause, 'start' | 'end' | 'spoken'>): boolean {
   return HEDGES.isIn(clause.spoken) || FUTURE.test(sentence.text.slice(clause.start, clause.end));
@@ -51,7 +56,14 @@ function isHedged(sentence: Parsed, clause: Pick<Clause, 'start' | 'end' | 'spok
 /** Whether the clause that says most is only planned, or one beside it that has a date or figure of the claim. */
 function isOnlyPlanned(claim: Clause, { clause, sentence }: { clause: Clause; sentence: Parsed }): boolean {
   const facts = { words: [], figures: claim.figures, dates: claim.dates };
-  return sentence.clauses.some((each) => (each === clause || likeness(facts, each) > 0) && isHedged(sentence, each));
+  const more = claim.words.filter((word) => !isOneOf(word, clause.words));
+  return sentence.clauses.some(
+    (each) =>
+      (each === clause ||
+        likeness(facts, each) > 0 ||
+        (CJK.test(claim.text) && likeness({ ...facts, words: more }, each) > 1)) &&
+      isHedged(sentence, each),
+  );
 }
 
 function wholeOf({ folded, spoken }: Parsed): Pick<Clause, 'start' | 'end' | 'spoken'> {
@@ -62,18 +74,50 @@ function wholeOf({ folded, spoken }: Parsed): Pick<Clause, 'start' | 'end' | 'sp
 const EXACTNESS =
   /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?[\d$€£])|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu;
 
-function isOpposed(claim: { clause: Clause }, source: { clause: Clause; sentence: Parsed }): boolean {
-  const said = spoken(claim.clause.text.replace(EXACTNESS, ' '));
-  const near = spoken(source.clause.text.replace(EXACTNESS, ' '));
-  const far = spoken(source.sentence.folded.replace(EXACTNESS, ' '));
-  return OPPOSITES.some(([one, other]) => {
-    const [saidOne, saidOther] = [one.isIn(said), other.isIn(said)];
-    if (saidOne === saidOther) return false;
+function isOpposed(
+  { clause: own }: { clause: Clause },
+  { clause, sentence }: { clause: Clause; sentence: Parsed },
+): boolean {
+  const said = withoutExactness(own);
+  let far: Spoken | undefined;
+  return OPPOSITES.some((pair) => {
+    const [isOne, isOther] = pair.map((list) => list.isIn(said));
+    if (!isOne && !isOther) return false;
+    far ??= withoutExactness({ text: sentence.folded, spoken: sentence.spoken });
+    // Of a claim that says both, the words that its source has, too, tell no difference: `the decline was faster`.
+    const isBoth = isOne && isOther;
+    const mine = sideOf(said, pair, isBoth ? far : undefined);
+    if (!mine) return false;
     // What the clause itself does not say, its sentence may.
-    const found = one.isIn(near) || other.isIn(near) ? near : far;
-    const [foundOne, foundOther] = [one.isIn(found), other.isIn(found)];
-    return foundOne !== foundOther && saidOne !== foundOne && NEGATIONS.isIn(said) === NEGATIONS.isIn(found);
+    const theirs = [withoutExactness(clause), far].map((text) => sideOf(text, pair, isBoth ? said : undefined));
+    const found = theirs[0] ?? theirs[1];
+    return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
   });
+}
+
+function withoutExactness({ text, spoken: own }: Pick<Clause, 'text' | 'spoken'>): Spoken {
+  const rest = text.replace(EXACTNESS, ' ');
+  return rest === text ? own : spoken(rest);
+}
+
+/** Which of two opposites a text says, by words that another text does not have; undefined where none, or both. */
+function sideOf(
+  text: Spoken,
+  pair: readonly [WordList, WordList],
+  without?: Spoken,
+): { isFirst: boolean; isDenied: boolean } | undefined {
+  const [first = [], second = []] = pair.map((list) => list.in(text).filter((word) => !without || !has(without, word)));
+  if (first.length > 0 === second.length > 0) return undefined;
+  // What a sign says of itself, `不要`, denies nothing more.
+  const rest = [...first, ...second].reduce(
+    (left, word) => (CJK.test(word) ? left.replaceAll(word, ' ') : left),
+    text.text,
+  );
+  return { isFirst: first.length > 0, isDenied: NEGATIONS.isIn(rest === text.text ? text : spoken(rest)) };
+}
+
+function has({ text, words }: Spoken, word: string): boolean {
+  return CJK.test(word) || word.includes(' ') ? text.includes(word) : words.includes(word);
 }
 
 /** Whether a claim says all, or the first, where its source says a part, or the second. */

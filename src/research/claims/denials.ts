@@ -1,6 +1,7 @@
 import { DENIALS, NEGATIONS } from './lexicon.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
+import { spoken } from './text/word-list.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
 /** Signs between a word and a negation of Japanese that denies it. */
@@ -12,25 +13,27 @@ const CJK_REACH = 4;
  */
 export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
   const ofClaim = claim.clauses.flatMap(negationsOf);
-  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf));
+  const ofSource = source
+    .flatMap(({ clauses }) => clauses.flatMap(negationsOf))
+    .filter((denied) => !isDoubled(denied, claim));
   if (ofClaim.length + ofSource.length === 0) return false;
   const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));
   const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));
+  const words = source.flatMap((sentence) => sentence.words);
   if (freeOfSource.length === 0) {
-    const said = without(
-      source.flatMap(({ words }) => words),
-      ofSource,
-    );
+    const said = without(words, ofSource);
     return freeOfClaim.some((denied) => denied.some((word) => isOneOf(word, said))) && !deniesOtherwise(claim, source);
   }
-  const isSaidOtherwise = DENIALS.isIn(claim.spoken) && !source.some(({ spoken }) => DENIALS.isIn(spoken));
+  const isSaidOtherwise = source.every((sentence) => deniesOtherwise(sentence, [claim]));
   if (freeOfClaim.length > 0 || isSaidOtherwise) return false;
   const said = without(claim.words, ofClaim);
-  const affirmed = without(
-    source.flatMap(({ words }) => words),
-    ofSource,
-  );
+  const affirmed = without(words, ofSource);
   return freeOfSource.some((denied) => denied.some((word) => isOneOf(word, said) && !isOneOf(word, affirmed)));
+}
+
+/** Whether what is denied denies, too, and the claim does not say it: `does not rule out`. */
+function isDoubled(denied: readonly Word[], claim: Parsed): boolean {
+  return denied.some((word) => DENIALS.isIn(spoken(word.text)) && !isOneOf(word, claim.words));
 }
 
 function denySame(a: readonly Word[], b: readonly Word[]): boolean {
@@ -43,7 +46,8 @@ function without(words: readonly Word[], denied: readonly Word[][]): Word[] {
 
 /** Whether a source denies by a verb, `ruled out` for `did not plan`; with the same verb it would deny a denial. */
 function deniesOtherwise(claim: Parsed, source: readonly Parsed[]): boolean {
-  return !DENIALS.isIn(claim.spoken) && source.some(({ spoken }) => DENIALS.isIn(spoken));
+  const words = new Set(DENIALS.in(claim.spoken));
+  return source.some(({ spoken }) => DENIALS.in(spoken).some((word) => !words.has(word)));
 }
 
 /** What each negation of a clause denies. */
@@ -61,10 +65,14 @@ function deniedBy({ at: place, word: denial }: { at: number; word: string }, { t
     return words.filter(({ end }) => at - end >= -1 && at - end <= CJK_REACH);
   }
   if (CJK.test(denial)) return words.filter((word) => [0, 1].includes(word.start - at - denial.length));
-  if (ONLY.test(text.slice(place + denial.length))) return [];
+  const rest = text.slice(place + denial.length);
+  if (ONLY.test(rest) || COMPARED.test(rest)) return [];
   const behind = words.filter((word) => word.start > at).slice(0, 2);
   return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-1);
 }
 
 /** `Not only` denies nothing. */
 const ONLY = /^ (?:only|just|merely|nur|bloss|lediglich|seulement|solo|solamente|soltanto|uniquement)(?!\p{L})/u;
+/** `No country has more of it` says that this one has most. */
+const COMPARED =
+  /(?<!\p{L})(?:more|\p{L}{2,}er|mehr|plus|moins|mas|piu) (?:.{0,60} )?(?:than|als|que|di|che)(?!\p{L})|\p{L}{2,}er[.]?$/u;

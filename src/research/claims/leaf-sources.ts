@@ -115,7 +115,7 @@ function holds(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
     steps: [1],
     isRounded: false,
     unit: undefined,
-    precision: 'exact' as const,
+    precision: () => 'exact' as const,
   };
   const exact = { ...figure, values: [said], unit: undefined };
   return (

@@ -13,13 +13,13 @@ export const NEGATIONS = either(
     'nicht(?! (?:mehr|weniger) als)|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|weder|nichts|niemand|' +
     "ne|n'\\p{L}+|pas(?! (?:plus|moins) d)|jamais|aucun|aucune|sans|ni|nunca|jamas|sin|ningun|ninguna|ninguno|tampoco|nadie|nada|" +
     'non(?!-| (?:piu|meno) di)|nessun|nessuno|nessuna|senza|ne|не|нет|без|никогда|ни',
-  '不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满)|非(?!常|洲)|(?<!少|危|なら|いけ)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون',
+  '不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون',
 );
 
 /** Verbs that deny by themselves: `failed to` says what `did not` says. */
 export const DENIALS = either(
-  'fail\\p{L}*|moved? away|ceas\\p{L}*|quit|left|lack\\p{L}*|abolish\\p{L}*|absen\\p{L}*|refus\\p{L}*|reject\\p{L}*|den(?:y|ied|ies)|avoid\\p{L}*|except|unable|remov\\p{L}*|' +
-    'instead|rather|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|only|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
+  'fail\\p{L}*|cess\\p{L}*|fallo|fallar\\p{L}*|moved? away|ceas\\p{L}*|quit|left|lack\\p{L}*|abolish\\p{L}*|absen\\p{L}*|refus\\p{L}*|reject\\p{L}*|den(?:y|ied|ies)|avoid\\p{L}*|except|unable|remov\\p{L}*|' +
+    'instead|rather|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
     'abgeschafft|verzicht\\p{L}*|fehl\\p{L}*|verfehl\\p{L}*|schl(?:oss|iess)\\p{L}*(?= .{0,60} aus(?!\\p{L}))|abgelehnt|lehn\\p{L}*|verweiger\\p{L}*|gescheitert|scheiter\\p{L}*|unverandert|ausgeschlossen|kostenlos|frei|' +
     'supprim\\p{L}*|refus\\p{L}*|rejet\\p{L}*|echou\\p{L}*|gratuit\\p{L}*|exclu\\p{L}*|manqu\\p{L}*|' +
     'suprim\\p{L}*|rechaz\\p{L}*|fracas\\p{L}*|n(?:i?e)g[oa]\\p{L}*|carec\\p{L}*|falt\\p{L}*|abol\\p{L}*|' +
@@ -30,14 +30,14 @@ export const DENIALS = either(
 /** What is only planned, expected or possible. */
 export const HEDGES = either(
   'plans?|planned|planning|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps|' +
-    'probably|will|could|pending|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|' +
+    'probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg\\p{L}*|promis\\p{L}*|' +
     'soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|' +
-    'durfte|durften|konnte\\p{L}*|noch aus|muss(?:en)? (?:\\p{L}+ )?noch|rechne[nt]|rechnete\\p{L}*|in aussicht|erwart\\p{L}*|beabsichtig\\p{L}*|vorgesehen|vorschlag\\p{L}*|' +
-    'devrait|devraient|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag\\p{L}*|probable\\p{L}*|projette|souhaite|compte|' +
-    'podria|podrian|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable\\p{L}*|se espera|quiza|quizas|propone|pretende|deberia|' +
-    'potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dovrebbero|previsto|prevista|prevede|prevedono|probabil\\p{L}*|forse|intende|punta a|' +
+    'durfte|durften|konnte\\p{L}*|noch aus|muss(?:en)? (?:\\p{L}+ )?noch|rechne[nt]|rechnete\\p{L}*|in aussicht|erwart\\p{L}*|beabsichtig\\p{L}*|vorgesehen|versprach\\p{L}*|versprochen|vorschlag\\p{L}*|' +
+    'nicht aus(?:geschlossen|schliess\\p{L}*)|n.exclut pas|no (?:se )?descarta\\p{L}*|non esclude|devrait|devraient|doit|doivent|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag\\p{L}*|probable\\p{L}*|projette|souhaite|compte(?:nt)?(?= \\p{L}+[ei]r)|veut|veulent|promet\\p{L}*|' +
+    'podria|podrian|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable\\p{L}*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi\\p{L}*|' +
+    'potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dovrebbero|previsto|prevista|prevede|prevedono|probabil\\p{L}*|forse|intende|punta a|vuole|vogliono|promes\\p{L}*|' +
     'планир\\p{L}*|может|могут|ожида\\p{L}*|вероятно|возможно|намерен\\p{L}*|будет',
-  '计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針',
+  '不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針',
 );
 
 /** Opposites: what one side says, the other denies. */
@@ -57,7 +57,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   [
     either(
       'ris(?:e|es|en|ing)|rose|increas\\p{L}*|grow\\p{L}*|grew|gain\\p{L}*|climb\\p{L}*|surg\\p{L}*|jump\\p{L}*|soar\\p{L}*|higher|expand\\p{L}*|' +
-        'improv\\p{L}*|doubl\\p{L}*|tripl\\p{L}*|longer|greater|upward|strengthen\\p{L}*|accelerat\\p{L}*|widen\\p{L}*|up(?= \\d| by)|rais(?:e|ed|es)|above|exceed\\p{L}*|better|faster|larger|more|mehr|' +
+        'improv\\p{L}*|doubl\\p{L}*|tripl\\p{L}*|longer|greater|mayor(?:es)?|upward|strengthen\\p{L}*|accelerat\\p{L}*|widen\\p{L}*|up(?= \\d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed\\p{L}*|better|faster|larger|more|mehr|' +
         'verlanger\\p{L}*|beschleunig\\p{L}*|erweiter\\p{L}*|anheb\\p{L}*|angehoben|hob|ausgebaut|ausbau\\p{L}*|gestiegen|stieg|stiegen|steig\\p{L}*|anstieg\\p{L}*|zunahme|zugenommen|erhoh\\p{L}*|wuchs\\p{L}*|wachs\\p{L}*|gewachsen|hoher\\p{L}*|langer|verbesser\\p{L}*|kletter\\p{L}*|zugelegt|uberschr\\p{L}*|ubertr\\p{L}*|schneller|besser|verdoppel\\p{L}*|' +
         'acceler\\p{L}*|allong\\p{L}*|prolong\\p{L}*|elargi\\p{L}*|bondi\\p{L}*|plus (?:grand|eleve|important)\\p{L}*|en plus|de plus|augment\\p{L}*|hausse|progress\\p{L}*|grimp\\p{L}*|croiss\\p{L}*|accru\\p{L}*|superieur\\p{L}*|amelior\\p{L}*|doubl\\p{L}*|depass\\p{L}*|releve\\p{L}*|' +
         'aceler\\p{L}*|alarg\\p{L}*|ampli[ao]\\p{L}*|de mas|aument\\p{L}*|subi(?:do|o|eron)|sube|suben|crec\\p{L}*|increment\\p{L}*|alza|mejor\\p{L}*|supero|supera|superaron|' +
@@ -67,13 +67,13 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
     ),
     either(
       'fall\\p{L}*|fell|declin\\p{L}*|decreas\\p{L}*|drop\\p{L}*|lower\\p{L}*|reduc\\p{L}*|shr[aiu]nk\\p{L}*|cut|cuts|cutting|fewer|less|shorter|worse\\p{L}*|halv\\p{L}*|slump\\p{L}*|' +
-        'plung\\p{L}*|tumbl\\p{L}*|downward|weaken\\p{L}*|slow\\p{L}*|narrow\\p{L}*|down|below|smaller|weniger|moins|' +
+        'plung\\p{L}*|slip\\p{L}*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl\\p{L}*|downward|weaken\\p{L}*|(?<=% )(?:menos|moins|meno)|slow\\p{L}*|narrow\\p{L}*|down|below|smaller|weniger|moins|' +
         'gefallen|fiel|fielen|fallt|sank|sanken|sink\\p{L}*|gesunken|ruckgang\\p{L}*|abnahme|abgenommen|verringer\\p{L}*|reduzier\\p{L}*|niedriger\\p{L}*|kurzer|schrumpf\\p{L}*|geschrumpft|gesenkt|senk\\p{L}*|zuruckg\\p{L}*|unterschr\\p{L}*|langsamer|schlechter|halbier\\p{L}*|verkurz\\p{L}*|verlangsam\\p{L}*|eingebrochen|abgebaut|abbau\\p{L}*|nachgelassen|verschlechter\\p{L}*|' +
         'moindre|raccourci\\p{L}*|effondr\\p{L}*|flechi\\p{L}*|moins (?:grand|eleve|important)\\p{L}*|en moins|de moins|baiss\\p{L}*|diminu\\p{L}*|recul\\p{L}*|chut\\p{L}*|redui\\p{L}*|inferieur\\p{L}*|repli\\p{L}*|abaiss\\p{L}*|ralenti\\p{L}*|' +
         'ralentiz\\p{L}*|acort\\p{L}*|recort\\p{L}*|desplom\\p{L}*|rebaj\\p{L}*|de menos|disminu\\p{L}*|baj[aoe]|bajaron|bajar|cay\\p{L}*|cae|caen|caid\\p{L}*|descend\\p{L}*|reduc\\p{L}*|reduj\\p{L}*|menor|descens\\p{L}*|retroced\\p{L}*|empeor\\p{L}*|' +
-        'rallent\\p{L}*|accorci\\p{L}*|taglia\\p{L}*|croll\\p{L}*|in meno|diminui\\p{L}*|calo|calat\\p{L}*|cala|scend\\p{L}*|sces[aoie]|ridott\\p{L}*|riduz\\p{L}*|riduc\\p{L}*|inferior\\p{L}*|minore|ribass\\p{L}*|peggior\\p{L}*|' +
+        'rallent\\p{L}*|accorci\\p{L}*|taglia\\p{L}*|croll\\p{L}*|in meno|diminui\\p{L}*|cal(?:o|a|ano|at\\p{L}*|arono|ando)|scend\\p{L}*|sces[aoie]|ridott\\p{L}*|riduz\\p{L}*|riduc\\p{L}*|inferior\\p{L}*|minore|ribass\\p{L}*|peggior\\p{L}*|' +
         'сниз\\p{L}*|упал\\p{L}*|паден\\p{L}*|сократ\\p{L}*|уменьш\\p{L}*|ниже',
-      '减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく',
+      '减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|变慢|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく',
     ),
   ],
   [
@@ -119,7 +119,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
       'approv\\p{L}*|accept\\p{L}*|allow\\p{L}*|permit\\p{L}*|support\\p{L}*|endors\\p{L}*|legal\\p{L}*|upheld|in favou?r|agree\\p{L}*|confirm\\p{L}*|' +
         'genehmig\\p{L}*|angenommen|erlaub\\p{L}*|zugelassen|unterstutz\\p{L}*|zugestimmt|stimmte\\p{L}*|bestatig\\p{L}*|befurwort\\p{L}*|gebilligt|billigt\\p{L}*|' +
         'approuv\\p{L}*|accept\\p{L}*|autoris\\p{L}*|adopt\\p{L}*|soutien\\p{L}*|soutenu\\p{L}*|valid\\p{L}*|confirm\\p{L}*|favorable\\p{L}*|' +
-        'aprob\\p{L}*|acept\\p{L}*|permit\\p{L}*|autoriz\\p{L}*|apoy\\p{L}*|favor|approv\\p{L}*|accett\\p{L}*|consent\\p{L}*|autorizz\\p{L}*|sosten\\p{L}*|favore',
+        'permess\\p{L}*|aprob\\p{L}*|acept\\p{L}*|permit\\p{L}*|autoriz\\p{L}*|apoy\\p{L}*|favor|approv\\p{L}*|accett\\p{L}*|consent\\p{L}*|autorizz\\p{L}*|sosten\\p{L}*|favore',
       '批准|通过|允许|支持|同意|赞成|接受|承認|許可|賛成|可決|認め|支持',
     ),
     either(
@@ -127,7 +127,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
         'abgelehnt|lehnt|lehnen|ablehn\\p{L}*|lehnte\\p{L}*|verbot\\p{L}*|verbiet\\p{L}*|untersagt\\p{L}*|zuruckgewiesen|verworfen|gegen|' +
         'rejet\\p{L}*|refus\\p{L}*|interdi\\p{L}*|oppos\\p{L}*|annul\\p{L}*|rechaz\\p{L}*|prohib\\p{L}*|opus\\p{L}*|opon\\p{L}*|' +
         'respin\\p{L}*|rifiut\\p{L}*|vieta\\p{L}*|bocci\\p{L}*',
-      '拒绝|禁止|反对|否决|驳回|拒否|反対|否決|却下',
+      '拒绝|禁止|反对|否决|驳回|拒否|反対|否決|却下|否定|否认',
     ),
   ],
   [
@@ -199,6 +199,10 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
       'm[ae]n|male|boys?|manner\\p{L}*|mann|mannlich\\p{L}*|hommes?|masculin\\p{L}*|hombres?|uomini|uomo',
       '男性|男子',
     ),
+  ],
+  [
+    either('includ(?:es?|ed)|inclu(?:s|t|ent|yen?)|incluid[oa]s?|inclus[oaie]|enthalten|enthalt', '包括|包含|含む'),
+    either('exclu\\p{L}*|ausgenommen|ausgeschlossen|esclu\\p{L}*', '不包括|不含|除く|除外'),
   ],
   [
     either('warm\\p{L}*|hot\\p{L}*|heiss\\p{L}*|chaud\\p{L}*|calient\\p{L}*|cald\\p{L}*', '热|暑|暖'),

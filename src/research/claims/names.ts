@@ -55,6 +55,11 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
   return short.length > 1 && short.length < 6 && standsAlone(short, source.folded);
 }
 
+/** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
+function isShort({ text, start, end }: Word, claim: Parsed, main: Parsed): boolean {
+  return /^\p{Lu}{2,5}$/u.test(claim.text.slice(start, end)) && initials(main.text).includes(text);
+}
+
 /** The capitalised words that a text ends with. */
 function capitalsBefore(text: string): string {
   const words = text.split(/\s/);
@@ -93,7 +98,12 @@ function isReplaced(claim: Parsed, { main, source }: Against): boolean {
   const sidesOf = ({ isName }: Word) => (claim.language === 'de' || !isName ? 2 : 1);
   const elsewhere = claim.words.filter((word) => !word.isName && !mine.includes(word));
   return (
-    mine.some((word) => !NOUN.test(word.text) && isInPlaceOf(word, theirs, { claim, main, source }, sidesOf(word))) ||
+    mine.some(
+      (word) =>
+        !NOUN.test(word.text) &&
+        !isShort(word, claim, main) &&
+        isInPlaceOf(word, theirs, { claim, main, source }, sidesOf(word)),
+    ) ||
     elsewhere.some((word) => {
       if (CJK.test(word.text) || !source.folded.includes(word.text)) return false;
       const others = main.words.filter((other) => !claim.words.some((known) => sameWord(known.text, other.text)));
@@ -135,7 +145,7 @@ function neighbours({ folded }: Parsed, { start, end }: Word): [before: string, 
 }
 
 /** The part of a claim's pairs of signs that a passage has, so that what it does not have was put in place of it. */
-const CLOSE = 0.55;
+const CLOSE = 0.65;
 
 function partShown(folded: string, shown: string): number {
   let found = 0;

@@ -10,12 +10,16 @@ import { isOneOf } from './text/words.ts';
 /** The longest passage, in UTF-16 code units. */
 export const LONGEST_PASSAGE = 400;
 
+/** Between texts of one source that were shown apart: no passage goes across. */
+export const BORDER = '\n\n\f\n\n';
+
 export interface Passage {
   start: number;
   end: number;
   sentences: readonly Parsed[];
-  /** The passage and what stands around it. */
-  context: readonly Parsed[];
+  /** The numbers of its first and last sentence. */
+  first: number;
+  last: number;
   /** The part of the words, figures and dates of the claim that stand in it, or in the title above it. */
   coverage: number;
   /** Figures and dates that stand in both. */
@@ -28,7 +32,6 @@ export interface Passage {
 const CANDIDATES = 5;
 /** Sentences before and after the one that says most, in the order in which they are tried. */
 const EXTENTS = [
-  [0, 0],
   [1, 0],
   [0, 1],
   [1, 1],
@@ -39,6 +42,8 @@ const EXTENTS = [
   [1, 2],
   [0, 3],
 ] as const;
+/** Candidates to which sentences around them are added. */
+const EXTENDED = 2;
 /** Sentences around a passage that may say the same of something else. */
 const AROUND = 2;
 /** Passages that are looked at closely. */
@@ -47,24 +52,28 @@ const BEST = 8;
 /** The passages that share most with a claim, the best first. */
 export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
-  const seen = new Map<number, Set<number>>();
-  const found: { passage: Passage; score: number }[] = [];
-  for (const index of candidates(claim, source)) {
+  const alone = candidates(claim, source)
+    .map((index) => shared.passage(index, index))
+    .sort((a, b) => scoreOf(b) - scoreOf(a));
+  const found = new Map(alone.map((passage) => [`${passage.first} ${passage.last}`, passage]));
+  for (const { first: index } of alone.slice(0, EXTENDED)) {
     for (const [before, after] of EXTENTS) {
       const [first, last] = [index - before, index + after];
-      const lasts = seen.get(first) ?? new Set();
-      if (first < 0 || last >= source.sentences || lasts.has(last)) continue;
-      seen.set(first, lasts.add(last));
-      const length = source.end(last) - source.start(first);
-      if (length > LONGEST_PASSAGE) continue;
-      const passage = shared.passage(first, last);
-      found.push({ passage, score: scoreOf(passage) });
+      if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
+      const [start, end] = [source.start(first), source.end(last)];
+      if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
+      found.set(`${first} ${last}`, shared.passage(first, last));
     }
   }
-  return found
-    .sort((a, b) => b.score - a.score)
-    .slice(0, BEST)
-    .map(({ passage }) => passage);
+  return [...found.values()]
+    .filter(({ start, end }) => end - start <= LONGEST_PASSAGE)
+    .sort((a, b) => scoreOf(b) - scoreOf(a))
+    .slice(0, BEST);
+}
+
+/** A passage and what stands around it. */
+export function contextOf({ first, last }: Passage, source: SourceText): Parsed[] {
+  return sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND));
 }
 
 /** How much of a claim a passage says; shorter ones are better. */
@@ -106,7 +115,8 @@ class SharedSentences {
       start: source.start(first),
       end: source.end(last),
       sentences,
-      context: sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND)),
+      first,
+      last,
       coverage: parts === 0 ? 1 : (words + told) / parts,
       told,
       lacksFigure: figures.includes(false),

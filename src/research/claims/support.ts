@@ -1,11 +1,13 @@
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
 import { isDenied } from './denials.ts';
+import { isAmong, marksOf, sameMark } from './marks.ts';
 import { missingNames } from './names.ts';
-import { type Passage, passagesFor, scoreOf } from './passages.ts';
+import { contextOf, type Passage, passagesFor, scoreOf } from './passages.ts';
 import { isSwapped } from './swaps.ts';
 import { CJK } from './text/fold.ts';
+import { isFunctionWord } from './text/language.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
-import type { SourceText } from './text/source-text.ts';
+import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
 /** Whether a source carries a claim, found by its words, figures, dates and names alone. */
@@ -15,9 +17,11 @@ export interface Carried {
   /** The range of the passage in the text of the source; undefined where nothing there speaks of it. */
   passage: { start: number; end: number } | undefined;
   doubts: readonly Doubt[];
+  /** The part of what the claim says that one sentence says in the same order, from 0 to 1. */
+  copied: number;
 }
 
-const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'] };
+const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], copied: 0 };
 
 /** The part of a claim's words that a passage has to say, by the figures, dates and names that stand in both. */
 const MOSTLY = [0.3, 0.25, 0.2];
@@ -35,10 +39,29 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage)])];
-  if (doubts.length === 0) return { support: 'quoted', passage, doubts };
+  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage, source)])];
+  const copied = Math.max(...best.passage.sentences.map((sentence) => partCopied(claim, sentence, source)));
+  if (doubts.length === 0) return { support: 'quoted', passage, doubts, copied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;
-  return { support: 'partial', passage, doubts };
+  return { support: 'partial', passage, doubts, copied };
+}
+
+/** Whether a passage says what a claim says in the same words; of pairs of signs, that overlap, most. */
+export function isPlain({ text }: Parsed, { copied }: Carried): boolean {
+  return copied >= (CJK.test(text) ? MOST_PAIRS : 1);
+}
+const MOST_PAIRS = 0.8;
+
+/** Doubts that no other words explain: a figure or date that a passage does not have. */
+const OF_FIGURES: ReadonlySet<Doubt> = new Set(['figure', 'date']);
+/** Doubts that other words explain, `ruled out` for `did not plan`, but not where the words are the same. */
+const OF_SENSE: ReadonlySet<Doubt> = new Set(['negation', 'direction']);
+
+/** A claim against the words that the model named for it: it may know that other words say the same, no more. */
+export function supportOfNamed(claim: Parsed, passage: string): Carried['support'] {
+  const carried = carries(claim, SourceText.open({ title: '', text: passage }));
+  const isOpen = (doubt: Doubt) => OF_FIGURES.has(doubt) || (OF_SENSE.has(doubt) && isPlain(claim, carried));
+  return carried.doubts.some(isOpen) ? 'partial' : 'quoted';
 }
 
 interface Judged {
@@ -80,15 +103,19 @@ function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
 }
 
 /** Each part of the claim against the part of the passage that is most like it. */
-function clauseDoubts(claim: Parsed, { sentences, context }: Passage): Doubt[] {
+function clauseDoubts(claim: Parsed, passage: Passage, source: SourceText): Doubt[] {
+  const { sentences } = passage;
   const doubts: Doubt[] = [];
   const all = sentences.flatMap((sentence) => sentence.clauses.map((clause) => ({ clause, sentence })));
+  const meant = new Set<Parsed>();
   for (const clause of claim.clauses) {
     const own = mostLike({ clause, sentence: claim }, all);
-    if (own) doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
+    if (!own) continue;
+    meant.add(own.sentence);
+    doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
   }
-  if (partSaid(claim, sentences) >= REPEATED && isDenied(claim, sentences)) doubts.push('negation');
-  if (isSwapped(claim, context)) doubts.push('swap');
+  if (partSaid(claim, sentences) >= REPEATED && isDenied(claim, [...meant])) doubts.push('negation');
+  if (isSwapped(claim, contextOf(passage, source))) doubts.push('swap');
   return doubts;
 }
 
@@ -111,6 +138,26 @@ const AROUND_WORTH = 0.3;
 const REPEATED = 0.65;
 
 function partSaid(claim: Parsed, sentences: readonly Parsed[]): number {
+  if (claim.words.length === 0) return 1;
   const words = sentences.flatMap((sentence) => sentence.words);
-  return claim.words.filter((word) => isOneOf(word, words)).length / Math.max(1, claim.words.length);
+  return claim.words.filter((word) => isOneOf(word, words)).length / claim.words.length;
+}
+
+/** The part of what a claim says that a sentence says in the same order; what stands in the title is said, too. */
+function partCopied(claim: Parsed, sentence: Parsed, source: SourceText): number {
+  const own = marksOf([claim]);
+  const theirs = marksOf([sentence]);
+  const title = marksOf([source.parsedTitle]);
+  let at = 0;
+  let copied = 0;
+  for (const mark of own) {
+    const found = theirs.findIndex((other, index) => index >= at && sameMark(mark, other));
+    if (found !== -1) at = found + 1;
+    if (found !== -1 || isAmong(mark, title)) copied++;
+  }
+  // Small words say much: `always`, `only`, `must`.
+  const words = [...sentence.spoken.words, ...source.parsedTitle.spoken.words];
+  const small = CJK.test(claim.text) ? [] : claim.spoken.words.filter(isFunctionWord);
+  const parts = own.length + small.length;
+  return parts === 0 ? 1 : (copied + small.filter((word) => words.includes(word)).length) / parts;
 }

@@ -1,3 +1,5 @@
+import { isBoundElsewhere } from './bindings.ts';
+import { NEGATIONS } from './lexicon.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { CJK } from './text/fold.ts';
 import { isFunctionWord } from './text/language.ts';
@@ -9,14 +11,33 @@ import type { Parsed } from './text/parsed.ts';
  */
 export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
   const source = marksOf(context).slice(0, MOST_MARKS);
-  const own = clausesOf(marksOf([claim]))
+  const marked = markedOf(claim);
+  const own = clausesOf(marked.marks)
     .slice(0, MOST_CLAUSES)
     .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
   return (
-    context.some((sentence) => hasExchangedLabels(claim, sentence) || hasOtherSubject(claim, sentence)) ||
+    context
+      .map(markedOf)
+      .some(
+        (each) =>
+          hasExchangedLabels(marked, each) || hasOtherSubject(marked, each) || isComparedOtherwise(marked, each),
+      ) ||
     isCrossed(own, clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS))) ||
-    own.some((clause) => belongsElsewhere(clause, own.flat(), source))
+    own.some((clause) => belongsElsewhere(clause, own.flat(), source) || isBoundElsewhere(clause, own.flat(), source))
   );
+}
+
+/** A sentence with its marks, and their labels where they are asked for. */
+interface Marked {
+  sentence: Parsed;
+  marks: readonly Mark[];
+  labels: () => readonly { mark: Mark; label: string }[];
+}
+
+function markedOf(sentence: Parsed): Marked {
+  const marks = marksOf([sentence]);
+  let labels: { mark: Mark; label: string }[] | undefined;
+  return { sentence, marks, labels: () => (labels ??= labelled(marks, sentence)) };
 }
 
 /** Parts of a claim, and marks of what it is held against, that are looked at: more is a list. */
@@ -29,10 +50,10 @@ function clausesOf(marks: readonly Mark[]): Mark[][] {
 }
 
 /** `from 25 to 80` where the source says `from 80 to 25`; `A is older than B` where it says so of B and A. */
-function hasExchangedLabels(claim: Parsed, source: Parsed): boolean {
-  const own = labelled(claim);
-  const theirs = labelled(source);
-  if (own.length < 2 || theirs.length < 2) return false;
+function hasExchangedLabels(claim: Marked, source: Marked): boolean {
+  const own = claim.labels();
+  const theirs = own.length < 2 ? [] : source.labels();
+  if (theirs.length < 2) return false;
   return own.some(({ mark: a, label: labelOfA }, at) =>
     own.slice(at + 1).some(({ mark: b, label: labelOfB }) => {
       if (labelOfA === labelOfB || !isOneKind(a, b) || sameMark(a, b)) return false;
@@ -49,8 +70,8 @@ function isOneKind({ kind: a }: Mark, { kind: b }: Mark): boolean {
 }
 
 /** Marks with the function words before them, or the particle behind them where words are not parted. */
-function labelled(sentence: Parsed): { mark: Mark; label: string }[] {
-  return marksOf([sentence]).flatMap((mark) => {
+function labelled(marks: readonly Mark[], sentence: Parsed): { mark: Mark; label: string }[] {
+  return marks.flatMap((mark) => {
     const label = labelOf(mark, sentence);
     return label === '' ? [] : [{ mark, label }];
   });
@@ -74,12 +95,41 @@ function labelOf({ start, end }: Mark, { folded }: Parsed): string {
   return label.length > 0 ? label.join(' ') : words.every((word) => ARTICLES.has(word)) && start < 30 ? START : '';
 }
 
+/** `A is larger than B` where the source says it of B and A. */
+function isComparedOtherwise(claim: Marked, source: Marked): boolean {
+  const own = sidesOfComparison(claim);
+  const theirs = own && sidesOfComparison(source);
+  if (!theirs || NEGATIONS.isIn(claim.sentence.spoken) !== NEGATIONS.isIn(source.sentence.spoken)) return false;
+  const only = (marks: readonly Mark[], here: readonly Mark[], there: readonly Mark[]) =>
+    marks.some((mark) => isAmong(mark, here) && !isAmong(mark, there));
+  return (
+    only(own.before, theirs.after, theirs.before) &&
+    only(own.after, theirs.before, theirs.after) &&
+    own.word === theirs.word
+  );
+}
+
+const THAN =
+  /(?<!\p{L})(?<word>more|less|fewer|\p{L}{2,}er|mehr|weniger|plus|moins|mas|menos|piu|meno)(?!\p{L})(?:[^,;]{0,40}?) (?:than|als|que|di|che)(?!\p{L})|(?<cjk>比|より)/u;
+
+function sidesOfComparison({ sentence, marks }: Marked): { before: Mark[]; after: Mark[]; word: string } | undefined {
+  const found = THAN.exec(sentence.folded);
+  if (!found) return undefined;
+  const end = found.index + found[0].length;
+  return {
+    before: marks.filter((mark) => mark.end <= found.index),
+    after: marks.filter((mark) => mark.start >= end),
+    word: found.groups?.word ?? found[0],
+  };
+}
+
 /**
  * `B buys A` where the source says that A buys B: each begins with what the other has behind the same word.
  */
-function hasOtherSubject(claim: Parsed, source: Parsed): boolean {
-  const own = marksOf([claim]);
-  const theirs = marksOf([source]);
+function hasOtherSubject(
+  { sentence: claim, marks: own }: Marked,
+  { sentence: source, marks: theirs }: Marked,
+): boolean {
   const [subject] = own;
   const [theirSubject] = theirs;
   if (!subject || !theirSubject || sameMark(subject, theirSubject)) return false;
@@ -157,8 +207,8 @@ function isBetter(
   { beside, source }: { beside: readonly Mark[]; source: readonly Mark[] },
 ): boolean {
   const isNear = place.sentence === other.sentence;
-  const isFigure = 'figure' in place.of;
-  if (place.clause === other.clause || !(isNear || isFigure)) return false;
+  // Figures of one sentence are told apart by `isBoundElsewhere`.
+  if (place.clause === other.clause || isNear === 'figure' in place.of) return false;
   const part = isNear ? 'clause' : 'sentence';
   const theirs = beside.filter((mark) => isAmong(mark, within(source, part, other)));
   const own = beside.filter((mark) => isAmong(mark, within(source, part, place)));
@@ -166,13 +216,8 @@ function isBetter(
   const onlyOwn = own.filter((mark) => !theirs.includes(mark));
   const isOtherRow = within(source, part, place).some((mark) => mark.kind !== 'word' && theirs[0]?.kind === mark.kind);
   if (theirs.length < 2 && !isOtherRow) return false;
-  // What begins a sentence holds for its later clauses too: only a clause that is repeated tells.
-  if (isNear && isFigure) return onlyOwn.length === 0 && onlyTheirs.length >= REPEATED;
   return onlyTheirs.length >= (isNear ? 2 : 1) && worth(onlyTheirs) > worth(onlyOwn);
 }
-
-/** Words of a clause that make it the same clause with another figure. */
-const REPEATED = 3;
 
 function within(source: readonly Mark[], part: 'clause' | 'sentence', of: Mark): Mark[] {
   return source.filter((mark) => mark[part] === of[part]);

@@ -15,6 +15,7 @@ import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { hints, sampling } from '../turns.ts';
+import { citedWhole } from './cited-whole.ts';
 
 /** The model's own look at the sentences that the lexical check doubts (contract of reports, section 3). */
 
@@ -43,8 +44,8 @@ export interface CheckedText {
  * changes nothing: the annotations say how the sentences stand.
  */
 export async function* checkText(run: ResearchRun, answering: Answering, checked: CheckedText): AsyncGenerator<Step> {
-  const { text, claims } = citedText(run, checked);
-  const doubtful = doubtfulIn(text, run, claims).slice(0, MOST_SENTENCES);
+  const { text, claims } = await citedText(run, checked);
+  const doubtful = await askedAbout(text, run, claims);
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
   if (doubtful.length > 0) {
     try {
@@ -67,14 +68,25 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
 }
 
 /** The text as it is shown but for its markers, which keep the numbers that the model knows. */
-function citedText(run: ResearchRun, { text, claims }: CheckedText): { text: string; claims: ClaimChecker } {
+async function citedText(
+  run: ResearchRun,
+  { text, claims }: CheckedText,
+): Promise<{ text: string; claims: ClaimChecker }> {
   const cited = new CitedAnswer(run.state.sources, undefined, { keepNumbers: true });
-  return { text: cited.push(text).text + cited.end().text, claims };
+  return { text: (await citedWhole(cited, text)).delta, claims };
 }
 
-function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Doubtful[] {
+/** The sentences that are doubted, and, where there is room, those that say it in other words than their sources. */
+async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
+  const doubted = await doubtfulIn(text, run, claims);
+  const starts = new Set(doubted.map(({ start }) => start));
+  const others = (await doubtfulIn(text, run, claims.strict())).filter(({ start }) => !starts.has(start));
+  return [...doubted, ...others].slice(0, MOST_SENTENCES).sort((a, b) => a.start - b.start);
+}
+
+async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
-  const annotations = [...cited.push(text).annotations, ...cited.end().annotations];
+  const { annotations } = await citedWhole(cited, text);
   return [...sentencesOf(text)].flatMap(({ start, end }) => {
     const citations = annotations.filter(({ start_index }) => start_index >= start && start_index < end);
     const isDoubted =

@@ -1,5 +1,3 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
-import type { UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
@@ -16,10 +14,10 @@ import { CitedAnswer } from '../answer/cited-answer.ts';
 import { writeShown } from '../answer/shown-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
-import { LONGEST_AT_ONCE, piecesOf } from '../run/live-steps.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
+import { citedWhole } from './cited-whole.ts';
 import { HeadingFilter } from './heading-filter.ts';
 import { checks, draftText } from './held-section.ts';
 import { SectionRequests } from './section-requests.ts';
@@ -133,25 +131,6 @@ async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<
 function sectionEntry(of: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { text: string }): SectionEntry {
   const { length, cut, usage, text } = of;
   return { t: 'section', length, tokens: estimateTokens(text), usage, cut };
-}
-
-/** A text that is shown in one piece, as its reader gets it. */
-export async function citedWhole(
-  cited: CitedAnswer,
-  text: string,
-): Promise<{ delta: string; annotations: UrlCitation[]; unknown: number[] }> {
-  const whole = { delta: '', annotations: [] as UrlCitation[], unknown: [] as number[] };
-  const add = (more: ReturnType<CitedAnswer['push']>) => {
-    whole.delta += more.text;
-    whole.annotations.push(...more.annotations);
-    whole.unknown.push(...more.unknown);
-  };
-  for (const piece of piecesOf(text)) {
-    add(cited.push(piece));
-    if (text.length > LONGEST_AT_ONCE) await yieldToEventLoop();
-  }
-  add(cited.end());
-  return whole;
 }
 
 /** The tokens that the next of so many sections may have: all have something of what the answer may. */

@@ -18,9 +18,9 @@ export type TakeStep = (step: Step) => void;
 export const LONGEST_AT_ONCE = 4096;
 
 /** A delta in pieces that are read at once; one piece where it is empty. */
-export function* piecesOf(delta: string): Generator<string> {
+export function* piecesOf(delta: string, most = LONGEST_AT_ONCE): Generator<string> {
   for (let at = 0; at < delta.length || at === 0; ) {
-    const end = endOfPiece(delta, at + LONGEST_AT_ONCE);
+    const end = endOfPiece(delta, at + most);
     yield delta.slice(at, end);
     at = Math.max(end, at + 1);
   }

@@ -17,7 +17,8 @@ export interface Figure {
   /** A magnitude such as `million` follows: its last digit is rounded. */
   isRounded: boolean;
   unit: Unit | undefined;
-  precision: Precision;
+  /** Asked for of claims only: looking costs more than the figure. */
+  precision: () => Precision;
 }
 
 const NUMBER = /\d+(?:[.,'\u00a0\u202f\u2009 ٬](?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
@@ -54,7 +55,8 @@ export function figuresIn(
 ): Figure[] {
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
-    if (!isTaken(found.start, taken)) figures.push({ ...found, unit: PERCENT, precision: 'about', isRounded: true });
+    if (!isTaken(found.start, taken))
+      figures.push({ ...found, unit: PERCENT, precision: () => 'about', isRounded: true });
   }
   for (const match of text.matchAll(NUMBER)) {
     const { index } = match;
@@ -75,8 +77,28 @@ export function figuresIn(
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
-  return figures.sort((a, b) => a.start - b.start);
+  return withUnitsBefore(figures.sort((a, b) => a.start - b.start));
 }
+
+/** `Up to 0.9 percent from 0.7`, `17.3 million, then France (11.8)`: a fraction without a unit has that of the one before. */
+function withUnitsBefore(figures: readonly Figure[]): Figure[] {
+  let before: Figure | undefined;
+  return figures.map((figure) => {
+    const isBare = !figure.unit && !figure.isRounded && (figure.steps[0] ?? 1) < 1;
+    if (figure.unit || figure.isRounded) before = figure;
+    if (!isBare || !before) return figure;
+    const factor = before.isRounded ? FACTORS.find((each) => each >= (before?.steps[0] ?? 1)) : undefined;
+    if (factor === undefined) return { ...figure, unit: before.unit };
+    const [value = 0, step = 1] = [figure.values[0], figure.steps[0]];
+    return {
+      ...figure,
+      values: [...figure.values, value * factor],
+      steps: [...figure.steps, step * factor],
+      unit: before.unit,
+    };
+  });
+}
+const FACTORS = [1e3, 1e6, 1e9, 1e12] as const;
 
 /** A letter before digits is a name such as `A320` or `q3`, unless the script needs no space between. */
 function isUnitless(text: string, index: number): boolean {
@@ -133,6 +155,7 @@ function reading(digits: string, decimals: number): { value: number; step: numbe
 }
 
 function magnitudeOf(after: string, before: string): { factors: number[]; length: number } {
+  if (!MAY_MULTIPLY.test(after)) return { factors: [1], length: 0 };
   const cjk = CJK_MAGNITUDE.exec(after)?.[0];
   if (cjk !== undefined) {
     let factor = 1;
@@ -152,6 +175,8 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
   }
   return { factors: [1], length: 0 };
 }
+/** What words and letters that multiply begin with. */
+const MAY_MULTIPLY = /^\s?[tbmkтмأم千万萬亿億兆]/;
 const CJK_FACTORS: Readonly<Record<string, number>> = { 千: 1e3, 万: 1e4, 萬: 1e4, 亿: 1e8, 億: 1e8, 兆: 1e12 };
 
 /** What stands around a figure: its unit, and how exact it is meant. */
@@ -162,7 +187,7 @@ function surrounding(
   const before = text.slice(Math.max(0, start - 28), start);
   const after = text.slice(end, end + 32);
   const unit = unitAt(before, after);
-  return { end: end + (unit?.length ?? 0), unit: unit?.unit, precision: precisionOf(before, after) };
+  return { end: end + (unit?.length ?? 0), unit: unit?.unit, precision: () => precisionOf(before, after) };
 }
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
@@ -198,7 +223,7 @@ function precisionOf(before: string, after: string): Precision {
 
 /** How far a figure that is said to be rounded may be from what it rounds, as a part of it. */
 const ROUGHLY = 0.06;
-const FAR = 0.25;
+const FAR = 0.12;
 
 /** Whether a figure of a claim says what one of its source says. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
@@ -238,7 +263,7 @@ function isClose(
   // A last digit that is not a zero, of several, was rounded to: 26 % for 26.3 %, 5.9 million for 5 889 000.
   const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
   if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
-  switch (claim.precision) {
+  switch (claim.precision()) {
     case 'about':
       return Math.abs(difference) <= size * ROUGHLY;
     case 'over':

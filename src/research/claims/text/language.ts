@@ -12,17 +12,17 @@ const FUNCTION_WORDS = {
     'der die das und ist ein eine einen einem einer eines mit von den dem des im in am an auf fur zu zum zur bei aus ' +
     'nach vor uber unter durch wie als auch nicht sich wurde wurden wird werden hat haben hatte war waren sind es er ' +
     'sie ihr ihre ihren seine seinen sein dass oder aber noch nur rund etwa mehr weniger fast seit bis um so sowie ' +
-    'damit dabei dort hier diese dieser dieses beim vom gegen ohne zwischen sehr man kann schon bereits',
+    'damit dabei dort hier diese dieser dieses beim vom laut gegen ohne zwischen sehr man kann schon bereits',
   fr:
     'les des une est que pour dans par sur avec plus moins qui sont ete etait il elle ils elles au aux ce cette ces ' +
-    'son sa ses leur leurs un la le du de en et ou se ne pas environ pres apres avant depuis entre a ont eu lors dont ' +
+    'son sa ses leur leurs un la le du de en et ou se ne pas environ pres apres avant depuis selon entre a ont eu lors dont ' +
     'mais sous sans comme tres ainsi encore deja tout',
   es:
     'los las una el ella con por del para sus su como mas menos entre sobre desde hasta fue fueron es son ha han ' +
-    'habia era eran al lo se no que y o en un unos unas este esta estos estas cerca tras sin muy tambien pero de la todavia aun ya todo',
+    'habia era eran al lo se no que y o en un unos unas este esta estos estas cerca tras sin muy segun tambien pero de la todavia aun ya todo',
   it:
     'il lo gli uno della dello delle degli dei del al alla allo alle agli nel nella nelle nei sul sulla con per tra ' +
-    'fra che chi cui non piu meno come anche sono stato stata stati state era erano ha hanno aveva circa dopo prima ' +
+    'fra che chi cui non piu meno come anche sono stato stata stati state era erano ha hanno aveva secondo circa dopo prima ' +
     'da dal dalla si e o ed di la un una ancora gia tutto',
   ru: 'и в на с по для из от до к о у за не что как это был была было его ее их при или а но также',
 } as const;

@@ -129,7 +129,7 @@ const AFTER: readonly Row[] = [
     '(?:us-?)?dollars?|dolares|dollari|usd|美元|ドル|米ドル|доллар\\p{L}*|\\$|دولار\\p{L}*',
   ],
   ['euro', 'money', undefined, 'euros?|eur|€|欧元|ユーロ|евро|يورو'],
-  ['sterling', 'money', undefined, 'pounds? sterling|£|英镑'],
+  ['sterling', 'money', undefined, 'pounds?(?: sterling)?|pfund(?: sterling)?|£|英镑'],
   ['yen', 'money', undefined, 'yen|円|日元|日圆'],
   ['yuan', 'money', undefined, 'yuan|renminbi|元|人民币'],
   ['franc', 'money', undefined, '(?:swiss |schweizer )?franc?[ks]?e?n?|chf'],

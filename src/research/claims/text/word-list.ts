@@ -40,6 +40,12 @@ export class WordList {
     return words.some((word) => this.#has(word)) || this.#others?.test(text) === true;
   }
 
+  /** Those that a text has. */
+  in({ text, words }: Spoken): string[] {
+    const found = words.filter((word) => this.#has(word));
+    return this.#others?.test(text) ? [...found, ...this.placesIn(text).map(({ word }) => word)] : found;
+  }
+
   /** Where they stand in a text. */
   placesIn(text: string): { at: number; word: string }[] {
     return [...text.matchAll(this.#all)].map(({ 0: word, index }) => ({ at: index, word }));

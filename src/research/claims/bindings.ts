@@ -1,0 +1,54 @@
+import { isAmong, type Mark, sameMark } from './marks.ts';
+
+/**
+ * Whether a figure of a claim belongs to something else: what the claim says it of stands in its source only beside
+ * another figure of the same kind, which the claim does not name, and beside its own stands something that the claim
+ * leaves out. `Sales at A rose 2 %, those at B fell 3 %` does not carry `Sales at B rose 2 %`.
+ */
+export function isBoundElsewhere(clause: readonly Mark[], claim: readonly Mark[], source: readonly Mark[]): boolean {
+  const words = clause.filter(isWord);
+  return clause.some((figure) => {
+    const places = 'figure' in figure.of ? source.filter((other) => sameMark(figure, other)) : [];
+    const rivals = source.filter((other) => other.kind === figure.kind && !isAmong(other, claim));
+    return (
+      places.length > 0 &&
+      places.every((place) => {
+        const own = source.filter((mark) => governs(mark, place, source));
+        const leftOut = source.filter((mark) => mark.clause === place.clause && isWord(mark) && !isAmong(mark, claim));
+        return rivals.some((rival) =>
+          takes(rival, { place, leftOut, strange: words.filter((word) => !isAmong(word, own)), source }),
+        );
+      })
+    );
+  });
+}
+
+/** What stands later belongs to its own figure; what stood before may be meant still, unless something else came since. */
+function takes(
+  rival: Mark,
+  {
+    place,
+    leftOut,
+    strange,
+    source,
+  }: { place: Mark; leftOut: readonly Mark[]; strange: readonly Mark[]; source: readonly Mark[] },
+): boolean {
+  if (rival.clause === place.clause || leftOut.length === 0) return false;
+  const beside = source.filter(({ clause }) => clause === rival.clause);
+  const taken = strange.filter((word) => isAmong(word, beside));
+  const isNear = rival.sentence === place.sentence;
+  if (isNear && rival.clause > place.clause) return taken.length > 0;
+  if (taken.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
+  return isNear && taken.length > 1 && taken.length === strange.length && leftOut.some(({ end }) => end <= place.start);
+}
+
+function isWord({ of }: Mark): boolean {
+  return 'word' in of;
+}
+
+/** Whether a mark stands in the clause of a figure, or in one before it in its sentence that has no figure of its own. */
+function governs(mark: Mark, place: Mark, source: readonly Mark[]): boolean {
+  if (mark.clause === place.clause) return true;
+  if (mark.sentence !== place.sentence || mark.clause > place.clause) return false;
+  return !source.some((other) => other.clause === mark.clause && other.kind === place.kind);
+}
