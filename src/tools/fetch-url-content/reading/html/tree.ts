@@ -289,6 +289,12 @@ export function closest(
   return undefined;
 }
 
+/** Whether a browser does not show an element before something is clicked. */
+export function isHidden({ attributes }: HtmlElement): boolean {
+  const { hidden, style = '', 'aria-hidden': isUnheard } = attributes;
+  return hidden !== undefined || isUnheard === 'true' || /display:\s*none/.test(style);
+}
+
 /** Whether `inner` is `outer`, or inside of it. */
 export function isWithin(inner: HtmlElement, outer: HtmlElement): boolean {
   return closest(inner, (each) => each === outer) !== undefined;

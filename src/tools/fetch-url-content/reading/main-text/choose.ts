@@ -38,6 +38,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
         isBetween(at, blocks, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
     }
   }
+  for (const at of enclosed(kept, shape)) kept[at] = true;
   for (const at of introducedBy(blocks, kept)) kept[at] = true;
   const end = kept.lastIndexOf(true);
   // A label without its list.
@@ -46,7 +47,9 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
     if (isHeading && at !== shape.title) kept[at] = leads(at, blocks, kept) || scoreOf(at, shape) > SURE;
   }
-  return kept.includes(true) ? kept : blocks.map(() => true);
+  return kept.includes(true)
+    ? kept
+    : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);
 }
 
 /** Whether the markup of what holds a block, or of what it holds, says that it is text. */
@@ -129,6 +132,22 @@ function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boo
   return kept.slice(Math.max(0, at - NEAR), at).includes(true);
 }
 
+/** How far before and behind a sentence the text it stands in may be, in blocks. */
+const BESIDE = 4;
+
+/** Sentences, and the headings right before them, that stand between sentences of the text: panels, answers, notes. */
+function* enclosed(kept: readonly boolean[], { blocks, prose }: PageShape): Generator<number> {
+  const isText = (at: number) => kept[at] === true && prose[at] === true;
+  for (const [at, { element }] of blocks.entries()) {
+    if (kept[at] || !prose[at]) continue;
+    const steps = Array.from({ length: BESIDE }, (_, step) => step + 1);
+    if (!steps.some((step) => isText(at - step)) || !steps.some((step) => isText(at + step))) continue;
+    if (closest(element, ({ name }) => /^(?:aside|nav|form|footer)$/.test(name))) continue;
+    yield at;
+    if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
+  }
+}
+
 /** Blocks that a line with a colon announces, right behind it and of one kind: the links to the sources of a text. */
 function* introducedBy(blocks: readonly Block[], kept: readonly boolean[]): Generator<number> {
   for (const [at, { text, element }] of blocks.entries()) {
@@ -195,7 +214,7 @@ function isListOfLinks({ name, size }: HtmlElement): boolean {
 function unitAround(element: HtmlElement, { around }: PageShape): HtmlElement {
   let unit = element;
   for (let each: HtmlElement | undefined = element; each && !around.has(each); each = each.parent) {
-    if (each.size.headings > 0 && !isListOfLinks(each)) break;
+    if (each.size.headings > 0 && each.name !== 'li' && !isListOfLinks(each)) break;
     if (UNIT.test(each.name)) unit = each;
   }
   return unit;

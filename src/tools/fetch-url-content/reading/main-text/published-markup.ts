@@ -1,4 +1,4 @@
-import type { HtmlElement } from '../html/tree.ts';
+import { type HtmlElement, isHidden } from '../html/tree.ts';
 
 /** What a class or an attribute of a publishing system says of an element, where the system documents it. */
 type Verdict = 'text' | 'clutter' | 'votes';
@@ -34,7 +34,7 @@ function named(verdict: Verdict, names: string): [string, Verdict][] {
 export function markPublished(element: HtmlElement): void {
   const { attributes } = element;
   const verdict = verdictOf(element);
-  if (verdict === 'clutter') element.isClutter = true;
+  if (verdict === 'clutter' || isDataForMachines(element) || isComment(element)) element.isClutter = true;
   else if (verdict === 'text' || isPostText(element)) element.isText = true;
   else if (verdict === 'votes' || attributes.itemprop === 'upvoteCount') {
     element.isText = true;
@@ -52,6 +52,22 @@ function verdictOf({ attributes }: HtmlElement): Verdict | undefined {
     }
   }
   return TEST_IDS.has(attributes['data-testid'] ?? '') ? 'text' : undefined;
+}
+
+/** What a reader wrote under an article, as WordPress lists it. */
+function isComment(element: HtmlElement): boolean {
+  return (
+    element.hasClass('comment') &&
+    /(?:^|\s)depth-\d+(?:\s|$)/.test(element.attribute('class')) &&
+    /comment-\d+$/.test(element.attribute('id'))
+  );
+}
+
+/** Structured data of a page that is written as hidden elements: its fields repeat what the page shows. */
+function isDataForMachines(element: HtmlElement): boolean {
+  const { itemscope, itemtype = '' } = element.attributes;
+  if (itemscope === undefined || !/(?:Article|Posting|Page|Product|Organization|Person)$/.test(itemtype)) return false;
+  return isHidden(element) && element.elements.every(({ attributes }) => attributes.itemprop !== undefined);
 }
 
 /** schema.org: the text of a question, of an answer or of a post in a forum. */
