@@ -197,7 +197,8 @@ class TreeBuilder {
       if (name !== 'meta' || !attributes.itemprop) return;
     }
     const element = new HtmlElement(name, attributes, this.#open);
-    if (DROPPED.has(name) || (name === 'title' && !this.#hasTitle)) {
+    const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
+    if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
       return;
     }

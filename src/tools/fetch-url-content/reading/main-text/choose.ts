@@ -1,4 +1,4 @@
-import type { Block } from '../html/blocks.ts';
+import { type Block, lettersOf } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { closest, findElement, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
@@ -47,6 +47,9 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
     if (isHeading && at !== shape.title) kept[at] = leads(at, blocks, kept) || scoreOf(at, shape) > SURE;
   }
+  // What the title of the page does not say is said by its heading alone.
+  const heading = lettersOf(blocks[shape.title]?.text ?? '', 100);
+  if (!lettersOf(about.shown.title, 300).includes(heading)) kept[shape.title] = true;
   return kept.includes(true)
     ? kept
     : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);
@@ -104,7 +107,7 @@ function isJump({ text, linked, inline, element }: Block): boolean {
 }
 
 function leadsWithin(element: HtmlElement): boolean {
-  if (element.name === 'a') return element.attribute('href').startsWith('#');
+  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
   return element.elements.every(leadsWithin);
 }
 
