@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { documentSearch } from './scenarios/document-search.ts';
 import { manyStreams, overload, steadyDelta } from './scenarios/live-streams.ts';
+import { mainJob } from './scenarios/main-job.ts';
 import { manyKeys } from './scenarios/many-keys.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
@@ -24,6 +25,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   tokens,
   'steady-delta': steadyDelta,
   'short-run': shortRun,
+  'main-job': mainJob,
   'many-streams': manyStreams,
   overload,
   replay,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -21,10 +21,10 @@ export interface ProcessUsage {
 /** What a process has used so far, or undefined if it is gone. */
 export async function processUsage(pid: number): Promise<ProcessUsage | undefined> {
   if (process.platform === 'linux') {
-    const [status, times] = await Promise.all([read(`/proc/${pid}/status`), read(`/proc/${pid}/schedstat`)]);
-    const memoryBytes = kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+    const memoryBytes = kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1]);
     // Nanoseconds that its main thread ran, and that it was ready to run and did not.
-    return memoryBytes === undefined ? undefined : { memoryBytes, heldUpMs: Number(times.split(' ')[1] ?? 0) / 1e6 };
+    const [, waited = 0] = read(`/proc/${pid}/schedstat`).split(' ');
+    return memoryBytes === undefined ? undefined : { memoryBytes, heldUpMs: Number(waited) / 1e6 };
   }
   const listed = await run('ps', ['-o', 'rss=', '-p', String(pid)], { timeout: 1000 }).catch(() => undefined);
   const memoryBytes = kibibytes(listed?.stdout.trim());
@@ -75,8 +75,13 @@ export function limitProcess(
   };
 }
 
-async function read(file: string): Promise<string> {
-  return await readFile(file, 'utf8').catch(() => '');
+/** A file of the kernel, which is there at once: the thread pool costs ten times as much as reading it. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return '';
+  }
 }
 
 function kibibytes(text: string | undefined): number | undefined {

@@ -1,6 +1,6 @@
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { ResearchState } from '../run/state.ts';
-import type { NoteEntry, PlannedCall, ReminderEntry, TurnEntry } from '../run/transcript.ts';
+import type { NoteEntry, PlannedCall, ReminderEntry, ResultEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
 
 /**
@@ -89,6 +89,9 @@ export function wholeCalls({ parts, shortened }: Pick<Segment, 'parts' | 'shorte
   return new Set(calls.flatMap((planned) => ('call' in planned && !shortened[planned.call] ? [planned.call] : [])));
 }
 
+/** Results as they are sent, by their entry: each is fenced and counted once, not again for every request of its run. */
+const wholeResults = new WeakMap<ResultEntry, TurnMessage>();
+
 /** A result stands behind its call; behind one that was refused only where it is not whole elsewhere. */
 function toolMessage(
   planned: PlannedCall,
@@ -96,9 +99,15 @@ function toolMessage(
 ): TurnMessage {
   const base = { role: 'tool' as const, tool_call_id: planned.id };
   if ('call' in planned) {
-    const result = state.results.get(planned.call)?.result;
-    if (result === undefined) return { ...base, content: 'The call was interrupted.' };
-    return { ...base, content: fence.around(shortened[planned.call] ?? result) };
+    const entry = state.results.get(planned.call);
+    if (entry === undefined) return { ...base, content: 'The call was interrupted.' };
+    const shorter = shortened[planned.call];
+    if (shorter !== undefined) return { ...base, content: fence.around(shorter) };
+    const known = wholeResults.get(entry);
+    if (known) return known;
+    const message = { ...base, content: fence.around(entry.result) };
+    wholeResults.set(entry, message);
+    return message;
   }
   const { again, refused } = planned;
   const shown = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;

@@ -70,7 +70,18 @@ export function estimateRequest(messages: readonly TurnMessage[], tools: readonl
   return tokens;
 }
 
+/** Messages are never changed, and most of them are sent again with every turn. */
+const estimates = new WeakMap<TurnMessage, number>();
+
 function estimateMessage(message: TurnMessage): number {
+  const known = estimates.get(message);
+  if (known !== undefined) return known;
+  const tokens = countMessage(message);
+  estimates.set(message, tokens);
+  return tokens;
+}
+
+function countMessage(message: TurnMessage): number {
   let tokens = MESSAGE_OVERHEAD;
   if (typeof message.content === 'string') tokens += estimateTokens(message.content);
   else {

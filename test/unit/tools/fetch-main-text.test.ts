@@ -91,6 +91,41 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /Home|More on this/);
   });
 
+  it('has what a click would show between its paragraphs', () => {
+    const answer = (at: number) =>
+      `<div class="accordion-item"><h3>Question ${at}?</h3><div class="collapse"><p>Answer ${at}. ${SENTENCE}</p></div></div>`;
+    const content = read(
+      page(`<main><section class="hero"><h1>Dredging of the harbour</h1><div>${article(1, 3)}</div></section>
+      <section><div class="c"><h2>Popular</h2><div>${article(3, 4)}</div>${answer(1)}${answer(2)}<div>${article(4, 5)}</div></div></section></main>`),
+    );
+    for (const piece of ['### Question 1?', 'Answer 1.', '### Question 2?', 'Answer 2.']) {
+      assert.ok(content.includes(piece), piece);
+    }
+  });
+
+  it('has no second copy of itself for machines, no comments as WordPress lists them, no ranked headlines', () => {
+    const copy = `<div style="display:none;" itemscope itemtype="http://schema.org/NewsArticle"><h1 itemprop="name">Dredging of the harbour</h1>
+      <div itemprop="description"><p>Copied. ${SENTENCE}</p></div><div itemprop="datePublished">2019-11-19T08:57:40+01:00</div></div>`;
+    const comment = (at: number) =>
+      `<li class="comment even thread-even depth-1" id="comment-${at}"><article><p>Reply ${at}. ${SENTENCE} ${SENTENCE}</p></article></li>`;
+    const ranks = Array.from(
+      { length: 9 },
+      (_, at) => `<li><span>${at + 1}</span><h5><a href="/${at}">Headline ${at}</a></h5></li>`,
+    );
+    const content = read(
+      page(`<article><h1>Dredging of the harbour</h1>${article(1, 4)}${copy}<h3>Comments</h3><ol>${[1, 2, 3, 4, 5].map(comment).join('')}</ol></article>
+      <div><h2>Most read</h2><ul>${ranks.join('')}</ul></div>`),
+    );
+    assert.match(content, /Paragraph 3\./);
+    assert.doesNotMatch(content, /Copied|2019-11-19|Reply|Headline|^\W*\d$/m);
+    // An answer that waits for a click is no copy.
+    const hidden = read(
+      page(`<main><h1>Dredging of the harbour</h1>${article(1, 3)}<div itemscope itemprop="mainEntity" itemtype="https://schema.org/Question"><h3 itemprop="name">When?</h3>
+      <div style="display:none" itemscope itemprop="acceptedAnswer" itemtype="https://schema.org/Answer"><div itemprop="text"><p>In May.</p></div></div></div></main>`),
+    );
+    assert.match(hidden, /In May\./);
+  });
+
   it('keeps the introduction in a header', () => {
     const html = page(
       `<main><header><h2>Dredging</h2><p>Lead. ${SENTENCE} ${SENTENCE}</p></header>${article(1, 6)}</main>`,

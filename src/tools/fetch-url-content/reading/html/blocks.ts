@@ -73,7 +73,7 @@ export function measure(root: HtmlElement): Block[] {
         endBlock(around, around.size);
         holdsBlocks = true;
       } else if (element === around && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
-      holdsBlocks = visit(child, around, inLink || child.name === 'a') || holdsBlocks;
+      holdsBlocks = visit(child, around, inLink || isLink(child)) || holdsBlocks;
       add(size, child.size);
     }
     if (stands) endBlock(element, size);
@@ -82,6 +82,11 @@ export function measure(root: HtmlElement): Block[] {
   };
   visit(root, root, false);
   return blocks;
+}
+
+/** A tab leads nowhere: it opens what stands beside it. */
+function isLink({ name, attributes }: HtmlElement): boolean {
+  return name === 'a' && attributes.role !== 'tab';
 }
 
 function countAlike(parent: HtmlElement): void {

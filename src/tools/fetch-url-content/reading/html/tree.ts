@@ -197,7 +197,8 @@ class TreeBuilder {
       if (name !== 'meta' || !attributes.itemprop) return;
     }
     const element = new HtmlElement(name, attributes, this.#open);
-    if (DROPPED.has(name) || (name === 'title' && !this.#hasTitle)) {
+    const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
+    if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
       return;
     }
@@ -287,6 +288,12 @@ export function closest(
 ): HtmlElement | undefined {
   for (let each = element; each; each = each.parent) if (fits(each)) return each;
   return undefined;
+}
+
+/** Whether a browser does not show an element before something is clicked. */
+export function isHidden({ attributes }: HtmlElement): boolean {
+  const { hidden, style = '', 'aria-hidden': isUnheard } = attributes;
+  return hidden !== undefined || isUnheard === 'true' || /display:\s*none/.test(style);
 }
 
 /** Whether `inner` is `outer`, or inside of it. */

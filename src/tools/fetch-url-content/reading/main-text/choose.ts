@@ -1,4 +1,4 @@
-import type { Block } from '../html/blocks.ts';
+import { type Block, lettersOf } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { closest, findElement, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
@@ -38,6 +38,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
         isBetween(at, blocks, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
     }
   }
+  for (const at of enclosed(kept, shape)) kept[at] = true;
   for (const at of introducedBy(blocks, kept)) kept[at] = true;
   const end = kept.lastIndexOf(true);
   // A label without its list.
@@ -46,7 +47,12 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
     if (isHeading && at !== shape.title) kept[at] = leads(at, blocks, kept) || scoreOf(at, shape) > SURE;
   }
-  return kept.includes(true) ? kept : blocks.map(() => true);
+  // What the title of the page does not say is said by its heading alone.
+  const heading = lettersOf(blocks[shape.title]?.text ?? '', 100);
+  if (!lettersOf(about.shown.title, 300).includes(heading)) kept[shape.title] = true;
+  return kept.includes(true)
+    ? kept
+    : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);
 }
 
 /** Whether the markup of what holds a block, or of what it holds, says that it is text. */
@@ -101,7 +107,7 @@ function isJump({ text, linked, inline, element }: Block): boolean {
 }
 
 function leadsWithin(element: HtmlElement): boolean {
-  if (element.name === 'a') return element.attribute('href').startsWith('#');
+  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
   return element.elements.every(leadsWithin);
 }
 
@@ -127,6 +133,22 @@ function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boo
   if (!parent || parent.name === 'body' || element.name !== 'p' || linked > text.length / 2) return false;
   if (at <= shape.last || (shape.around.get(parent) ?? NEAR + 1) > NEAR || !/[.!?。]$/.test(text)) return false;
   return kept.slice(Math.max(0, at - NEAR), at).includes(true);
+}
+
+/** How far before and behind a sentence the text it stands in may be, in blocks. */
+const BESIDE = 4;
+
+/** Sentences, and the headings right before them, that stand between sentences of the text: panels, answers, notes. */
+function* enclosed(kept: readonly boolean[], { blocks, prose }: PageShape): Generator<number> {
+  const isText = (at: number) => kept[at] === true && prose[at] === true;
+  for (const [at, { element }] of blocks.entries()) {
+    if (kept[at] || !prose[at]) continue;
+    const steps = Array.from({ length: BESIDE }, (_, step) => step + 1);
+    if (!steps.some((step) => isText(at - step)) || !steps.some((step) => isText(at + step))) continue;
+    if (closest(element, ({ name }) => /^(?:aside|nav|form|footer)$/.test(name))) continue;
+    yield at;
+    if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
+  }
 }
 
 /** Blocks that a line with a colon announces, right behind it and of one kind: the links to the sources of a text. */
@@ -195,7 +217,7 @@ function isListOfLinks({ name, size }: HtmlElement): boolean {
 function unitAround(element: HtmlElement, { around }: PageShape): HtmlElement {
   let unit = element;
   for (let each: HtmlElement | undefined = element; each && !around.has(each); each = each.parent) {
-    if (each.size.headings > 0 && !isListOfLinks(each)) break;
+    if (each.size.headings > 0 && each.name !== 'li' && !isListOfLinks(each)) break;
     if (UNIT.test(each.name)) unit = each;
   }
   return unit;

@@ -1,6 +1,6 @@
 import type { Block } from '../html/blocks.ts';
 import { lettersOf } from '../html/blocks.ts';
-import { closest, findElement, type HtmlElement } from '../html/tree.ts';
+import { closest, findElement, type HtmlElement, isHidden } from '../html/tree.ts';
 import { HEADING, type PageShape, templateOf } from './shape.ts';
 
 /** Says of a block that something has a value: a name of a feature, and which of its few values it has. */
@@ -162,11 +162,6 @@ function addAncestors(add: Add, { block, sort, kind, chunk }: Placed, shape: Pag
   const main = shape.main === undefined ? 'none' : isInMain ? 'in' : 'out';
   add(`main ${main}`, sort);
   add(`main ${main} kind`, kind);
-}
-
-function isHidden({ attributes }: HtmlElement): boolean {
-  const { hidden, style = '', 'aria-hidden': isUnheard } = attributes;
-  return hidden !== undefined || isUnheard === 'true' || /display:\s*none/.test(style);
 }
 
 function addNeighbours(add: Add, { at, block, position }: Placed, shape: PageShape): void {

@@ -1,7 +1,7 @@
-import type { HtmlElement } from '../html/tree.ts';
+import { findElement, type HtmlElement, isHidden } from '../html/tree.ts';
 
 /** What a class or an attribute of a publishing system says of an element, where the system documents it. */
-type Verdict = 'text' | 'clutter' | 'votes';
+type Verdict = 'text' | 'clutter' | 'votes' | 'code';
 
 /** Classes that belong to one system each: nobody else gives them to something else. */
 const CLASSES: ReadonlyMap<string, Verdict> = new Map([
@@ -20,6 +20,19 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   ...named('text', 'markdown-body about-margin'),
   // arXiv: authors, links to the paper, its revisions.
   ...named('text', 'submission-history full-text dateline tablecell'),
+  // Forums: what was said, and by whom. Hacker News, Reddit, XenForo, vBulletin, Lemmy.
+  ...named(
+    'text',
+    'titleline score hnuser commtext tagline usertext-body bbWrapper message-name username_container postcontent',
+  ),
+  // Notes at the end, as Markdown engines and docutils write them.
+  ...named('text', 'footnotes footnote-list footnote'),
+  // WooCommerce: the number of a product, where it belongs.
+  ...named('text', 'product_meta'),
+  // VitePress numbers lines beside its code; rustdoc names what can be folded.
+  ...named('clutter', 'line-numbers-wrapper line-numbers-rows hideme'),
+  // Code without a `pre`: CodeMirror, Monaco, Writerside, LaTeXML, Doxygen, Crayon.
+  ...named('code', 'cm-content view-lines code-block ltx_listing fragment crayon-pre'),
   // Writers of formulas for those who see none.
   ...named('clutter', 'speechify-ignore'),
 ]);
@@ -34,13 +47,25 @@ function named(verdict: Verdict, names: string): [string, Verdict][] {
 export function markPublished(element: HtmlElement): void {
   const { attributes } = element;
   const verdict = verdictOf(element);
-  if (verdict === 'clutter') element.isClutter = true;
-  else if (verdict === 'text' || isPostText(element)) element.isText = true;
+  if (verdict === 'clutter' || isDataForMachines(element) || isComment(element)) element.isClutter = true;
+  else if (verdict === 'code') markCode(element);
+  else if (verdict === 'text' || isPostText(element) || isNote(element)) element.isText = true;
   else if (verdict === 'votes' || attributes.itemprop === 'upvoteCount') {
     element.isText = true;
     const [number] = element.children;
     if (typeof number === 'string' && /^\s*-?\d+\s*$/.test(number)) element.children = ['Votes: ', number.trim()];
   }
+}
+
+/** Elements that stand for a `pre` hold lines, and nothing else that stands apart. */
+function markCode(element: HtmlElement): void {
+  const isLines = element.elements.every(({ name }) => name === 'div' || name === 'span' || name === 'br');
+  if (isLines && !findElement(element, ({ name }) => /^(?:p|pre|ul|ol|table|h[1-6])$/.test(name))) element.name = 'pre';
+}
+
+/** DPUB-ARIA: notes; Reddit's names of what it puts where. */
+function isNote({ attributes }: HtmlElement): boolean {
+  return /^doc-(?:footnote|endnotes?)$/.test(attributes.role ?? '') || attributes.slot === 'commentMeta';
 }
 
 function verdictOf({ attributes }: HtmlElement): Verdict | undefined {
@@ -52,6 +77,22 @@ function verdictOf({ attributes }: HtmlElement): Verdict | undefined {
     }
   }
   return TEST_IDS.has(attributes['data-testid'] ?? '') ? 'text' : undefined;
+}
+
+/** What a reader wrote under an article, as WordPress lists it. */
+function isComment(element: HtmlElement): boolean {
+  return (
+    element.hasClass('comment') &&
+    /(?:^|\s)depth-\d+(?:\s|$)/.test(element.attribute('class')) &&
+    /comment-\d+$/.test(element.attribute('id'))
+  );
+}
+
+/** Structured data of a page that is written as hidden elements: its fields repeat what the page shows. */
+function isDataForMachines(element: HtmlElement): boolean {
+  const { itemscope, itemtype = '' } = element.attributes;
+  if (itemscope === undefined || !/(?:Article|Posting|Page|Product|Organization|Person)$/.test(itemtype)) return false;
+  return isHidden(element) && element.elements.every(({ attributes }) => attributes.itemprop !== undefined);
 }
 
 /** schema.org: the text of a question, of an answer or of a post in a forum. */

@@ -42,12 +42,12 @@ export function codeText(element: HtmlElement): string {
         continue;
       }
       if (numbers.has(child)) for (const part of child.children.slice(1)) visit(part, true);
-      else visit(child, isWithinLine || isLines);
+      else visit(child, isWithinLine || isLines || isNamedLine(child));
       if (isLines && !endsWithBreak(child)) add('\n');
     }
     if (isLine) endLine();
   };
-  visit(element, false);
+  visit(element, isNamedLine(element));
   return pieces.join('').replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ');
 }
 
@@ -103,7 +103,8 @@ export function isLineNumber(element: HtmlElement): boolean {
 /** The language that an element, what it holds or what is around it names. */
 export function languageOf(element: HtmlElement): string {
   const around = [element.parent, element.parent?.parent, element.parent?.parent?.parent];
-  for (const each of [element.elements[0], element, ...around]) {
+  const [inner] = element.elements;
+  for (const each of [inner, inner?.elements[0], element, ...around]) {
     if (!each) continue;
     const { class: names = '', 'data-lang': lang, 'data-language': language } = each.attributes;
     const given = /^[\w+#.-]{1,20}$/.exec(lang ?? language ?? '')?.[0];

@@ -47,7 +47,7 @@ export function inlineMarkdown(node: HtmlNode, around: Around): string {
     case 'input':
       return node.attributes.checked === undefined ? '[ ] ' : '[x] ';
     default:
-      return isApart(node) ? ` ${inner()} ` : inner();
+      return isApart(node) || node.name === 'label' ? ` ${inner()} ` : inner();
   }
 }
 

@@ -90,14 +90,10 @@ function blockOf(element: HtmlElement, around: Around): string[] {
     case 'a':
       return linkedBlocks(element, inside(), around);
     default:
-      if (CODE_CLASSES.some((each) => element.hasClass(each))) return [codeBlock(element)];
       if (element.attributes.role === 'heading') return headingBlocks(element, around);
       return inside();
   }
 }
-
-/** Code without a `pre`: CodeMirror, Monaco, Writerside, LaTeXML. */
-const CODE_CLASSES = ['cm-content', 'view-lines', 'code-block', 'ltx_listing'];
 
 function bold(text: string): string {
   return text === '' ? '' : `**${text}**`;

@@ -1,4 +1,4 @@
-import { closest, type HtmlElement } from '../html/tree.ts';
+import { closest, type HtmlElement, lineOf } from '../html/tree.ts';
 
 const UNREAD = new Set(['textarea', 'rt', 'rp', 'rtc', 'title', 'meta', 'optgroup', 'option', 'progress', 'meter']);
 
@@ -13,9 +13,8 @@ export function isShown(element: HtmlElement): boolean {
 function opens(button: HtmlElement): boolean {
   const { attributes } = button;
   const shows = attributes['aria-expanded'] !== undefined || attributes['aria-controls'] !== undefined;
-  return (
-    shows ||
-    attributes.role === 'tab' ||
-    closest(button, ({ name }) => /^h[1-6]$|^summary$|^dt$/.test(name)) !== undefined
-  );
+  if (shows || attributes.role === 'tab') return true;
+  const heading = closest(button, ({ name }) => /^h[1-6]$|^summary$|^dt$/.test(name));
+  // Beside other text of a heading it does something to what stands there: it copies, or edits.
+  return heading !== undefined && lineOf(heading) === lineOf(button);
 }

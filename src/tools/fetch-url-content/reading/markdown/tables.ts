@@ -44,6 +44,7 @@ export function isLayout(table: HtmlElement): boolean {
   if (role === 'presentation' || role === 'none') return true;
   const rows = rowsOf(table);
   if (rows.length === 0 || rows.every((row) => cellsOf(row).length < 2)) return true;
+  if (rows.length === 1 && !rows.flatMap(cellsOf).some(isHead)) return true;
   if (table.elements.some(({ name }) => name === 'thead' || name === 'caption')) return false;
   const hasHead = rows.some((row) => cellsOf(row).some(isHead));
   return holds(table, hasHead ? INSIDE_LAYOUT : INSIDE_ANY_LAYOUT);
@@ -61,12 +62,19 @@ export function tableMarkdown(table: HtmlElement, around: Around): string {
   const rows = rowsOf(table);
   const [first] = rows;
   const grid = expand(rows, around).filter((row) => row.some((cell) => cell !== ''));
+  if (grid.length === 0) return '';
   const firstCells = first ? cellsOf(first) : [];
-  const hasHead = first?.parent?.name === 'thead' || (firstCells.length > 0 && firstCells.every(isHead));
+  const hasHead = first?.parent?.name === 'thead' || isHeadRow(firstCells);
   const caption = table.elements.find(({ name }) => name === 'caption');
   const [head = [], ...body] = hasHead ? grid : [[], ...grid];
   const title = caption ? lineMarkdown(caption, around) : '';
   return `${title === '' ? '' : `${title}\n\n`}${markdownTable(head, body)}`;
+}
+
+/** The corner above the names of rows may be an empty cell. */
+function isHeadRow([corner, ...others]: readonly HtmlElement[]): boolean {
+  if (corner === undefined || !others.every(isHead)) return false;
+  return isHead(corner) || (others.length > 0 && lineOf(corner) === '');
 }
 
 /** A table that sets numbers beside lines of code; undefined for any other. */
