@@ -35,7 +35,7 @@ import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { deleteFile, getFile, getFileContent, listFiles, postFile } from './routes/files/files.ts';
 import { getReport } from './routes/get-report.ts';
-import { getResponse } from './routes/get-response.ts';
+import { getResponse, getTimeline } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
 import { listInputItems } from './routes/list-input-items.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
@@ -159,6 +159,7 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
   route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
   route('/v1/responses/:id/report', { get: getReport(deps) });
+  route('/v1/responses/:id/timeline', { get: getTimeline(deps) });
   route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
   route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) }, hasPrefix('task_'));
   route('/v1/async/:id/cancel', { post: cancelTask(deps) });

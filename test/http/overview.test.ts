@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { overview } from '../../src/protocol/overview.ts';
+import { overview } from '../../src/protocol/operating/overview.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { assertRefused, send } from '../support/http-client.ts';

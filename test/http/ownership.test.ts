@@ -127,6 +127,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   ],
   'DELETE /v1/responses/:id': [asBob(({ response }) => `DELETE /v1/responses/${response}`)],
   'POST /v1/responses/:id/cancel': [asBob(({ response }) => `POST /v1/responses/${response}/cancel`)],
+  'GET /v1/responses/:id/timeline': [asBob(({ response }) => `GET /v1/responses/${response}/timeline`)],
   'GET /v1/responses/:id/report': [
     asBob(({ response }) => `GET /v1/responses/${response}/report`),
     asBob(({ response }) => `GET /v1/responses/${response}/report?format=html`),

@@ -2,7 +2,7 @@ import { toSeconds } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { effortLevel } from '../../config/schema/models.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
-import type { Overview } from '../../protocol/overview.ts';
+import type { Overview } from '../../protocol/operating/overview.ts';
 import { budgetOf } from '../../research/run/budget.ts';
 import type { Instance } from '../../store/instances.ts';
 import type { ProviderState } from '../../upstream/routing/provider.ts';

@@ -10,7 +10,7 @@ import {
   usageList,
   usageQuery,
 } from '../admin.ts';
-import { overview } from '../overview.ts';
+import { overview } from '../operating/overview.ts';
 import { jsonAnswer, tagged } from './operations.ts';
 
 /** What keys with `admin: true` may ask; to others there is nothing (docs/keys.md, docs/keys.md, "Usage"). */
