@@ -23,6 +23,8 @@ export type TimelineTurn = z.output<typeof timelineTurn>;
 export const timeline = z.object({
   object: z.literal('response.timeline'),
   id: z.string(),
+  /** When it was submitted, Unix milliseconds. */
+  created_ms: count,
   /** `[sequence_number, ms]`: events behind the number before and up to this one were told then. */
   times: z.array(z.tuple([count, count])),
   turns: z.array(timelineTurn),

@@ -50,6 +50,11 @@ export class Client {
     yield* eventsIn(answer.body, { onBytes });
   }
 
+  /** When its events were told, and what its turns took. */
+  timeline(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}/timeline`);
+  }
+
   cancel(id) {
     return this.#json(`v1/responses/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
   }

@@ -64,7 +64,9 @@ export function timelineOf(run: TimedRun, entries: readonly string[]): Timeline 
     before.set(lane, last);
   }
   if (times.length > 0 && run.endedAt !== null) times.push([run.last, since(run, Math.max(last, run.endedAt))]);
-  return { object: 'response.timeline', id: ID_PREFIX.responses + run.id, times, turns: times.length > 0 ? turns : [] };
+  const id = ID_PREFIX.responses + run.id;
+  const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };
+  return { object: 'response.timeline', id, created_ms: run.createdAt, ...known };
 }
 
 function since(run: TimedRun, at: number): number {
