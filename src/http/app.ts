@@ -15,7 +15,16 @@ import { metricsPage } from './operator/metrics.ts';
 import { openapi } from './operator/openapi.ts';
 import { listAudit } from './routes/admin/audit.ts';
 import { forAdmins } from './routes/admin/for-admins.ts';
-import { createKey, deleteKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
+import {
+  createKey,
+  deleteKey,
+  explainKey,
+  getConfig,
+  getKey,
+  listKeys,
+  rotateKey,
+  updateKey,
+} from './routes/admin/keys.ts';
 import { getUsage } from './routes/admin/usage.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -267,6 +276,8 @@ function addOperator(app: Express, deps: AppDeps): void {
   route('/admin/keys', { get: listKeys(deps), post: createKey(deps) });
   route('/admin/keys/:id', { get: getKey(deps), patch: updateKey(deps), delete: deleteKey(deps) });
   route('/admin/keys/:id/rotate', { post: rotateKey(deps) });
+  route('/admin/keys/:id/explain', { get: explainKey(deps) });
+  route('/admin/config', { get: getConfig(deps) });
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

@@ -41,7 +41,10 @@ describe('GET /v1/responses/:id/report', () => {
     const events = await send(gateway, `GET /v1/responses/${id}?stream=true`);
     assert.equal(object, 'response.timeline');
     assert.equal(times.at(-1)?.[0], events.text.split('\nevent: ').length);
-    assert.deepEqual(times, times.toSorted(([a, at], [b, bt]) => a - b || at - bt));
+    assert.deepEqual(
+      times,
+      times.toSorted(([a, at], [b, bt]) => a - b || at - bt),
+    );
     assert.ok(turns.every(({ started_ms, ended_ms }) => started_ms <= ended_ms));
     assert.ok(turns.length > 0, answer.text);
   });

@@ -125,6 +125,11 @@ export class Client {
     return this.#json(keyPath(id));
   }
 
+  /** What it gets when it asks for a model. */
+  explainKey(id, model) {
+    return this.#json(`${keyPath(id)}/explain?${parameters({ model })}`);
+  }
+
   /** The answer holds the secret, as that of a rotation does. */
   createKey(body) {
     return this.#json('admin/keys', { method: 'POST', body });
@@ -148,6 +153,11 @@ export class Client {
 
   async usageCsv(query) {
     return await (await this.#fetch(`admin/usage?${parameters({ ...query, format: 'csv' })}`)).blob();
+  }
+
+  /** With secrets masked. */
+  config() {
+    return this.#json('admin/config');
   }
 
   audit(query) {
