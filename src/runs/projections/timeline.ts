@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ID_PREFIX } from '../../base/ids.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { Timeline, TimelineTurn } from '../../protocol/timeline.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { parseStored } from '../stored/stored-data.ts';
@@ -35,13 +36,13 @@ const KINDS: Readonly<Record<string, TimelineTurn['kind']>> = {
 type TimedRun = Pick<RunRecord, 'id' | 'createdAt' | 'startedAt' | 'endedAt' | 'last'>;
 
 /** When the events of a run were told, and what each turn of its model took, from its transcript. */
-export function timelineOf(run: TimedRun, entries: readonly string[]): Timeline {
+export async function timelineOf(run: TimedRun, entries: readonly string[]): Promise<Timeline> {
   const times: [number, number][] = [];
   const turns: TimelineTurn[] = [];
   /** When the latest entry of each lane was written: its next turn began then. */
   const before = new Map<number | undefined, number>();
   let last = run.createdAt;
-  for (const text of entries) {
+  await inSlices(entries, (text) => {
     const { t, lane, usage, times: noted } = parseStored(timed, text, 'transcript entry');
     // Instances that drove the run one after the other may have clocks that differ: time does not go back.
     for (const [number, at] of noted) {
@@ -62,7 +63,7 @@ export function timelineOf(run: TimedRun, entries: readonly string[]): Timeline 
         cost: usage.cost ?? null,
       });
     before.set(lane, last);
-  }
+  });
   if (times.length > 0 && run.endedAt !== null) times.push([run.last, since(run, Math.max(last, run.endedAt))]);
   const id = ID_PREFIX.responses + run.id;
   const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };

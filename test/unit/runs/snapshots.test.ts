@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { newRunId } from '../../../src/base/ids.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { AppendTick } from '../../../src/runs/executing/log/append-tick.ts';

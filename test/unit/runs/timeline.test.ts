@@ -24,7 +24,7 @@ describe('the times of a run', () => {
     assert.match(entry, /\[100000,100000000\]\]\}$/);
   });
 
-  it('become milliseconds since it was submitted, and turns with what they used', () => {
+  it('become milliseconds since it was submitted, and turns with what they used', async () => {
     const run = { id: newRunId(), createdAt: 1000, startedAt: 1100, endedAt: 9000, last: 40 };
     const entries = [
       {
@@ -41,7 +41,7 @@ describe('the times of a run', () => {
       { t: 'spent', usage: { ...usage, inputTokens: 0, outputTokens: 0 } },
       { t: 'answered', usage, times: [[30, 8000]] },
     ];
-    const { times, turns } = timelineOf(
+    const { times, turns } = await timelineOf(
       run,
       entries.map((entry) => JSON.stringify(entry)),
     );
@@ -60,16 +60,16 @@ describe('the times of a run', () => {
     ]);
   });
 
-  it('are not there where an earlier version wrote the run, and lanes have turns of their own', () => {
+  it('are not there where an earlier version wrote the run, and lanes have turns of their own', async () => {
     const run = { id: newRunId(), createdAt: 1000, startedAt: 1000, endedAt: 9000, last: 40 };
-    const old = timelineOf(run, [JSON.stringify({ t: 'turn', usage })]);
+    const old = await timelineOf(run, [JSON.stringify({ t: 'turn', usage })]);
     assert.deepEqual([old.times, old.turns], [[], []]);
     const entries = [
       { t: 'turn', lane: 1, usage, times: [[4, 2000]] },
       { t: 'turn', lane: 2, usage, times: [[8, 3000]] },
       { t: 'turn', lane: 1, usage, times: [[9, 4000]] },
     ];
-    const { turns } = timelineOf(
+    const { turns } = await timelineOf(
       run,
       entries.map((entry) => JSON.stringify(entry)),
     );

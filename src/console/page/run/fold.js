@@ -29,8 +29,7 @@ export class RunState {
   lanes = 0;
   ended = false;
 
-  /** `at`: when the event arrived in milliseconds, or null where that says nothing of when it happened. */
-  apply(event, at = null) {
+  apply(event) {
     const { type } = event;
     this.last = event.sequence_number ?? this.last;
     this.counts.set(type, (this.counts.get(type) ?? 0) + 1);
@@ -44,13 +43,13 @@ export class RunState {
       case 'response.incomplete':
         this.#respond(event.response);
         this.ended = true;
-        for (const [index, item] of (event.response.output ?? []).entries()) this.#finish(index, item, null);
+        for (const [index, item] of (event.response.output ?? []).entries()) this.#finish(index, item);
         break;
       case 'response.output_item.added':
-        this.#add(event.output_index, event.item, at);
+        this.#add(event.output_index, event.item);
         break;
       case 'response.output_item.done':
-        this.#finish(event.output_index, event.item, at);
+        this.#finish(event.output_index, event.item);
         break;
       case 'response.reasoning_text.delta':
       case 'response.output_text.delta':
@@ -72,7 +71,7 @@ export class RunState {
     this.status = response.status;
   }
 
-  #add(index, item, at) {
+  #add(index, item) {
     const kind = kindOf(item.type);
     const before = this.items[index - 1]?.kind;
     if (kind === 'call') this.calls += 1;
@@ -83,8 +82,6 @@ export class RunState {
       type: item.type,
       kind,
       status: item.status ?? 'in_progress',
-      startedAt: at,
-      endedAt: null,
       /** The event that began it, and the one that ended it. */
       from: this.last,
       to: null,
@@ -97,9 +94,9 @@ export class RunState {
     if (item.name === UPDATE_PLAN) this.plan = planOf(parseJson(item.arguments)) ?? this.plan;
   }
 
-  #finish(index, item, at) {
+  #finish(index, item) {
     if (this.items[index]?.done) return;
-    if (!this.items[index]) this.#add(index, item, null);
+    if (!this.items[index]) this.#add(index, item);
     const known = this.items[index];
     const text = textOf(item);
     // A new object: what was drawn from the old one is drawn again.
@@ -107,7 +104,6 @@ export class RunState {
       ...known,
       ...callOf(item),
       status: item.status ?? 'completed',
-      endedAt: at,
       to: this.last,
       done: true,
     };

@@ -3,14 +3,14 @@ import { html, useState } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { MarkdownText } from '../report/markdown-text.js';
+import { tookMs } from '../watching/clock.js';
 import { planOf, progressOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { unmarked } from '../words.js';
 import { CallDetails } from './call-details.js';
-import { tookMs } from './session.js';
 import { parseJson } from './sources.js';
 
-/** Thoughts and tool calls in the order of the log. `items`: those alone, such as one lane's. */
-export function Timeline({ session, state, items: given, label = 'Timeline' }) {
+/** Thoughts and tool calls in the order of the log. `timeline`: their times; `items`: those alone, such as one lane's. */
+export function Timeline({ state, timeline, items: given, label = 'Timeline' }) {
   const [open, setOpen] = useState(() => new Set());
   const items = given ?? state.items.filter((item) => item !== undefined);
   // Where the model writes no plan, its first thought is one.
@@ -29,7 +29,7 @@ export function Timeline({ session, state, items: given, label = 'Timeline' }) {
       item=${item}
       plan=${item === plan}
       running=${!state.ended}
-      took=${tookMs(session, item.index)}
+      took=${tookMs(item, timeline)}
       open=${isShown(item)}
       inLane=${given !== undefined}
       onToggle=${() => toggle(item.index)}
@@ -42,7 +42,7 @@ export function Timeline({ session, state, items: given, label = 'Timeline' }) {
     count=${items.length}
     draw=${draw}
     rowAt=${(at) => ({ key: String(items[at].index), kind: isShown(items[at]) ? 'open' : items[at].kind })}
-    dependsOn=${(at) => [items[at], items[at] === plan, isShown(items[at]), state.ended, tookMs(session, items[at].index)]}
+    dependsOn=${(at) => [items[at], items[at] === plan, isShown(items[at]), state.ended, tookMs(items[at], timeline)]}
     estimate=${46}
     label=${label}
     follow=${!state.ended}

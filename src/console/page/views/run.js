@@ -21,6 +21,7 @@ import { useRun } from '../run/use-run.js';
 import { Lanes } from '../watching/lanes.js';
 import { PlanView } from '../watching/plan-view.js';
 import { Scrubber } from '../watching/scrubber.js';
+import { useTimeline } from '../watching/use-timeline.js';
 import { Waterfall } from '../watching/waterfall-view.js';
 
 /** Letters of a question that stand above its report at first. */
@@ -61,6 +62,7 @@ export function Run({ id, asked, place = {} }) {
     if (headings.length > 0 && place.part) requestAnimationFrame(() => showPart(prose(), Number(place.part)));
   }, [headings.length > 0]);
   const ended = session.state.ended;
+  const times = useTimeline(session, session.state.last > 0);
   const told = useDeliveries(id, { ended });
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
@@ -94,7 +96,7 @@ export function Run({ id, asked, place = {} }) {
     ${session.connection === 'refused' && html`<${Failure} error=${session.error} />`}
     <${Failure} error=${problem} />
     <${Meters} state=${state} asked=${asked} replaying=${position !== null} />
-    ${replaying && html`<${Scrubber} session=${session} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
+    ${replaying && html`<${Scrubber} session=${session} ...${times} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
     <div class="run-body">
       <${Tabs}
         label="Views of this run"
@@ -114,13 +116,13 @@ export function Run({ id, asked, place = {} }) {
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
         ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
-        ${tab === 'timeline' && html`<div class="timeline-wide"><${PlanView} plan=${state.plan} open=${!ended} />${state.lanes > 1 ? html`<${Lanes} session=${session} state=${state} />` : html`<${Timeline} session=${session} state=${state} />`}</div>`}
-        ${tab === 'waterfall' && html`<${Waterfall} session=${session} state=${state} />`}
+        ${tab === 'timeline' && html`<div class="timeline-wide"><${PlanView} plan=${state.plan} open=${!ended} />${state.lanes > 1 ? html`<${Lanes} state=${state} timeline=${times.timeline} />` : html`<${Timeline} state=${state} timeline=${times.timeline} />`}</div>`}
+        ${tab === 'waterfall' && html`<${Waterfall} state=${state} ...${times} />`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<${PlanView} plan=${state.plan} open=${!ended} /><h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
+      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<${PlanView} plan=${state.plan} open=${!ended} /><h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}

@@ -14,5 +14,12 @@ export function clockOf(timeline) {
   };
 }
 
+/** Milliseconds that an item of a run took; undefined where it is not known, or nothing. */
+export function tookMs({ from, to }, timeline) {
+  const at = clockOf(timeline);
+  if (!at || to === null || to > knownUpTo(timeline)) return undefined;
+  return at(to) > at(from) ? at(to) - at(from) : undefined;
+}
+
 /** The last event that a run's timeline knows of. */
 export const knownUpTo = (timeline) => timeline?.times.at(-1)?.[0] ?? 0;

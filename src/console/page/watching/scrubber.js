@@ -3,19 +3,17 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { Button } from '../parts/controls.js';
 import { clockOf } from './clock.js';
 import { play } from './replay.js';
-import { useTimeline } from './use-timeline.js';
 
 const SPEEDS = [0.5, 1, 2, 4, 16, 64];
 
 /** Plays a run again from any point of its log. `position` null: at its end. */
-export function Scrubber({ session, position, onPosition, onClose }) {
+export function Scrubber({ session, timeline, error, position, onPosition, onClose }) {
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
   const current = useRef(speed);
   current.current = speed;
   const last = session.state.last;
   const at = position ?? last;
-  const { timeline, error } = useTimeline(session, true);
   const timeOf = useMemo(() => clockOf(timeline), [timeline]);
   useEffect(() => {
     if (!playing) return;

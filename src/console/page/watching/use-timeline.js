@@ -2,13 +2,13 @@ import { app } from '../app.js';
 import { useEffect, useState } from '../lib/preact.js';
 
 /** A run that goes on is asked for its times at most so often, in milliseconds. */
-const PAUSE_MS = 2000;
+const PAUSE_MS = 3000;
 /** Timelines of runs that ended, which change no more. */
 const MAX_KEPT = 6;
 const kept = new Map();
 
-/** The timeline of a run as far as it is known, `{timeline, error}`; read again while `wanted` and the run gets further. */
-export function useTimeline(session, wanted) {
+/** The timeline of a run as far as it is known, `{timeline, error}`; read again as the run gets further. */
+export function useTimeline(session, wanted = true) {
   const { id, state } = session;
   const [shown, setShown] = useState({ timeline: kept.get(id) ?? null, error: null, at: 0 });
   const done = state.items.filter((item) => item?.done).length;

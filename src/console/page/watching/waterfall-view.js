@@ -4,14 +4,12 @@ import { Empty, Failure } from '../parts/controls.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useSeconds } from '../run/meters.js';
 import { headingOf } from '../run/timeline.js';
-import { useTimeline } from './use-timeline.js';
 import { rowsOf, sharesOf } from './waterfall.js';
 
 const TICKS = 4;
 
 /** Turns and calls against time: what took long, what waited, what ran side by side, and what it cost. */
-export function Waterfall({ session, state }) {
-  const { timeline, error } = useTimeline(session, true);
+export function Waterfall({ state, timeline, error }) {
   const running = !state.ended;
   const now = useSeconds(running);
   const rows = useMemo(

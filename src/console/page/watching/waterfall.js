@@ -40,8 +40,7 @@ export function rowsOf({ items, timeline, now }) {
 function turnRow(turn, { index, timed }) {
   const { kind, lane, started_ms: start, ended_ms: end } = turn;
   const shown = timed.filter(
-    ({ item, start: began }) =>
-      began >= start && began <= end && (lane === undefined || item.lane === undefined || item.lane === lane),
+    ({ item, start: began }) => began >= start && began <= end && (lane === undefined || item.lane === lane),
   );
   const first = shown.reduce((least, { start: began }) => Math.min(least, began), end);
   return {
