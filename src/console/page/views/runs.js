@@ -100,8 +100,8 @@ function Filters({ kind, status, model, query, from, to }) {
       <option value="">all</option>
       ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
     </select></label>
-    <label class="inline">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
-    <label class="inline">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
+    <label class="inline day-choice">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
+    <label class="inline day-choice">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
     ${
       kind === 'responses' &&
       html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
