@@ -11,7 +11,7 @@ const count = z.number().nonnegative().default(0);
 const timed = z.object({
   t: z.string(),
   times: z.array(z.tuple([z.int(), z.number()])).default([]),
-  lane: z.int().positive().optional(),
+  lane: z.int().positive().optional().catch(undefined),
   usage: z
     .object({
       inputTokens: count,
@@ -47,7 +47,9 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
     // Instances that drove the run one after the other may have clocks that differ: time does not go back.
     for (const [number, at] of noted) {
       last = Math.max(last, at);
-      times.push([number, since(run, last)]);
+      // What a refused end had told was told again, later.
+      while ((times.at(-1)?.[0] ?? 0) > number) times.pop();
+      if (times.at(-1)?.[0] !== number) times.push([number, since(run, last)]);
     }
     const began = before.get(lane) ?? run.startedAt ?? run.createdAt;
     if (usage && usage.inputTokens + usage.outputTokens > 0)
@@ -64,7 +66,8 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
       });
     before.set(lane, last);
   });
-  if (times.length > 0 && run.endedAt !== null) times.push([run.last, since(run, Math.max(last, run.endedAt))]);
+  if (times.length > 0 && run.endedAt !== null && times.at(-1)?.[0] !== run.last)
+    times.push([run.last, since(run, Math.max(last, run.endedAt))]);
   const id = ID_PREFIX.responses + run.id;
   const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };
   return { object: 'response.timeline', id, created_ms: run.createdAt, ...known };
