@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
+import { CALM } from '../support/calm.ts';
 import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
 import { until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
@@ -35,7 +36,7 @@ describe('the console', function () {
   let gateway: Gateway;
   before(async () => {
     browser = await sharedBrowser();
-    gateway = await startGateway({ config: demoConfig(), log: silentLogger });
+    gateway = await startGateway({ config: demoConfig(), log: silentLogger, load: CALM });
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 
