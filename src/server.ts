@@ -265,7 +265,9 @@ async function openUpstream(
     metrics.attempt(report);
     activity.attempt(report, systemClock.now());
   };
-  const upstream = createUpstream(providers, { log, builtins: { demo: demo.url }, secrets, observe });
+  const observeFirstToken = (provider: string, ms: number) => activity.spoke(provider, ms, systemClock.now());
+  const builtins = { demo: demo.url };
+  const upstream = createUpstream(providers, { log, builtins, secrets, observe, observeFirstToken });
   live.onChange((next) => upstream.update(next.providers));
   return upstream;
 }

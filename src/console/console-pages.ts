@@ -54,7 +54,7 @@ interface Page {
 
 /** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
 const VIEW =
-  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate(?:\/(?:keys|usage|audit))?)$/;
+  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate(?:\/(?:keys|usage|config|audit))?)$/;
 const MAX_DEPTH = 3;
 
 /**

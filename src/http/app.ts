@@ -15,7 +15,16 @@ import { metricsPage } from './operator/metrics.ts';
 import { openapi } from './operator/openapi.ts';
 import { listAudit } from './routes/admin/audit.ts';
 import { forAdmins } from './routes/admin/for-admins.ts';
-import { createKey, deleteKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
+import {
+  createKey,
+  deleteKey,
+  explainKey,
+  getConfig,
+  getKey,
+  listKeys,
+  rotateKey,
+  updateKey,
+} from './routes/admin/keys.ts';
 import { getUsage } from './routes/admin/usage.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -35,7 +44,7 @@ import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { deleteFile, getFile, getFileContent, listFiles, postFile } from './routes/files/files.ts';
 import { getReport } from './routes/get-report.ts';
-import { getResponse } from './routes/get-response.ts';
+import { getResponse, getTimeline } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
 import { listInputItems } from './routes/list-input-items.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
@@ -159,6 +168,7 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
   route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
   route('/v1/responses/:id/report', { get: getReport(deps) });
+  route('/v1/responses/:id/timeline', { get: getTimeline(deps) });
   route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
   route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) }, hasPrefix('task_'));
   route('/v1/async/:id/cancel', { post: cancelTask(deps) });
@@ -266,6 +276,8 @@ function addOperator(app: Express, deps: AppDeps): void {
   route('/admin/keys', { get: listKeys(deps), post: createKey(deps) });
   route('/admin/keys/:id', { get: getKey(deps), patch: updateKey(deps), delete: deleteKey(deps) });
   route('/admin/keys/:id/rotate', { post: rotateKey(deps) });
+  route('/admin/keys/:id/explain', { get: explainKey(deps) });
+  route('/admin/config', { get: getConfig(deps) });
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

@@ -5,6 +5,7 @@ import type { PlainRequest } from '../plain/request.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
+import type { Timeline } from '../protocol/timeline.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
@@ -186,6 +187,8 @@ export interface Runs {
   response(run: RunRecord): Promise<ResponseObject>;
   /** The same as JSON; that of an ended run as it was stored. */
   responseJson(run: RunRecord): Promise<Buffer>;
+  /** When its events were told, and what its turns took; without times where an earlier version wrote it. */
+  timeline(run: RunRecord): Promise<Timeline>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */

@@ -9,6 +9,7 @@ import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson, toTaskEntry } from './projections/task.ts';
+import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
 import { isHidden, isOpen, readableThrough } from './reading/readable.ts';
@@ -138,6 +139,10 @@ class StoredRuns implements Runs {
     if (!isOpen(run)) return await this.#texts.get(run.id, 'ended', make);
     const fold = await this.#ownFold(run);
     return fold ? await this.#texts.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
+  }
+
+  async timeline(run: RunRecord) {
+    return timelineOf(run, run.kind === 'proxy' ? [] : await this.#store.readTranscript(run.id));
   }
 
   async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {

@@ -33,6 +33,8 @@ export interface UpstreamOptions {
   secrets?: RefreshedSecrets;
   /** Called for every attempt at a provider, for metrics. */
   observe?: (report: AttemptReport) => void;
+  /** Called with how long a provider's stream took to its first token, in milliseconds. */
+  observeFirstToken?: (provider: string, ms: number) => void;
 }
 
 export interface ChatModelQuery extends RouteQuery, DrawQuery {
@@ -83,7 +85,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     for (const [name, config] of wanted) {
       if (isDeepStrictEqual(providers.get(name)?.config, config)) continue;
       const policies = { breaker: options.breaker, limiter: options.limiter };
-      made.set(name, new Provider(name, config, { clock, ...policies }));
+      const onFirstToken = (ms: number) => options.observeFirstToken?.(name, ms);
+      made.set(name, new Provider(name, config, { clock, onFirstToken, ...policies }));
     }
     for (const [name, provider] of providers) {
       if (wanted.has(name) && !made.has(name)) continue;

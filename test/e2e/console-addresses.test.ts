@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { openConsole, PHONE } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -45,38 +45,36 @@ describe('addresses of the console', function () {
   };
   const heading = (page: Page, name: string | RegExp = QUESTION) => page.getByRole('heading', { name, level: 1 });
 
-  for (const viewport of [PHONE, DESK]) {
-    it(`a run's address shows it after signing in and after a reload, with its name, ${viewport.width} px`, async () => {
-      await using console = await open({ viewport });
-      const { page } = console;
-      await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
-      await signIn(page);
-      await heading(page).waitFor();
-      assert.equal(await page.title(), `${QUESTION} · research-gateway`);
-      assert.equal(await page.getByRole('banner').count(), 1, 'one header');
-      assert.equal(await page.getByRole('tab', { name: /^Sources/ }).getAttribute('aria-selected'), 'true');
-      await page.getByRole('tab', { name: /^Report/ }).click();
-      await page
-        .getByRole('button', { name: /^Source 1:/ })
-        .first()
-        .click();
-      const source = await page.getByRole('dialog').getByRole('heading', { level: 2 }).innerText();
-      const address = page.url();
-      assert.ok(address.endsWith(`/console/runs/${run}#source=1`), address);
-      await page.reload();
-      await page.getByRole('dialog').getByRole('heading', { name: source }).waitFor();
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
-      assert.equal(page.url(), `${gateway.url}/console/runs/${run}`);
-      await page.getByRole('link', { name: 'Runs', exact: true }).click();
-      await heading(page, 'Runs').waitFor();
-      assert.equal(page.url(), `${gateway.url}/console/runs`);
-      assert.equal(await page.title(), 'Runs · research-gateway');
-      await page.goBack();
-      await heading(page).waitFor();
-      await console.assertHarmless();
-    });
-  }
+  it("a run's address shows it after signing in and after a reload, with its name", async () => {
+    await using console = await open({ viewport: PHONE });
+    const { page } = console;
+    await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
+    await signIn(page);
+    await heading(page).waitFor();
+    assert.equal(await page.title(), `${QUESTION} · research-gateway`);
+    assert.equal(await page.getByRole('banner').count(), 1, 'one header');
+    assert.equal(await page.getByRole('tab', { name: /^Sources/ }).getAttribute('aria-selected'), 'true');
+    await page.getByRole('tab', { name: /^Report/ }).click();
+    await page
+      .getByRole('button', { name: /^Source 1:/ })
+      .first()
+      .click();
+    const source = await page.getByRole('dialog').getByRole('heading', { level: 2 }).innerText();
+    const address = page.url();
+    assert.ok(address.endsWith(`/console/runs/${run}#source=1`), address);
+    await page.reload();
+    await page.getByRole('dialog').getByRole('heading', { name: source }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(page.url(), `${gateway.url}/console/runs/${run}`);
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await heading(page, 'Runs').waitFor();
+    assert.equal(page.url(), `${gateway.url}/console/runs`);
+    assert.equal(await page.title(), 'Runs · research-gateway');
+    await page.goBack();
+    await heading(page).waitFor();
+    await console.assertHarmless();
+  });
 
   it('a link opens in a new tab, which is signed in as the one that it was opened from', async () => {
     const context = await browser.newContext();

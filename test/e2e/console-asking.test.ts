@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { DESK, openConsole, PHONE } from '../support/console-page.ts';
+import { assertFits, DESK, openConsole, PHONE } from '../support/console-page.ts';
 import { gatewayFolder } from '../support/gateway-process.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
@@ -61,62 +61,57 @@ describe('asking in the console', function () {
     ]);
     return request.postDataJSON();
   };
-  const width = (page: Page) => page.evaluate('document.documentElement.scrollWidth');
 
-  for (const viewport of [PHONE, DESK]) {
-    it(`a plan is shown first, changed, and researched by, ${viewport.width} px`, async () => {
-      await using console = await open(viewport);
-      const { page } = console;
-      await page.getByLabel('Question', { exact: true }).fill(QUESTION);
-      await page.getByLabel('Show me the plan first').check();
-      assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose' });
-      const plan = page.getByRole('form', { name: 'Plan' });
-      await plan.getByLabel('Part 1', { exact: true }).waitFor();
-      assert.equal(await plan.getByLabel('Part 2', { exact: true }).inputValue(), 'Age');
-      assert.equal(await width(page), viewport.width);
-      await plan.getByRole('button', { name: 'Remove part 1' }).click();
-      await plan.getByRole('button', { name: 'Add a part' }).press('Enter');
-      await page
-        .locator(':focus')
-        .and(plan.getByLabel('Part 2', { exact: true }))
-        .waitFor();
-      await page.keyboard.type('Fish');
-      const sent = await asked(page, 'Research by this plan');
-      assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
-      assert.match(sent.previous_response_id, /^resp_/);
-      await page.getByText('It is deep.').first().waitFor();
-      await page.getByRole('link', { name: 'follows another run' }).waitFor();
-      await console.assertHarmless();
-    });
+  it('a plan is shown first, changed, and researched by', async () => {
+    await using console = await open(PHONE);
+    const { page } = console;
+    await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+    await page.getByLabel('Show me the plan first').check();
+    assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose' });
+    const plan = page.getByRole('form', { name: 'Plan' });
+    await plan.getByLabel('Part 1', { exact: true }).waitFor();
+    assert.equal(await plan.getByLabel('Part 2', { exact: true }).inputValue(), 'Age');
+    await assertFits(page);
+    await plan.getByRole('button', { name: 'Remove part 1' }).click();
+    await plan.getByRole('button', { name: 'Add a part' }).press('Enter');
+    await page
+      .locator(':focus')
+      .and(plan.getByLabel('Part 2', { exact: true }))
+      .waitFor();
+    await page.keyboard.type('Fish');
+    const sent = await asked(page, 'Research by this plan');
+    assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
+    assert.match(sent.previous_response_id, /^resp_/);
+    await page.getByText('It is deep.').first().waitFor();
+    await page.getByRole('link', { name: 'follows another run' }).waitFor();
+    await console.assertHarmless();
+  });
 
-    it(`a question of the run is answered below it, ${viewport.width} px`, async () => {
-      await using console = await open(viewport);
-      const { page } = console;
-      await page.getByLabel('Question', { exact: true }).fill(QUESTION);
-      await page.getByLabel('Ask me back where it helps').check();
-      assert.deepEqual((await asked(page, 'Research')).research, { clarify: true });
-      await page.getByRole('heading', { name: 'The run asks back' }).waitFor();
-      await page.getByText('Which lake?').waitFor();
-      await page.getByLabel('Your answer').fill('Baikal');
-      assert.equal((await asked(page, 'Answer')).input, 'Baikal');
-      await page.getByText('It is deep.').first().waitFor();
-      assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
-      await console.assertHarmless();
-    });
-  }
+  it('a question of the run is answered below it', async () => {
+    await using console = await open(PHONE);
+    const { page } = console;
+    await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+    await page.getByLabel('Ask me back where it helps').check();
+    assert.deepEqual((await asked(page, 'Research')).research, { clarify: true });
+    await page.getByRole('heading', { name: 'The run asks back' }).waitFor();
+    await page.getByText('Which lake?').waitFor();
+    await page.getByLabel('Your answer').fill('Baikal');
+    assert.equal((await asked(page, 'Answer')).input, 'Baikal');
+    await page.getByText('It is deep.').first().waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
+    await console.assertHarmless();
+  });
 
   it('a plan of hostile texts is text, and nothing sticks out', async () => {
-    for (const viewport of [PHONE, DESK]) {
-      await using console = await open(viewport);
-      const { page } = console;
-      await page.getByLabel('Question', { exact: true }).fill('A hostile plan, please');
-      await page.getByLabel('Show me the plan first').check();
-      await asked(page, 'Research');
-      await page.getByLabel('Part 30', { exact: true }).waitFor();
-      assert.equal(await page.getByLabel('Part 1', { exact: true }).inputValue(), HOSTILE_TEXTS[0]);
-      assert.equal(await width(page), viewport.width);
-      await console.assertHarmless();
-    }
+    await using console = await open(PHONE);
+    const { page } = console;
+    await page.getByLabel('Question', { exact: true }).fill('A hostile plan, please');
+    await page.getByLabel('Show me the plan first').check();
+    await asked(page, 'Research');
+    await page.getByLabel('Part 30', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('Part 1', { exact: true }).inputValue(), HOSTILE_TEXTS[0]);
+    await assertFits(page);
+    await console.assertHarmless();
   });
 
   it('a document is uploaded, goes along by its id, and is removed where it was not sent', async () => {

@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { assertFits, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -40,107 +40,103 @@ describe('operating in the console', function () {
   const keyNamed = (page: Page, id: string) =>
     page.getByRole('listitem').filter({ has: page.getByRole('button', { name: new RegExp(`^${id}\\b`) }) });
   const secretIn = async (shown: Locator) => (await shown.getByRole('code').innerText()).trim();
-  const assertNothingSticksOut = async (page: Page, width: number) =>
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
 
-  for (const viewport of [PHONE, DESK]) {
-    it(`a key is made, changed, rotated and revoked; its secret is shown once, ${viewport.width} px`, async () => {
-      const id = `reader-${viewport.width}`;
-      await using console = await open('operate/keys', {
-        viewport,
-        permissions: ['clipboard-read', 'clipboard-write'],
-      });
-      const { page } = console;
-      await page.getByRole('button', { name: 'New key' }).click();
-      const form = page.getByRole('form', { name: 'New key' });
-      await form.getByLabel('Id').fill(id);
-      await form.getByLabel('Team').fill('no such team');
-      await form.getByRole('button', { name: 'Make the key' }).click();
-      await form.getByRole('alert').getByText('field team').waitFor();
-      await form.getByLabel('Team').fill('sales');
-      await form.getByLabel('Requests per minute').fill('50');
-      await form.getByLabel('bring MCP servers').check();
-      await form.getByRole('button', { name: 'Make the key' }).click();
-      const shown = page.getByRole('group', { name: 'The new secret' });
-      const secret = await secretIn(shown);
-      await shown.getByRole('button', { name: 'Copy the secret' }).click();
-      await shown.getByRole('button', { name: 'Copied' }).waitFor();
-      assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
-      assert.equal(await status(secret), 200);
-      await assertNothingSticksOut(page, viewport.width);
-      await shown.getByRole('button', { name: 'I have kept it' }).click();
-      assert.ok(!(await page.content()).includes(secret), 'the secret is nowhere in the page');
-
-      const key = keyNamed(page, id);
-      await key.getByRole('button', { name: new RegExp(`^${id}`) }).click();
-      await key.getByText('requests per minute').waitFor();
-      assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/);
-      await key.getByRole('button', { name: 'Change' }).click();
-      await key.getByRole('spinbutton', { name: 'Requests per minute' }).fill('70');
-      await key.getByLabel('Models').fill('deep');
-      const [patch] = await Promise.all([
-        page.waitForRequest((sent) => sent.method() === 'PATCH'),
-        key.getByRole('button', { name: 'Save' }).click(),
-      ]);
-      assert.deepEqual(patch.postDataJSON(), { models: ['deep'], limits: { requests_per_minute: 70 } });
-      await key.getByText(/of 70/).waitFor();
-      await key.getByText('may use deep').waitFor();
-
-      await key.getByLabel('The old secret').selectOption('is taken for a day');
-      await key.getByRole('button', { name: 'Rotate' }).click();
-      const rotated = await secretIn(shown);
-      assert.notEqual(rotated, secret);
-      assert.deepEqual([await status(secret), await status(rotated)], [200, 200]);
-      await shown.getByRole('button', { name: 'I have kept it' }).click();
-      await key.getByText('the secret of before is taken until').waitFor();
-
-      await key.getByRole('button', { name: 'Revoke' }).click();
-      await key.getByRole('button', { name: 'Revoke it for good?' }).click();
-      await key.waitFor({ state: 'detached' });
-      assert.equal(await status(rotated), 401);
-      await page.getByRole('link', { name: 'Audit' }).click();
-      const lines = page.getByRole('row').filter({ hasText: id });
-      await lines.nth(3).waitFor();
-      assert.match(
-        (await lines.allInnerTexts()).join('\n'),
-        /key.deleted[\s\S]*key.rotated[\s\S]*key.updated[\s\S]*key.created/,
-      );
-      await assertNothingSticksOut(page, viewport.width);
-      await page.reload();
-      await lines.first().waitFor();
-      await console.assertHarmless();
+  it('a key is made, changed, rotated and revoked; its secret is shown once', async () => {
+    const id = 'reader';
+    await using console = await open('operate/keys', {
+      viewport: PHONE,
+      permissions: ['clipboard-read', 'clipboard-write'],
     });
+    const { page } = console;
+    await page.getByRole('button', { name: 'New key' }).click();
+    const form = page.getByRole('form', { name: 'New key' });
+    await form.getByLabel('Id').fill(id);
+    await form.getByLabel('Team').fill('no such team');
+    await form.getByRole('button', { name: 'Make the key' }).click();
+    await form.getByRole('alert').getByText('field team').waitFor();
+    await form.getByLabel('Team').fill('sales');
+    await form.getByLabel('Requests per minute').fill('50');
+    await form.getByLabel('bring MCP servers').check();
+    await form.getByRole('button', { name: 'Make the key' }).click();
+    const shown = page.getByRole('group', { name: 'The new secret' });
+    const secret = await secretIn(shown);
+    await shown.getByRole('button', { name: 'Copy the secret' }).click();
+    await shown.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
+    assert.equal(await status(secret), 200);
+    await assertFits(page);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    assert.ok(!(await page.content()).includes(secret), 'the secret is nowhere in the page');
 
-    it(`usage stands in bars and a table, by what is chosen, and as CSV, ${viewport.width} px`, async () => {
-      const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json', 'x-tag': 'nightly' };
-      const body = JSON.stringify({ model: 'deep', input: 'How is a dropped stream resumed?', stream: false });
-      await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
-      await using console = await open('operate/usage', { viewport });
-      const { page } = console;
-      await page.getByRole('img', { name: /^Requests by day from .* \d+ at most$/ }).waitFor();
-      await page.getByRole('cell', { name: 'deep' }).waitFor();
-      await page.getByLabel('key', { exact: true }).check();
-      await page.getByLabel('tag').check();
-      await page.getByLabel('model').uncheck();
-      await page.getByRole('row', { name: /^ann nightly/ }).waitFor();
-      await page.getByRole('combobox', { name: /^By day/ }).selectOption('tokens');
-      await page.getByRole('img', { name: /^Tokens by day/ }).waitFor();
-      assert.ok(page.url().endsWith('/console/operate/usage#by=key%2Ctag&show=tokens'), page.url());
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('button', { name: 'CSV' }).click(),
-      ]);
-      assert.match(await readAll(await download.createReadStream()), /^key,tag,requests,[\s\S]*\r\nann,nightly,/);
-      await page.reload();
-      await page.getByRole('row', { name: /^ann nightly/ }).waitFor();
-      await page.getByLabel('From', { exact: true }).fill('2020-01-01');
-      await page.getByRole('alert').getByText('field from').waitFor();
-      await assertNothingSticksOut(page, viewport.width);
-      await console.assertHarmless();
-    });
-  }
+    const key = keyNamed(page, id);
+    await key.getByRole('button', { name: new RegExp(`^${id}`) }).click();
+    await key.getByText('requests per minute').waitFor();
+    assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/);
+    await key.getByRole('button', { name: 'Change' }).click();
+    await key.getByRole('spinbutton', { name: 'Requests per minute' }).fill('70');
+    await key.getByLabel('Models').fill('deep');
+    const [patch] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'PATCH'),
+      key.getByRole('button', { name: 'Save' }).click(),
+    ]);
+    assert.deepEqual(patch.postDataJSON(), { models: ['deep'], limits: { requests_per_minute: 70 } });
+    await key.getByText(/of 70/).waitFor();
+    await key.getByText('may use deep').waitFor();
 
-  it('keys of the file are shown and cannot be changed', async () => {
+    await key.getByLabel('The old secret').selectOption('is taken for a day');
+    await key.getByRole('button', { name: 'Rotate' }).click();
+    const rotated = await secretIn(shown);
+    assert.notEqual(rotated, secret);
+    assert.deepEqual([await status(secret), await status(rotated)], [200, 200]);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await key.getByText('the secret of before is taken until').waitFor();
+
+    await key.getByRole('button', { name: 'Revoke' }).click();
+    await key.getByRole('button', { name: 'Revoke it for good?' }).click();
+    await key.waitFor({ state: 'detached' });
+    assert.equal(await status(rotated), 401);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    const lines = page.getByRole('row').filter({ hasText: id });
+    await lines.nth(3).waitFor();
+    assert.match(
+      (await lines.allInnerTexts()).join('\n'),
+      /key.deleted[\s\S]*key.rotated[\s\S]*key.updated[\s\S]*key.created/,
+    );
+    await assertFits(page);
+    await page.reload();
+    await lines.first().waitFor();
+    await console.assertHarmless();
+  });
+
+  it('usage stands in bars and a table, by what is chosen, and as CSV', async () => {
+    const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json', 'x-tag': 'nightly' };
+    const body = JSON.stringify({ model: 'deep', input: 'How is a dropped stream resumed?', stream: false });
+    await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
+    await using console = await open('operate/usage');
+    const { page } = console;
+    await page.getByRole('img', { name: /^Requests by day from .* \d+ at most$/ }).waitFor();
+    await page.getByRole('cell', { name: 'deep' }).waitFor();
+    await page.getByLabel('key', { exact: true }).check();
+    await page.getByLabel('tag').check();
+    await page.getByLabel('model').uncheck();
+    await page.getByRole('row', { name: /^ann nightly/ }).waitFor();
+    await page.getByRole('combobox', { name: /^By day/ }).selectOption('tokens');
+    await page.getByRole('img', { name: /^Tokens by day/ }).waitFor();
+    assert.ok(page.url().endsWith('/console/operate/usage#by=key%2Ctag&show=tokens'), page.url());
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).click(),
+    ]);
+    assert.match(await readAll(await download.createReadStream()), /^key,tag,requests,[\s\S]*\r\nann,nightly,/);
+    await page.reload();
+    await page.getByRole('row', { name: /^ann nightly/ }).waitFor();
+    await page.getByLabel('From', { exact: true }).fill('2020-01-01');
+    await page.getByRole('alert').getByText('field from').waitFor();
+    await assertFits(page);
+    await console.assertHarmless();
+  });
+
+  it('keys of the file are shown, with what they get, and the configuration is, without secrets', async () => {
     await using console = await open('operate/keys');
     const key = keyNamed(console.page, 'boss');
     await key.getByRole('button', { name: /^boss/ }).click();
@@ -148,23 +144,38 @@ describe('operating in the console', function () {
     await key.getByText('requests per minute').waitFor();
     assert.match(await key.innerText(), /\d of 1,000/);
     assert.equal(await key.getByRole('button', { name: 'Revoke' }).count(), 0);
+    await key.getByLabel('What it gets of').selectOption('deep');
+    await key.getByText('may be used').waitFor();
+    await key.getByRole('row', { name: /^1 demo demo built in no credential/ }).waitFor();
+    await key.getByText(/^Tools: web_search by local/).waitFor();
     assert.doesNotMatch(await console.page.locator('main').innerText(), /sk-/);
+    const { page } = console;
+    await page.getByRole('link', { name: 'Configuration' }).click();
+    await page.getByRole('group').filter({ hasText: 'deep' }).first().waitFor();
+    await page.getByText('keys', { exact: true }).click();
+    await page.getByText('***').first().waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /sk-/);
+    await assertFits(page);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Configuration' }).waitFor();
     await console.assertHarmless();
   });
 
   it('a key that may not operate is told so, and asks for nothing', async () => {
-    for (const page of ['operate', 'operate/keys', 'operate/usage', 'operate/audit']) {
-      await using console = await open(page, {}, ANN);
-      const asked: string[] = [];
-      console.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-      await console.page.getByRole('heading', { name: 'Not for this key' }).waitFor();
-      assert.equal(await console.page.getByRole('link', { name: 'Operate' }).count(), 0);
-      assert.deepEqual(
-        asked.filter((path) => /^\/admin\/(keys|usage|audit)/.test(path)),
-        [],
-      );
-      await console.assertHarmless();
+    await using console = await open('operate', {}, ANN);
+    const { page } = console;
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
+      await page.goto(`${gateway.url}/console/${view}`);
+      await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     }
+    assert.deepEqual(
+      asked.filter((path) => /^\/admin\/(keys|usage|config|audit)/.test(path)),
+      [],
+    );
+    await console.assertHarmless();
   });
 
   it('the keyboard alone makes a key and keeps its secret', async () => {
@@ -257,34 +268,32 @@ describe('operating in the console', function () {
       attempts,
       next_attempt_at: 1,
     }));
-    for (const viewport of [PHONE, DESK]) {
-      await using console = await open('runs', { viewport });
-      const { page } = console;
-      await routeRuns(page, [{ id: 'resp_1', question: 'What is tea?', answer: 'Leaves.' }]);
-      await page.route('**/admin/keys?*', (route) => route.fulfill({ json: { data: keys, has_more: false } }));
-      await page.route('**/admin/keys/**', (route) => route.fulfill({ json: keys[1] }));
-      await page.route('**/admin/usage?*', (route) =>
-        route.fulfill({ json: { data: usage, currency: texts[0], from: '2026-11-01', to: '2026-11-24' } }),
-      );
-      await page.route('**/admin/audit?*', (route) => route.fulfill({ json: { data: audit, has_more: false } }));
-      await page.route('**/v1/webhook_deliveries?*', (route) => route.fulfill({ json: { data: deliveries } }));
-      await page.goto(`${gateway.url}/console/operate/keys`);
-      const heads = page.getByRole('listitem').getByRole('button', { expanded: false });
-      await heads.nth(texts.length - 1).waitFor();
-      for (const at of [0, 1, 5, 20, texts.length - 2]) await heads.nth(at).click();
-      await heads.nth(1).click();
-      await page.getByRole('button', { name: 'Change' }).click();
-      await assertNothingSticksOut(page, viewport.width);
-      for (const [path, shown] of [
-        ['operate/usage', page.getByRole('table')],
-        ['operate/audit', page.getByRole('table')],
-        ['runs/resp_1#tab=deliveries', page.getByRole('button', { name: 'Send again' }).first()],
-      ] as const) {
-        await page.goto(`${gateway.url}/console/${path}`);
-        await shown.waitFor();
-        await assertNothingSticksOut(page, viewport.width);
-        await console.assertHarmless();
-      }
+    await using console = await open('runs', { viewport: PHONE });
+    const { page } = console;
+    await routeRuns(page, [{ id: 'resp_1', question: 'What is tea?', answer: 'Leaves.' }]);
+    await page.route('**/admin/keys?*', (route) => route.fulfill({ json: { data: keys, has_more: false } }));
+    await page.route('**/admin/keys/**', (route) => route.fulfill({ json: keys[1] }));
+    await page.route('**/admin/usage?*', (route) =>
+      route.fulfill({ json: { data: usage, currency: texts[0], from: '2026-11-01', to: '2026-11-24' } }),
+    );
+    await page.route('**/admin/audit?*', (route) => route.fulfill({ json: { data: audit, has_more: false } }));
+    await page.route('**/v1/webhook_deliveries?*', (route) => route.fulfill({ json: { data: deliveries } }));
+    await page.goto(`${gateway.url}/console/operate/keys`);
+    const heads = page.getByRole('listitem').getByRole('button', { expanded: false });
+    await heads.nth(texts.length - 1).waitFor();
+    for (const at of [0, 1, 5, 20, texts.length - 2]) await heads.nth(at).click();
+    await heads.nth(1).click();
+    await page.getByRole('button', { name: 'Change' }).click();
+    await assertFits(page);
+    for (const [path, shown] of [
+      ['operate/usage', page.getByRole('table')],
+      ['operate/audit', page.getByRole('table')],
+      ['runs/resp_1#tab=deliveries', page.getByRole('button', { name: 'Send again' }).first()],
+    ] as const) {
+      await page.goto(`${gateway.url}/console/${path}`);
+      await shown.waitFor();
+      await assertFits(page);
+      await console.assertHarmless();
     }
   });
 });

@@ -3,7 +3,7 @@ import type { Browser, Locator } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { assertFits, DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
 import { syntheticCitation } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -41,6 +41,11 @@ const RUN = {
   items: ITEMS,
   annotations: [syntheticCitation(ANSWER, 1)],
   response: { incomplete_details: { reason: 'budget' } },
+  // The thought is events 2 and 3.
+  times: [
+    [2, 1000],
+    [9, 12_000],
+  ],
 };
 
 describe('reading in the console', function () {
@@ -67,40 +72,56 @@ describe('reading in the console', function () {
     return box;
   };
 
-  for (const viewport of [PHONE, DESK]) {
-    it(`a report that was cut is called incomplete, with the reason, ${viewport.width} px`, async () => {
-      await using console = await open(viewport, RUN);
-      const { page } = console;
-      await page.getByText('incomplete: budget used up', { exact: true }).waitFor();
-      assert.equal(await page.getByText('completed', { exact: true }).count(), 0);
-      await page.getByText('The research ended with its budget').waitFor();
-      await page.getByRole('link', { name: 'Runs', exact: true }).click();
-      await page.getByRole('link', { name: /^How long do heat pumps last.*incomplete: budget used up/s }).waitFor();
-      await console.assertHarmless();
-    });
-
-    it(`a report begins on the first screen, ${viewport.width} px`, async () => {
-      await using console = await open(viewport, RUN);
-      const words = console.page.getByText('Most heat pumps were replaced');
+  it('a report that was cut is called incomplete, with the reason, and begins on the first screen', async () => {
+    await using console = await open(PHONE, RUN);
+    const { page } = console;
+    const words = page.getByText('Most heat pumps were replaced');
+    for (const viewport of [PHONE, DESK]) {
+      await page.setViewportSize(viewport);
       await words.waitFor();
       const { y, height } = await boxOf(words);
-      assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px`);
-    });
-  }
-
-  it('a table of a text that is read from right to left begins at the right', async () => {
-    await using console = await open(DESK, RUN);
+      assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px of ${viewport.height}`);
+    }
+    // A table of a text that is read from right to left begins at the right.
     const [first, second, last] = await Promise.all(
-      ['النوع', 'السنوات', 'API'].map((name) => boxOf(console.page.getByRole('columnheader', { name, exact: true }))),
+      ['النوع', 'السنوات', 'API'].map((name) => boxOf(page.getByRole('columnheader', { name, exact: true }))),
     );
     assert.ok(first && second && last && first.x > second.x && second.x > last.x);
+    await page.getByText('incomplete: budget used up', { exact: true }).waitFor();
+    assert.equal(await page.getByText('completed', { exact: true }).count(), 0);
+    await page.getByText('The research ended with its budget').waitFor();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: /^How long do heat pumps last.*incomplete: budget used up/s }).waitFor();
+    await console.assertHarmless();
+  });
+
+  it('formulas are drawn, code has its colours, and what is neither stands there as it was written', async () => {
+    const answer = [
+      'The sum is $\\frac{a}{b}$, for $5 to $6, and \\(x_1^2\\).',
+      '$$\\sum_{i=1}^n \\text{<img src=x onerror=hit=1>} = \\sqrt{2}$$',
+      'Unknown: $\\href{javascript:hit=1}{x_1}$',
+      `$$${'\\frac{1}{'.repeat(20)}x${'}'.repeat(20)} + ${'x_1 + '.repeat(100)}y$$`,
+      '```python\n# why\ndef f(x): return "</code><script>hit=1</script>"\n```',
+    ].join('\n\n');
+    await using console = await open(PHONE, { ...RUN, answer, annotations: [] });
+    const { page } = console;
+    await page.locator('math').nth(3).waitFor();
+    assert.equal(await page.locator('math').count(), 4);
+    assert.equal(await page.locator('math mfrac').first().textContent(), 'ab');
+    await page.getByText('for $5 to $6, and').waitFor();
+    await page.getByText('\\href{javascript:hit=1}{x_1}', { exact: true }).waitFor();
+    await page.getByText('<img src=x onerror=hit=1>').waitFor();
+    assert.equal(
+      await page.evaluate(`getComputedStyle(document.querySelector('[data-code=comment]')).fontStyle`),
+      'italic',
+    );
+    await assertFits(page);
+    await console.assertHarmless();
   });
 
   it('a thought that is Markdown is shown without its marks, and what was interrupted says after how long', async () => {
     await using console = await open(DESK, RUN);
     const { page } = console;
-    await page.evaluate(`sessionStorage.setItem('times', JSON.stringify({ resp_1: { 0: [1000, 12000] } }))`);
-    await page.reload();
     const timeline = page.getByRole('complementary', { name: 'Timeline' });
     await timeline.getByRole('strong').filter({ hasText: 'Find' }).waitFor();
     assert.doesNotMatch(await timeline.innerText(), /\*\*|## /);

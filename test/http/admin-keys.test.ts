@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { keyringOf } from '../../src/config/keyring.ts';
+import { explanation } from '../../src/protocol/operating/explanation.ts';
 import { assertRefused, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
@@ -36,6 +37,32 @@ async function tried(gateway: { url: string }, secret: string, target = 'GET /v1
 }
 
 describe('keys in the store', () => {
+  it('say what they get of a model, those of the file, too, and nothing of it is secret', async () => {
+    await using gateway = await open();
+    await make(gateway, { id: 'eve', models: ['gpt'], limits: { requests_per_minute: 90 } });
+    for (const [id, allowed] of [
+      ['eve', false],
+      ['ann', true],
+    ] as const) {
+      const answer = await send(gateway, `GET /admin/keys/${id}/explain?model=deep`, ADMIN);
+      const { allowed: may, routes, limits, kind } = explanation.strict().parse(answer.json);
+      assert.deepEqual([may, kind, routes.length > 0], [allowed, 'research', true]);
+      assert.equal(limits.length, id === 'eve' ? 1 : limits.length);
+      assert.doesNotMatch(answer.text, /sk-/);
+    }
+    const refused = async (target: string, expected: Parameters<typeof assertRefused>[1]) =>
+      assertRefused(await send(gateway, target, ADMIN), expected);
+    await refused('GET /admin/keys/eve/explain', { status: 400, code: 'missing_parameter', param: 'model' });
+    await refused('GET /admin/keys/eve/explain?model=nope', { status: 400, code: 'invalid_parameter', param: 'model' });
+    await refused('GET /admin/keys/nobody/explain?model=deep', { status: 404, code: 'not_found' });
+    const config = await send(gateway, 'GET /admin/config', ADMIN);
+    assert.equal(config.status, 200);
+    assert.match(config.text, /"deep"/);
+    assert.doesNotMatch(config.text, /sk-/);
+    for (const target of ['GET /admin/config', 'GET /admin/keys/ann/explain?model=deep'])
+      assertRefused(await send(gateway, target), { status: 404, code: 'not_found' });
+  });
+
   it('are made, used, changed, rotated and removed; their secret is shown once', async () => {
     await using gateway = await open();
     const made = await make(gateway, {

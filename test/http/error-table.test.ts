@@ -395,6 +395,7 @@ function bound(runs: Runs): Runs {
     follow: (run, options) => runs.follow(run, options),
     response: (run) => runs.response(run),
     responseJson: (run) => runs.responseJson(run),
+    timeline: (run) => runs.timeline(run),
     ended: (run, options) => runs.ended(run, options),
     taskJson: (run) => runs.taskJson(run),
     taskEntry: (run) => runs.taskEntry(run),

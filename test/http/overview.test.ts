@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
-import { overview } from '../../src/protocol/overview.ts';
+import { overview } from '../../src/protocol/operating/overview.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { assertRefused, send } from '../support/http-client.ts';
@@ -52,6 +52,8 @@ describe('GET /admin/overview', () => {
     await send(gateway, 'POST /v1/responses', { body: { ...body, model: 'nope-canary' } });
     await send(gateway, 'GET /v1/models', { key: null, headers: { authorization: 'Bearer sk-stranger' } });
     await send(gateway, 'GET /admin/overview');
+    const minutes = (await read()).providers[0]?.minutes ?? [];
+    assert.ok(minutes.reduce((sum, { failed }) => sum + failed, 0) > 0, 'the minute says that attempts failed');
     const after = await until(async () => {
       const now = await read();
       return now.failures.latest.some(({ where }) => where === 'run') ? now : undefined;

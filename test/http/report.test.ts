@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { timeline } from '../../src/protocol/timeline.ts';
 import { readOffice } from '../../src/tools/fetch-url-content/reading/office/office.ts';
 import { assertRefused, ended, open, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
@@ -30,6 +31,22 @@ describe('GET /v1/responses/:id/report', () => {
     const refused = await send(gateway, `${path}?format=pdf`);
     assertRefused(refused, { status: 400, code: 'invalid_parameter', param: 'format' });
     assert.match(refused.text, /format: expected one of md, html, docx, json\./);
+  });
+
+  it('has a timeline beside it: when its events were told, in their order, up to the last', async () => {
+    const id = await submit(gateway, 'hello');
+    await ended(gateway, id);
+    const answer = await send(gateway, `GET /v1/responses/${id}/timeline`);
+    const { object, times, turns } = timeline.parse(answer.json);
+    const events = await send(gateway, `GET /v1/responses/${id}?stream=true`);
+    assert.equal(object, 'response.timeline');
+    assert.equal(times.at(-1)?.[0], events.text.split('\nevent: ').length);
+    assert.deepEqual(
+      times,
+      times.toSorted(([a, at], [b, bt]) => a - b || at - bt),
+    );
+    assert.ok(turns.every(({ started_ms, ended_ms }) => started_ms <= ended_ms));
+    assert.ok(turns.length > 0, answer.text);
   });
 
   it('gives it as a Word document, too, under a name of any script', async () => {

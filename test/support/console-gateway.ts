@@ -1,6 +1,7 @@
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
+import { CALM } from './calm.ts';
 
 /** A gateway with the demo model `deep`, in memory; its key is the well-known one, so that the console signs itself in. */
 export function startConsoleGateway(change: { keys?: object[]; [section: string]: unknown } = {}): Promise<Gateway> {
@@ -13,5 +14,5 @@ export function startConsoleGateway(change: { keys?: object[]; [section: string]
     ...change,
     keys: change.keys ?? [{ id: 'local', secret: 'sk-local', admin: true }],
   });
-  return startGateway({ config, log: silentLogger });
+  return startGateway({ config, log: silentLogger, load: CALM });
 }

@@ -76,10 +76,23 @@ export async function askOn(page: Page, question: string): Promise<void> {
 export const PHONE = { width: 375, height: 667 };
 export const DESK = { width: 1440, height: 900 };
 
+/** Fails where the page is wider than its window, on a phone or a desk. The window is as it was afterwards. */
+export async function assertFits(page: Page): Promise<void> {
+  const before = page.viewportSize() ?? DESK;
+  for (const viewport of [DESK, PHONE]) {
+    await page.setViewportSize(viewport);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
+  }
+  await page.setViewportSize(before);
+}
+
 interface ShownRun extends SyntheticParts {
   question: string;
   /** Its entry in the list, where that is not the usual one. */
   entry?: object;
+  /** See `GET /v1/responses/:id/timeline`. */
+  times?: number[][];
+  turns?: object[];
 }
 
 /** Has the gateway tell of these finished runs, and of no others. */
@@ -106,6 +119,10 @@ export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<
     }
     const last: { response?: object } = events.at(-1) ?? {};
     return route.fulfill({ json: last.response });
+  });
+  await page.route('**/v1/responses/*/timeline', (route) => {
+    const { id, times = [], turns = [] } = asked(route.request().url()) ?? {};
+    return route.fulfill({ json: { object: 'response.timeline', id, created_ms: 1, times, turns } });
   });
   await page.route('**/v1/responses/*/input_items*', (route) =>
     route.fulfill({ json: { data: [{ role: 'user', content: asked(route.request().url())?.question ?? '' }] } }),

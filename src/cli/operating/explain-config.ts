@@ -1,6 +1,6 @@
 import type { Environment } from '../../config/environment.ts';
-import type { GatewayConfig, KeyConfig, ModelConfig, RouteConfig } from '../../config/schema.ts';
-import { inOrder } from '../../upstream/routing/routes.ts';
+import { explained } from '../../keys/explain.ts';
+import type { Explanation } from '../../protocol/operating/explanation.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { loadOrExplain } from '../serve.ts';
 import type { Terminal } from '../terminal.ts';
@@ -22,8 +22,8 @@ export async function explainConfig(
       config.keys.map(({ id }) => id),
     );
   if (!model) return misuse(terminal, `there is no model ${options.model}`, Object.keys(config.models));
-  const lines = [...linesOfModel(config, { key, model, name: options.model }), ...linesOfKey(key)];
-  terminal.out(`${lines.join('\n')}\n`);
+  const found = explained(config, { key, model, name: options.model });
+  terminal.out(`${[...linesOfModel(found), ...linesOfKey(found)].join('\n')}\n`);
   return EXIT.completed;
 }
 
@@ -35,60 +35,40 @@ function misuse(terminal: Terminal, what: string, known: readonly string[]): Exi
 
 const SHOWN = 20;
 
-type Asked = { key: KeyConfig; model: ModelConfig; name: string };
-
-function linesOfModel(config: GatewayConfig, { key, model, name }: Asked): string[] {
-  const isAllowed = key.models === undefined || key.models.includes(name);
-  const own = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
-  const routes = inOrder(own ?? model.routes, 0).map(
-    (route, at) => `  ${at + 1}. ${lineOfRoute(config, { key, route })}`,
-  );
+function linesOfModel({
+  model,
+  kind,
+  key,
+  allowed,
+  models,
+  apis,
+  routes,
+  routes_of: of,
+  tools,
+}: Explanation): string[] {
   return [
-    `model ${name} (${model.kind}), as the key ${key.id} sees it:`,
-    isAllowed ? 'may be used' : `may NOT be used: models of the key names ${key.models?.join(', ') || 'none'}`,
-    `answers: ${model.apis.join(', ')}`,
-    `routes, in the order in which they are asked (${own ? 'of the key' : 'of the model'}):`,
-    ...routes,
-    ...(model.kind === 'research' ? [`tools: ${toolsOf(config, model).join(', ') || 'none'}`] : []),
+    `model ${model} (${kind}), as the key ${key} sees it:`,
+    allowed ? 'may be used' : `may NOT be used: models of the key names ${models?.join(', ') || 'none'}`,
+    `answers: ${apis.join(', ')}`,
+    `routes, in the order in which they are asked (of the ${of}):`,
+    ...routes.map((route, at) => `  ${at + 1}. ${lineOfRoute(route)}`),
+    ...(tools ? [`tools: ${tools.join(', ') || 'none'}`] : []),
   ];
 }
 
-function lineOfRoute(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
-  const provider = config.providers[route.provider];
-  const where = !provider || 'builtin' in provider ? 'built in' : `${provider.base_url}, wire ${provider.wire}`;
-  const share = route.weight === undefined ? '' : `, weight ${route.weight}`;
-  const rank = route.priority === undefined ? '' : `, priority ${route.priority}`;
+function lineOfRoute(route: Explanation['routes'][number]): string {
+  const where = route.url === null ? 'built in' : `${route.url}, wire ${route.wire}`;
+  const share = route.weight === null ? '' : `, weight ${route.weight}`;
+  const rank = route.priority === null ? '' : `, priority ${route.priority}`;
   const price = route.price ? `${route.price.input} in, ${route.price.output} out a million tokens` : 'without a price';
-  return `${route.provider}: ${route.model} (${where}; ${credentialOf(config, { key, route })}; ${price}${rank}${share})`;
+  return `${route.provider}: ${route.model} (${where}; ${route.credential}; ${price}${rank}${share})`;
 }
 
-function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
-  if (Object.hasOwn(key.provider_keys, route.provider)) return "credential of the key's provider_keys";
-  const provider = config.providers[route.provider];
-  if (!provider || 'builtin' in provider) return 'no credential';
-  if (provider.api_key !== undefined) return "credential of the provider's api_key";
-  const [given] = provider.refreshed ?? [];
-  if (given) return `credential that a ${given.source.kind} gives, in the provider's ${given.header ?? 'api_key'}`;
-  return Object.keys(provider.headers).length > 0 ? "credential, if any, in the provider's headers" : 'no credential';
-}
-
-function toolsOf({ tools }: GatewayConfig, model: Extract<ModelConfig, { kind: 'research' }>): string[] {
-  const search = model.research.tools.includes('web_search') ? [`web_search by ${tools.web_search.provider}`] : [];
-  const others = model.research.tools.filter((tool) => tool !== 'web_search');
-  return [...search, ...others, ...tools.mcp_servers.map(({ name }) => `MCP server ${name}`)];
-}
-
-function linesOfKey(key: KeyConfig): string[] {
-  const limits = Object.entries(key.limits).map(([name, value]) => `${name} ${value}`);
-  const may = [
-    ...(key.mcp_servers ? ['bring MCP servers of its own'] : []),
-    ...(key.admin ? ["read the operator's overview"] : []),
-    ...(key.passthrough === 'all' ? ['use every passed-through path'] : key.passthrough.map((path) => `use ${path}`)),
-  ];
+function linesOfKey({ limits, user, may, webhook }: Explanation): string[] {
   return [
-    `limits of the key: ${limits.join(', ') || 'none'}`,
-    `runs belong to the user ${key.user ?? key.id}`,
+    `limits of the key: ${limits.map(({ name, value }) => `${name} ${value}`).join(', ') || 'none'}`,
+    `runs belong to the user ${user}`,
     `it may also: ${may.join(', ') || 'nothing'}`,
-    ...(key.webhook ? [`the end of its background work is told to ${new URL(key.webhook.url).host}`] : []),
+    ...(webhook === null ? [] : [`the end of its background work is told to ${webhook}`]),
   ];
 }

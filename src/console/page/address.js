@@ -30,7 +30,7 @@ function listIn(parts) {
 
 function operatedIn([kind, page = 'overview', ...rest]) {
   if (kind !== 'operate' || rest.length > 0) return false;
-  return ['overview', 'keys', 'usage', 'audit'].includes(page) && { page };
+  return ['overview', 'keys', 'usage', 'config', 'audit'].includes(page) && { page };
 }
 
 /** The address of a view: what it is about as a path, where in it as a fragment, which no server sees. Never a key. */

@@ -73,7 +73,6 @@ export function signOut() {
 /** Forgets the key. What was shown stays in the address: the next key shows it again. */
 function leave(refusal) {
   sessionStorage.removeItem(KEY);
-  sessionStorage.removeItem('times');
   for (const session of runs.values()) session.stop();
   runs.clear();
   app.set({ signedIn: 'out', client: null, models: [], admin: undefined, refusal });
@@ -97,10 +96,10 @@ export function move(change) {
 }
 
 /** The run with this id as the page follows it; the ones not looked at for longest are left. */
-export function runOf(id, { fresh = false } = {}) {
+export function runOf(id) {
   const known = runs.get(id);
   runs.delete(id);
-  const session = known ?? new RunSession({ client: app.value.client, id, fresh });
+  const session = known ?? new RunSession({ client: app.value.client, id });
   runs.set(id, session);
   if (runs.size > MAX_RUNS) {
     const [oldest, left] = runs.entries().next().value;
@@ -129,7 +128,6 @@ function applyTheme() {
 /** Submits a run and shows it. @throws ApiError. */
 export async function ask(body, { once }) {
   const response = await app.value.client.submit(body, { once });
-  runOf(response.id, { fresh: true });
   go({ name: 'run', id: response.id, asked: { max_cost: body.max_cost } });
   return response;
 }

@@ -50,6 +50,11 @@ export class Client {
     yield* eventsIn(answer.body, { onBytes });
   }
 
+  /** When its events were told, and what its turns took. */
+  timeline(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}/timeline`);
+  }
+
   cancel(id) {
     return this.#json(`v1/responses/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
   }
@@ -120,6 +125,11 @@ export class Client {
     return this.#json(keyPath(id));
   }
 
+  /** What it gets when it asks for a model. */
+  explainKey(id, model) {
+    return this.#json(`${keyPath(id)}/explain?${parameters({ model })}`);
+  }
+
   /** The answer holds the secret, as that of a rotation does. */
   createKey(body) {
     return this.#json('admin/keys', { method: 'POST', body });
@@ -143,6 +153,11 @@ export class Client {
 
   async usageCsv(query) {
     return await (await this.#fetch(`admin/usage?${parameters({ ...query, format: 'csv' })}`)).blob();
+  }
+
+  /** With secrets masked. */
+  config() {
+    return this.#json('admin/config');
   }
 
   audit(query) {

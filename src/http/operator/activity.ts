@@ -26,9 +26,34 @@ export interface RecentAttempts {
   p95: number;
 }
 
+/** How a provider did in one minute; times in milliseconds to the first token of its streams, 0 without any. */
+export interface Minute {
+  /** When it began, Unix milliseconds. */
+  at: number;
+  attempts: number;
+  failed: number;
+  p50: number;
+  p95: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Minutes that are remembered. */
+const KEPT_MINUTES = 60;
+/** First tokens of a minute that are looked at; of more every later one takes the place of an earlier one. */
+const KEPT_TOKENS = 500;
+
 /** Failures and attempts that are remembered at most, of each provider and in all. */
 const KEPT_FAILURES = 200;
 const KEPT_ATTEMPTS = 200;
+
+interface MinuteOfProvider {
+  at: number;
+  attempts: number;
+  failed: number;
+  spoke: number[];
+  /** First tokens in all. */
+  count: number;
+}
 
 interface Attempt {
   ok: boolean;
@@ -39,6 +64,7 @@ interface Attempt {
 export class Activity {
   readonly #failures: RecentFailure[] = [];
   readonly #attempts = new Map<string, Attempt[]>();
+  readonly #minutes = new Map<string, MinuteOfProvider[]>();
 
   failed(failure: Partial<RecentFailure> & Pick<RecentFailure, 'at' | 'where' | 'code'>): void {
     this.#failures.push({ model: '', key: '', provider: '', status: 0, ...failure });
@@ -52,7 +78,37 @@ export class Activity {
     known.push({ ok: outcome === 'ok', ms: report.durationMs });
     if (known.length > KEPT_ATTEMPTS) known.shift();
     this.#attempts.set(provider, known);
+    const minute = this.#minute(provider, at);
+    minute.attempts += 1;
+    if (outcome !== 'ok') minute.failed += 1;
     if (outcome !== 'ok') this.failed({ at, where: 'provider', code: outcome, model, provider, status });
+  }
+
+  /** A provider's stream took so long to its first token, in milliseconds. */
+  spoke(provider: string, ms: number, at: number): void {
+    const minute = this.#minute(provider, at);
+    minute.spoke[minute.count % KEPT_TOKENS] = ms;
+    minute.count += 1;
+  }
+
+  /** The minutes of the last hour in which a provider was asked, oldest first. */
+  minutesOf(provider: string, now: number): Minute[] {
+    const known = this.#minutes.get(provider) ?? [];
+    return known
+      .filter(({ at }) => at > now - KEPT_MINUTES * MINUTE_MS)
+      .map(({ at, attempts, failed, spoke }) => ({ at, attempts, failed, ...percentiles(spoke) }));
+  }
+
+  #minute(provider: string, now: number): MinuteOfProvider {
+    const at = Math.floor(now / MINUTE_MS) * MINUTE_MS;
+    const known = this.#minutes.get(provider) ?? [];
+    const last = known.at(-1);
+    if (last?.at === at) return last;
+    const minute = { at, attempts: 0, failed: 0, spoke: [], count: 0 };
+    known.push(minute);
+    if (known.length > KEPT_MINUTES) known.shift();
+    this.#minutes.set(provider, known);
+    return minute;
   }
 
   /** The latest failures, newest first. */
@@ -79,8 +135,13 @@ export class Activity {
 
   attemptsOf(provider: string): RecentAttempts {
     const known = this.#attempts.get(provider) ?? [];
-    const times = known.flatMap(({ ok, ms }) => (ok ? [ms] : [])).sort((a, b) => a - b);
-    const at = (part: number) => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0);
-    return { attempts: known.length, failed: known.length - times.length, p50: at(0.5), p95: at(0.95) };
+    const times = known.flatMap(({ ok, ms }) => (ok ? [ms] : []));
+    return { attempts: known.length, failed: known.length - times.length, ...percentiles(times) };
   }
+}
+
+function percentiles(times: readonly number[]): { p50: number; p95: number } {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+  return { p50: at(0.5), p95: at(0.95) };
 }

@@ -2,7 +2,7 @@ import { toSeconds } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { effortLevel } from '../../config/schema/models.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
-import type { Overview } from '../../protocol/overview.ts';
+import type { Overview } from '../../protocol/operating/overview.ts';
 import { budgetOf } from '../../research/run/budget.ts';
 import type { Instance } from '../../store/instances.ts';
 import type { ProviderState } from '../../upstream/routing/provider.ts';
@@ -52,7 +52,7 @@ async function overviewOf(deps: AppDeps, operator: OperatorParts, config: Gatewa
     },
     ready,
     reasons,
-    providers: operator.providers().map((state) => providerOf(state, activity)),
+    providers: operator.providers().map((state) => providerOf(state, { activity, now: deps.clock.now() })),
     keys,
     budgets: budgetsOf(config),
     failures: {
@@ -93,7 +93,10 @@ function attemptsOf({ attempts, failed, p50, p95 }: RecentAttempts) {
   return { attempts, failed, p50_ms: p50, p95_ms: p95 };
 }
 
-function providerOf(state: ProviderState, activity: Activity): Overview['providers'][number] {
+function providerOf(
+  state: ProviderState,
+  { activity, now }: { activity: Activity; now: number },
+): Overview['providers'][number] {
   return {
     name: state.name,
     usable: state.usable,
@@ -105,6 +108,9 @@ function providerOf(state: ProviderState, activity: Activity): Overview['provide
       retry_in_ms: Math.round(retryInMs),
     })),
     recent: attemptsOf(activity.attemptsOf(state.name)),
+    minutes: activity
+      .minutesOf(state.name, now)
+      .map(({ at, ...minute }) => ({ at: toSeconds(at), ...attemptsOf(minute) })),
   };
 }
 

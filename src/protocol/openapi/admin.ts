@@ -10,7 +10,8 @@ import {
   usageList,
   usageQuery,
 } from '../admin.ts';
-import { overview } from '../overview.ts';
+import { explainQuery, explanation, shownConfig } from '../operating/explanation.ts';
+import { overview } from '../operating/overview.ts';
 import { jsonAnswer, tagged } from './operations.ts';
 
 /** What keys with `admin: true` may ask; to others there is nothing (docs/keys.md, docs/keys.md, "Usage"). */
@@ -49,6 +50,15 @@ export function adminOperations() {
       summary: 'Read a key, with what counts against its limits.',
       request: id,
       answer: jsonAnswer('The key.', key),
+    },
+    'get /admin/keys/{id}/explain explainKey': {
+      summary: 'See what a key gets when it asks for a model: routes, credentials, limits, tools.',
+      request: { ...id, query: explainQuery },
+      answer: jsonAnswer('What it gets. Nothing of it is secret.', explanation.meta({ id: 'Explanation' })),
+    },
+    'get /admin/config getConfig': {
+      summary: 'See the configuration that holds now, with secrets masked.',
+      answer: jsonAnswer('The configuration.', shownConfig),
     },
     'patch /admin/keys/{id} updateKey': {
       summary: 'Change settings of a key of the store; null sets one back to its default.',

@@ -23,6 +23,7 @@ import {
 } from '../requests/requests.ts';
 import { responseListEntry, responseObject } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
+import { timeline } from '../timeline.ts';
 import { webhookDelivery } from '../webhook-delivery.ts';
 import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
@@ -155,6 +156,11 @@ function responseOperations(): RouteConfig[] {
           'application/json': { schema: reportObject.meta({ id: 'Report' }) },
         },
       },
+    },
+    'get /v1/responses/{id}/timeline getTimeline': {
+      summary: 'Read when the events of a response were told, and what the turns of its model took.',
+      request: id,
+      answer: jsonAnswer('The timeline.', timeline.meta({ id: 'Timeline' })),
     },
   });
 }

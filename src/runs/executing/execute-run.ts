@@ -97,7 +97,6 @@ class Execution {
     },
   ) {
     const { store, lease, owner } = options;
-    const { found } = log;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
@@ -112,8 +111,9 @@ class Execution {
       entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
+      clock: options.clock,
       losesNothing: store.restore === undefined,
-      regain: (appended) => regainRun({ store, owner, lease, found, appended, log: options.log }),
+      regain: (appended) => regainRun({ store, owner, lease, found: log.found, appended, log: options.log }),
     });
     lease.recheck = () => this.#writer.recheck();
     this.#recorder = new Recorder({

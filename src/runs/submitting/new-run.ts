@@ -3,7 +3,7 @@ import { publicId, type RunId } from '../../base/ids.ts';
 import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
 import { publicConversationId } from '../conversations.ts';
-import { firstFrames } from '../executing/log/log-writer.ts';
+import { firstFrames } from '../executing/log/event-frames.ts';
 import type { Submission } from '../runs.ts';
 
 /** The response object of `response.created`: a submission as it was before anything came of it. */

@@ -17,6 +17,8 @@ export interface ProviderOptions {
   clock: Clock;
   breaker?: BreakerPolicy | undefined;
   limiter?: LimiterPolicy | undefined;
+  /** Hears how long streams took to their first token, in milliseconds. */
+  onFirstToken?: ((ms: number) => void) | undefined;
 }
 
 /** A provider's state as operators see it. */
@@ -102,7 +104,8 @@ export class Provider implements AsyncDisposable {
 
   /** How long one of the provider's models takes to its first token; of answers that come whole, to all of it. */
   firstTokens(model: string, { streamed }: { streamed: boolean }): FirstTokenTimes {
-    return remembered(this.#firstTokens, `${streamed ? 'streamed' : 'whole'} ${model}`, () => new FirstTokenTimes());
+    const make = () => new FirstTokenTimes(streamed ? this.#options.onFirstToken : undefined);
+    return remembered(this.#firstTokens, `${streamed ? 'streamed' : 'whole'} ${model}`, make);
   }
 
   /** How long the first token of a model is waited for while another route could be asked, in milliseconds. */

@@ -5,8 +5,10 @@ import { Lexer, type Token } from 'marked';
 
 const file = fileURLToPath(new URL('../../../src/console/page/report/worker/same-start.js', import.meta.url));
 const { sameStart } = await import(file);
+const { FORMULAS } = await import(file.replace('same-start', 'formulas'));
 
-const lex = (text: string): Token[] => JSON.parse(JSON.stringify([...new Lexer({ gfm: true }).lex(text)]));
+const lex = (text: string): Token[] =>
+  JSON.parse(JSON.stringify([...new Lexer({ gfm: true, extensions: FORMULAS }).lex(text)]));
 
 const PIECES = [
   '# Head\n',
@@ -33,6 +35,7 @@ const PIECES = [
   'text without an end',
   '\t- tab\n',
   '中文段落。\n',
+  'x^2 $y$\n',
 ];
 
 describe('Markdown that grows at its end', () => {

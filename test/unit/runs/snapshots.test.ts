@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { systemClock } from '../../../src/base/clock.ts';
 import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
@@ -189,6 +190,7 @@ describe('the fold of a long log', () => {
       entries: 0,
       graceMs: 1000,
       log: silentLogger,
+      clock: systemClock,
     });
     const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] } as const;
     writer.push({ type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } });
@@ -238,6 +240,7 @@ describe('a log that a failover cut', () => {
         entries: 0,
         graceMs: 1000,
         log: silentLogger,
+        clock: systemClock,
       });
       const call = { id: 'tc_1', type: 'tool_call', name: 'lookup', arguments: '{}', status: 'in_progress' } as const;
       writer.push({ type: 'response.output_item.added', output_index: 0, item: call });

@@ -23,6 +23,14 @@ function dayOf(ms, now) {
   return name === day.format(yesterday) ? 'Yesterday' : name;
 }
 
+/** When a day begins in the reader's time zone, in Unix milliseconds; undefined where the text names none. `plus`: days later. */
+export function dayStart(text, plus = 0) {
+  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '') ?? [];
+  if (year === undefined) return undefined;
+  const start = new Date(Number(year), Number(month) - 1, Number(date) + plus);
+  return Number.isNaN(start.getTime()) ? undefined : start.getTime();
+}
+
 /** Whether every word that is looked for stands in one of the texts. */
 export function fits(query, texts) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);

@@ -3,6 +3,7 @@ import { exactly } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Failure } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
+import { Explain } from './explain.js';
 import { KeyForm } from './key-form.js';
 import { Limits } from './limits.js';
 
@@ -72,6 +73,7 @@ function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
       ${key.allow_from && html`<span dir="auto">from ${key.allow_from.join(', ')}</span>`}
       ${key.tags?.length > 0 && html`<span dir="auto">tagged ${key.tags.join(', ')}</span>`}
     </p>
+    <${Explain} of=${key} />
     ${key.source === 'file' && html`<p class="quiet">It stands in the configuration file: change it there.</p>`}
     ${key.source === 'store' && changing && html`<${KeyForm} of=${key} onSubmit=${change} onCancel=${() => setChanging(false)} />`}
     ${

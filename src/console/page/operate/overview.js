@@ -2,6 +2,7 @@ import { app } from '../app.js';
 import { compact, duration, exactly, number, when } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Failure } from '../parts/controls.js';
+import { FirstTokens } from './first-tokens.js';
 import { Limits } from './limits.js';
 import { gauge, rateBetween } from './metrics.js';
 import { Table } from './table.js';
@@ -49,6 +50,7 @@ export function Overview() {
           latency(provider.recent.p95_ms),
         ])} />
       <//>
+      ${providers.some(({ minutes = [] }) => minutes.length > 0) && html`<${Panel} title="First token" count="by minute"><${FirstTokens} providers=${providers} now=${overview.time} /><//>`}
       <${Panel} title="Keys" count=${keys.length}>
         <${Table} columns=${['Key', 'User', 'May', 'Limits']} rows=${keys.map((key) => [
           key.id,

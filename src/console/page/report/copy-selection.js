@@ -9,6 +9,10 @@ export function copySelection(event, annotations) {
   if (selection.isCollapsed || selection.rangeCount === 0) return;
   const copied = document.createElement('div');
   copied.append(selection.getRangeAt(0).cloneContents());
+  for (const formula of copied.querySelectorAll('math')) {
+    const source = formula.getAttribute('alttext');
+    formula.replaceWith(formula.getAttribute('display') === 'block' ? `$$${source}$$` : `$${source}$`);
+  }
   const numbers = new Set();
   for (const cites of copied.querySelectorAll('.cite')) {
     numbers.add(Number(cites.textContent));

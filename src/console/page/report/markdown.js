@@ -1,6 +1,8 @@
 import { Component, html } from '../lib/preact.js';
 import { directionOf } from '../words.js';
 import { chart } from './chart.js';
+import { coloured } from './code-colours.js';
+import { Formula } from './formula/formula.js';
 import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
 /** Deeper nesting is shown as text. */
@@ -93,6 +95,8 @@ function block(token, context, depth, key) {
       return (context.charts && chart(token, key)) || code(token, context, key);
     case 'table':
       return table(token, context, depth, key);
+    case 'formula':
+      return html`<${Formula} key=${key} source=${token.source} display=${token.display} />`;
     case 'hr':
       return html`<hr key=${key} />`;
     case 'html':
@@ -102,8 +106,8 @@ function block(token, context, depth, key) {
   }
 }
 
-function code({ text }, context, key) {
-  return html`<pre key=${key} dir="ltr" tabindex="0"><code>${restored(text, context.markers)}</code></pre>`;
+function code({ text, lang }, context, key) {
+  return html`<pre key=${key} dir="ltr" tabindex="0"><code>${coloured(restored(text, context.markers), lang)}</code></pre>`;
 }
 
 function list({ ordered, start, items, raw }, context, depth, key) {
@@ -144,6 +148,8 @@ function inline(tokens, context, depth) {
         return html`<del key=${index}>${inner(token.tokens)}</del>`;
       case 'codespan':
         return html`<code key=${index}>${restored(token.text, context.markers)}</code>`;
+      case 'formula':
+        return html`<${Formula} key=${index} source=${token.source} display=${token.display} />`;
       case 'br':
         return html`<br key=${index} />`;
       case 'link':

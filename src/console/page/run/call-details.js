@@ -1,5 +1,7 @@
 import { number, openable, placeOf } from '../format.js';
 import { html, useState } from '../lib/preact.js';
+import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
+import { PlanItems } from '../watching/plan-view.js';
 import { parseJson } from './sources.js';
 
 /** What of a long text is shown at first, in characters. */
@@ -22,6 +24,8 @@ export function CallDetails({ item }) {
 }
 
 function Arguments({ item, args }) {
+  const plan = item.name === UPDATE_PLAN && planOf(args);
+  if (plan) return html`<${PlanItems} plan=${plan} />`;
   if (item.name === 'web_search') {
     const queries = [args?.queries ?? args?.query ?? []].flat();
     return html`<ul class="queries">${queries.map((query, at) => html`<li key=${at} dir="auto">${String(query)}</li>`)}</ul>`;
@@ -47,7 +51,7 @@ function Result({ item, result }) {
       )}
     </ol>`;
   }
-  if (item.result === undefined) return null;
+  if (item.result === undefined || item.name === UPDATE_PLAN) return null;
   if (item.name === 'fetch_url_content' && typeof result?.content === 'string') {
     const cut = result.truncated ? ', cut' : '';
     return html`<${LongText} text=${result.content} label=${`${number(result.content.length)} characters read${cut}`} prose />`;

@@ -1,4 +1,5 @@
-import { Sources, sourcesFromCall } from './sources.js';
+import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
+import { parseJson, Sources, sourcesFromCall } from './sources.js';
 
 /**
  * What a run's events say up to one of them. The event log is the only truth: live, resumed and replayed runs are the
@@ -22,10 +23,13 @@ export class RunState {
   turns = 0;
   /** Tool calls. */
   calls = 0;
+  /** What the run plans to find out, as it stands: `[{text, status, finding}]`; null where it has no plan. */
+  plan = null;
+  /** Lanes that research side by side, 0 where there is one way only. */
+  lanes = 0;
   ended = false;
 
-  /** `at`: when the event arrived in milliseconds, or null where that says nothing of when it happened. */
-  apply(event, at = null) {
+  apply(event) {
     const { type } = event;
     this.last = event.sequence_number ?? this.last;
     this.counts.set(type, (this.counts.get(type) ?? 0) + 1);
@@ -39,13 +43,13 @@ export class RunState {
       case 'response.incomplete':
         this.#respond(event.response);
         this.ended = true;
-        for (const [index, item] of (event.response.output ?? []).entries()) this.#finish(index, item, null);
+        for (const [index, item] of (event.response.output ?? []).entries()) this.#finish(index, item);
         break;
       case 'response.output_item.added':
-        this.#add(event.output_index, event.item, at);
+        this.#add(event.output_index, event.item);
         break;
       case 'response.output_item.done':
-        this.#finish(event.output_index, event.item, at);
+        this.#finish(event.output_index, event.item);
         break;
       case 'response.reasoning_text.delta':
       case 'response.output_text.delta':
@@ -63,10 +67,11 @@ export class RunState {
 
   #respond(response) {
     this.response = response;
+    this.plan = planOf(response.plan) ?? this.plan;
     this.status = response.status;
   }
 
-  #add(index, item, at) {
+  #add(index, item) {
     const kind = kindOf(item.type);
     const before = this.items[index - 1]?.kind;
     if (kind === 'call') this.calls += 1;
@@ -77,21 +82,31 @@ export class RunState {
       type: item.type,
       kind,
       status: item.status ?? 'in_progress',
-      startedAt: at,
-      endedAt: null,
+      /** The event that began it, and the one that ended it. */
+      from: this.last,
+      to: null,
+      lane: laneOf(item),
       text: '',
       annotations: [],
       ...callOf(item),
     };
+    this.lanes = Math.max(this.lanes, this.items[index].lane ?? 0);
+    if (item.name === UPDATE_PLAN) this.plan = planOf(parseJson(item.arguments)) ?? this.plan;
   }
 
-  #finish(index, item, at) {
+  #finish(index, item) {
     if (this.items[index]?.done) return;
-    if (!this.items[index]) this.#add(index, item, null);
+    if (!this.items[index]) this.#add(index, item);
     const known = this.items[index];
     const text = textOf(item);
     // A new object: what was drawn from the old one is drawn again.
-    const finished = { ...known, ...callOf(item), status: item.status ?? 'completed', endedAt: at, done: true };
+    const finished = {
+      ...known,
+      ...callOf(item),
+      status: item.status ?? 'completed',
+      to: this.last,
+      done: true,
+    };
     if (text !== undefined) {
       this.written += Math.max(0, text.length - known.text.length);
       finished.text = text;
@@ -130,6 +145,13 @@ export class RunState {
 /** The number of a citation in the text: `index`, or in logs written before it existed the source's own. */
 export function numberOf({ index, source_id }) {
   return index === undefined ? (source_id ?? null) : index;
+}
+
+/** More lanes than a run has are a mistake. */
+const MAX_LANES = 16;
+
+function laneOf({ lane }) {
+  return Number.isInteger(lane) && lane > 0 && lane <= MAX_LANES ? lane : undefined;
 }
 
 function kindOf(type) {

@@ -2,6 +2,7 @@ import { line } from '../format.js';
 import { html, useCallback } from '../lib/preact.js';
 import { Claims, focusNext } from '../report/claims.js';
 import { ReportView } from '../report/report-view.js';
+import { PlanView } from '../watching/plan-view.js';
 import { unmarked, wordStart } from '../words.js';
 import { Notes } from './notes.js';
 import { SourceCards } from './source-cards.js';
@@ -30,6 +31,7 @@ export function ReportTab({ state, report, outline, onCite, onSource, onHeadings
   const thought = state.items.findLast(({ kind }) => kind === 'thought');
   return html`<div class="report waiting">
     <p class="waiting-thought" dir="auto">${thought?.text ? latest(thought.text) : 'The run begins…'}</p>
+    <${PlanView} plan=${state.plan} />
     <p class="quiet">The report appears here as it is written. You may leave: the run goes on by itself.</p>
     ${state.sources.size > 0 && html`<${SourceCards} state=${state} onOpen=${onSource} limit=${12} />`}
   </div>`;

@@ -1,13 +1,10 @@
 import { ApiError } from '../client.js';
 import { RunState } from './fold.js';
-import { loadTimes, saveTimes } from './times.js';
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 /** A stream that is silent for longer is dead, whatever the network says: heartbeats come every 15 s by default. */
 const SILENCE_MS = 50_000;
-/** Events that come faster after each other than this were stored before: their arrival says nothing, in milliseconds. */
-const BACKLOG_GAP_MS = 40;
 
 /**
  * One run as the page follows it: its events, the state they add up to, and the connection. It reconnects by itself
@@ -29,15 +26,11 @@ export class RunSession {
   #drawing = 0;
   #stopped = new AbortController();
   #wake = () => {};
-  #live;
   #replay = { state: new RunState(), at: 0 };
 
-  /** `fresh`: the run was submitted just now, so that its events are seen as they happen. */
-  constructor({ client, id, fresh = false }) {
+  constructor({ client, id }) {
     this.#client = client;
     this.#id = id;
-    this.#live = fresh;
-    this.times = loadTimes(id);
   }
 
   get id() {
@@ -108,7 +101,6 @@ export class RunSession {
     if (signal.aborted) return;
     this.resumed = false;
     this.#set('ended');
-    saveTimes(this.#id, this.times);
   }
 
   /** Reads until the connection ends; gives what ended it, if it was a failure. */
@@ -122,15 +114,11 @@ export class RunSession {
       watch = setTimeout(() => attempt.abort(new Error('The connection is silent.')), SILENCE_MS);
     };
     heard();
-    let arrived = performance.now();
     try {
       const onOpen = () => this.#set('live');
       const options = { after: this.state.last, signal: attempt.signal, onBytes: heard, onOpen };
       for await (const events of this.#client.stream(this.#id, options)) {
-        const now = performance.now();
-        if (now - arrived > BACKLOG_GAP_MS) this.#live = true;
-        arrived = now;
-        this.#take(events, this.#live ? Date.now() : null);
+        this.#take(events);
       }
       return undefined;
     } catch (thrown) {
@@ -138,25 +126,17 @@ export class RunSession {
     } finally {
       clearTimeout(watch);
       signal.removeEventListener('abort', stop);
-      this.#live = false;
     }
   }
 
-  #take(events, at) {
+  #take(events) {
     for (const event of events) {
       // A repeat after a reconnection, though the gateway sends none.
       if (event.sequence_number <= this.state.last) continue;
       this.events.push(event);
-      this.state.apply(event, at);
-      if (at !== null) this.#note(event, at);
+      this.state.apply(event);
     }
     this.#draw();
-  }
-
-  /** The log holds no times: how long calls took is known to those who watched. */
-  #note({ type, output_index }, at) {
-    if (type === 'response.output_item.added') this.times[output_index] = [at, null];
-    else if (type === 'response.output_item.done' && this.times[output_index]) this.times[output_index][1] = at;
   }
 
   #set(connection) {
@@ -182,11 +162,4 @@ export class RunSession {
       signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     });
   }
-}
-
-/** Milliseconds that an item of a run took, where it was watched. */
-export function tookMs(session, index) {
-  const [start, end] = session.times[index] ?? [];
-  // What came at once had been stored before: that says nothing of how long it took.
-  return start && end > start ? end - start : undefined;
 }

@@ -3,23 +3,25 @@ import { html, useState } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { MarkdownText } from '../report/markdown-text.js';
+import { tookMs } from '../watching/clock.js';
+import { planOf, progressOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { unmarked } from '../words.js';
 import { CallDetails } from './call-details.js';
-import { tookMs } from './session.js';
 import { parseJson } from './sources.js';
 
-/** Thoughts and tool calls in the order of the log. */
-export function Timeline({ session, state }) {
+/** Thoughts and tool calls in the order of the log. `timeline`: their times; `items`: those alone, such as one lane's. */
+export function Timeline({ state, timeline, items: given, label = 'Timeline' }) {
   const [open, setOpen] = useState(() => new Set());
-  const items = state.items.filter((item) => item !== undefined);
-  const plan = items.find(({ kind }) => kind === 'thought');
+  const items = given ?? state.items.filter((item) => item !== undefined);
+  // Where the model writes no plan, its first thought is one.
+  const plan = state.plan || given ? undefined : items.find(({ kind }) => kind === 'thought');
   const toggle = (index) =>
     setOpen((before) => {
       const next = new Set(before);
       if (!next.delete(index)) next.add(index);
       return next;
     });
-  // The first thought is the plan: it is shown unless it was closed; others are shown when they were opened.
+  // The plan is shown unless it was closed; others are shown when they were opened.
   const isShown = (item) => (item === plan) !== open.has(item.index);
   const draw = (at) => {
     const item = items[at];
@@ -27,8 +29,9 @@ export function Timeline({ session, state }) {
       item=${item}
       plan=${item === plan}
       running=${!state.ended}
-      took=${tookMs(session, item.index)}
+      took=${tookMs(item, timeline)}
       open=${isShown(item)}
+      inLane=${given !== undefined}
       onToggle=${() => toggle(item.index)}
     />`;
   };
@@ -39,14 +42,14 @@ export function Timeline({ session, state }) {
     count=${items.length}
     draw=${draw}
     rowAt=${(at) => ({ key: String(items[at].index), kind: isShown(items[at]) ? 'open' : items[at].kind })}
-    dependsOn=${(at) => [items[at], items[at] === plan, isShown(items[at]), state.ended, tookMs(session, items[at].index)]}
+    dependsOn=${(at) => [items[at], items[at] === plan, isShown(items[at]), state.ended, tookMs(items[at], timeline)]}
     estimate=${46}
-    label="Timeline"
+    label=${label}
     follow=${!state.ended}
   />`;
 }
 
-function Entry({ item, plan, running, took, open, onToggle }) {
+function Entry({ item, plan, running, took, open, inLane, onToggle }) {
   const { title, icon } = headingOf(item, plan);
   const working = running && !item.done;
   const state = working
@@ -61,7 +64,7 @@ function Entry({ item, plan, running, took, open, onToggle }) {
     <button type="button" class="entry-head" aria-expanded=${String(open)} aria-controls=${open ? details : undefined} onClick=${onToggle}>
       <span class="entry-mark"><${Icon} name=${state === 'failed' ? 'cross' : icon} /></span>
       <span class="entry-title">
-        <span class="entry-name">${title.name}</span>
+        <span class="entry-name">${title.name}</span>${item.lane !== undefined && !inLane && html`<span class="mark">lane ${item.lane}</span> `}
         ${!open && title.about && html`<span class="entry-about" dir="auto">${title.about}</span>`}
       </span>
       <span class="entry-side">
@@ -94,6 +97,10 @@ export function headingOf(item, plan) {
   const args = parseJson(item.arguments) ?? {};
   const result = parseJson(item.result);
   switch (item.name) {
+    case UPDATE_PLAN: {
+      const steps = planOf(args);
+      return { icon: 'runs', title: { name: 'Plan', about: steps ? progressOf(steps) : '' } };
+    }
     case 'web_search': {
       const queries = [args.queries ?? args.query ?? []].flat().map(String);
       const results = result?.results ?? args.sources;

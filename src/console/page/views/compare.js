@@ -13,6 +13,7 @@ import { statusOf } from '../run/reasons.js';
 import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useRun } from '../run/use-run.js';
+import { useTimeline } from '../watching/use-timeline.js';
 
 const TABS = [
   { id: 'report', label: 'Reports' },
@@ -46,6 +47,7 @@ function Side({ session, other, tab }) {
   const message = state.message;
   const [opened, setOpened] = useState(null);
   const cite = useCallback((annotation, claim) => setOpened({ annotation, claim }), []);
+  const { timeline } = useTimeline(session, tab === 'timeline');
   const { sources } = state;
   const sourceOf = useCallback((url) => sources.get(url), [sources]);
   const source = opened && sourceOf(opened.annotation.url);
@@ -57,7 +59,7 @@ function Side({ session, other, tab }) {
     ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
     ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
     ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
-    ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
+    ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} state=${state} timeline=${timeline} /></div>`}
     ${source && html`<${SourceDialog} source=${source} cited=${opened} onClose=${() => setOpened(null)} />`}
   </section>`;
 }

@@ -1,6 +1,7 @@
 import { app } from '../app.js';
 import { html } from '../lib/preact.js';
 import { Audit } from '../operate/audit.js';
+import { Config } from '../operate/config.js';
 import { Keys } from '../operate/keys.js';
 import { Overview } from '../operate/overview.js';
 import { Usage } from '../operate/usage.js';
@@ -12,6 +13,7 @@ const PAGES = {
   overview: { title: 'Overview', View: Overview },
   keys: { title: 'Keys', View: Keys },
   usage: { title: 'Usage', View: Usage },
+  config: { title: 'Configuration', View: Config },
   audit: { title: 'Audit', View: Audit },
 };
 

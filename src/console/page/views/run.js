@@ -15,15 +15,21 @@ import { Meters } from '../run/meters.js';
 import { useQuestion } from '../run/questions.js';
 import { statusOf } from '../run/reasons.js';
 import { ReportTab } from '../run/report-tab.js';
-import { Scrubber } from '../run/scrubber.js';
 import { nameOf, SourceCards, SourceDialog, sourceNamed } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useRun } from '../run/use-run.js';
+import { Lanes } from '../watching/lanes.js';
+import { PlanView } from '../watching/plan-view.js';
+import { Scrubber } from '../watching/scrubber.js';
+import { useTimeline } from '../watching/use-timeline.js';
+import { Waterfall } from '../watching/waterfall-view.js';
 
 /** Letters of a question that stand above its report at first. */
 const QUESTION_LENGTH = 180;
 
-const TABS = ['report', 'timeline', 'sources', 'log', 'deliveries'];
+const TABS = ['report', 'timeline', 'waterfall', 'sources', 'log', 'deliveries'];
+/** Tabs that take the whole width: nothing stands beside them. */
+const WHOLE = ['timeline', 'waterfall', 'log'];
 
 /** One run: live, resumed or replayed, always the same log. */
 export function Run({ id, asked, place = {} }) {
@@ -56,6 +62,7 @@ export function Run({ id, asked, place = {} }) {
     if (headings.length > 0 && place.part) requestAnimationFrame(() => showPart(prose(), Number(place.part)));
   }, [headings.length > 0]);
   const ended = session.state.ended;
+  const times = useTimeline(session, session.state.last > 0);
   const told = useDeliveries(id, { ended });
   // The page says aloud when a run has ended, once.
   const [said, setSaid] = useState('');
@@ -75,7 +82,7 @@ export function Run({ id, asked, place = {} }) {
       move({ part });
       showPart(prose(), part);
     }} />`;
-  return html`<article class="run" data-tab=${tab}>
+  return html`<article class="run" data-tab=${tab} data-whole=${WHOLE.includes(tab)}>
     <header class="run-head">
       <${Title} state=${state} question=${question} />
       <${Actions}
@@ -89,7 +96,7 @@ export function Run({ id, asked, place = {} }) {
     ${session.connection === 'refused' && html`<${Failure} error=${session.error} />`}
     <${Failure} error=${problem} />
     <${Meters} state=${state} asked=${asked} replaying=${position !== null} />
-    ${replaying && html`<${Scrubber} session=${session} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
+    ${replaying && html`<${Scrubber} session=${session} ...${times} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
     <div class="run-body">
       <${Tabs}
         label="Views of this run"
@@ -99,6 +106,7 @@ export function Run({ id, asked, place = {} }) {
         tabs=${[
           { id: 'report', label: 'Report' },
           { id: 'timeline', label: 'Timeline', count: state.items.length },
+          { id: 'waterfall', label: 'Waterfall' },
           { id: 'sources', label: 'Sources', count: state.sources.size },
           { id: 'log', label: 'Log', count: state.last },
           ...(told.deliveries.length > 0
@@ -108,12 +116,13 @@ export function Run({ id, asked, place = {} }) {
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
         ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
-        ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
+        ${tab === 'timeline' && html`<div class="timeline-wide"><${PlanView} plan=${state.plan} open=${!ended} />${state.lanes > 1 ? html`<${Lanes} state=${state} timeline=${times.timeline} />` : html`<${Timeline} state=${state} timeline=${times.timeline} />`}</div>`}
+        ${tab === 'waterfall' && html`<${Waterfall} state=${state} ...${times} />`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
+      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<${PlanView} plan=${state.plan} open=${!ended} /><h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}

@@ -3,7 +3,7 @@ import { number } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Entry } from '../list/entry.js';
 import { KINDS, runOfEntry } from '../list/kinds.js';
-import { daysOf, fits, threadsOf } from '../list/threads.js';
+import { dayStart, daysOf, fits, threadsOf } from '../list/threads.js';
 import { useList } from '../list/use-list.js';
 import { Button, Empty, Failure, Tabs } from '../parts/controls.js';
 import { useTitle } from '../parts/title.js';
@@ -22,9 +22,11 @@ export function Runs({ kind = 'responses', place = {} }) {
   const status = KINDS[kind].statuses.includes(place.status) ? place.status : '';
   const model = kind === 'responses' ? (place.model ?? '') : '';
   const query = (place.q ?? '').slice(0, 200);
+  const { from = '', to = '' } = place;
   const [chosen, setChosen] = useState([]);
   const { entries, more, error, load, loading } = useList(KINDS[kind], { status, model });
-  const search = useSearch({ client, query, entries, more, loading });
+  const search = useSearch({ client, query, from, to, entries, more, loading });
+  const searches = query !== '' || from !== '' || to !== '';
   const choose = (id) =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2));
   const act = async (work) => {
@@ -58,17 +60,17 @@ export function Runs({ kind = 'responses', place = {} }) {
       tabs=${[{ id: 'responses', label: 'Responses' }, { id: 'tasks', label: 'Tasks' }]}
     />
     <div id="list-panel" role="tabpanel" aria-labelledby=${`tab-${kind}`}>
-      <${Filters} key=${kind} kind=${kind} status=${status} model=${model} query=${query} />
+      <${Filters} key=${kind} kind=${kind} status=${status} model=${model} query=${query} from=${from} to=${to} />
       <${Failure} error=${error} onRetry=${load} />
-      ${entries && query !== '' && html`<p class="quiet" role="status">${search.about}</p>`}
-      ${entries && search.found.length === 0 && !search.goesOn && html`<${Nothing} kind=${kind} filtered=${status !== '' || model !== '' || query !== ''} />`}
+      ${entries && searches && html`<p class="quiet" role="status">${search.about}</p>`}
+      ${entries && search.found.length === 0 && !search.goesOn && html`<${Nothing} kind=${kind} filtered=${status !== '' || model !== '' || searches} />`}
       ${daysOf(threadsOf(search.found)).map(
         ({ day, threads }) => html`<section class="day" key=${day}>
           <h2>${day}</h2>
           <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${draw} />`)}</ul>
         </section>`,
       )}
-      ${more && !search.goesOn && html`<p class="more"><${Button} disabled=${loading} onClick=${query === '' ? () => more() : search.goOn}>${loading ? 'Loading…' : query === '' ? 'Older' : 'Search older ones'}<//></p>`}
+      ${(searches ? search.older : more) && !search.goesOn && html`<p class="more"><${Button} disabled=${loading} onClick=${searches ? search.goOn : () => more()}>${loading ? 'Loading…' : searches ? 'Search older ones' : 'Older'}<//></p>`}
     </div>
   </section>`;
 }
@@ -82,7 +84,7 @@ function Thread({ thread, draw }) {
   </li>`;
 }
 
-function Filters({ kind, status, model, query }) {
+function Filters({ kind, status, model, query, from, to }) {
   const { models } = app.value;
   const [typed, setTyped] = useState(query);
   useEffect(() => {
@@ -98,6 +100,8 @@ function Filters({ kind, status, model, query }) {
       <option value="">all</option>
       ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
     </select></label>
+    <label class="inline day-choice">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
+    <label class="inline day-choice">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
     ${
       kind === 'responses' &&
       html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
@@ -109,25 +113,35 @@ function Filters({ kind, status, model, query }) {
 }
 
 function Nothing({ kind, filtered }) {
-  if (filtered) return html`<${Empty} title="Nothing fits">No run has these words, this state and this model.<//>`;
+  if (filtered)
+    return html`<${Empty} title="Nothing fits">No run has these words, this state, this model and this day.<//>`;
   return html`<${Empty} title=${kind === 'tasks' ? 'No tasks' : 'No runs yet'}>
     ${kind === 'tasks' ? 'Programs submit tasks with POST /v1/async; they appear here.' : 'Ask something, or let a program ask: what this key submits to /v1/responses appears here.'}
   <//>`;
 }
 
-/** The entries whose question, model or id has the words: older pages are read for it, up to a bound that moves on demand. */
-function useSearch({ client, query, entries = [], more, loading }) {
+/**
+ * The entries of these days whose question, model or id has the words: older pages are read for it, up to a bound that
+ * moves on demand, and not behind the first day.
+ */
+function useSearch({ client, query, from, to, entries = [], more, loading }) {
   const [bound, setBound] = useState(SEARCHED);
   const untitled = query === '' ? [] : entries.filter(({ title }) => title === '').map(runOfEntry);
   const questions = useQuestions(client, untitled);
-  const goesOn = query !== '' && more !== undefined && entries.length < bound;
+  const [first, end] = [dayStart(from) ?? 0, dayStart(to, 1) ?? Number.POSITIVE_INFINITY];
+  const asked = query !== '' || first > 0 || end < Number.POSITIVE_INFINITY;
+  const older = more !== undefined && (entries.at(-1)?.created ?? 0) >= first;
+  const goesOn = asked && older && entries.length < bound;
   useEffect(() => {
     if (goesOn && !loading) void more(SEARCH_PAGE);
   }, [goesOn, loading, entries.length]);
-  if (query === '') return { found: entries, goesOn: false };
-  const found = entries.filter((entry) =>
-    fits(query, [entry.title, entry.model, entry.id, questions.get(runOfEntry(entry)) ?? '']),
+  if (!asked) return { found: entries, goesOn: false };
+  const found = entries.filter(
+    (entry) =>
+      entry.created >= first &&
+      entry.created < end &&
+      fits(query, [entry.title, entry.model, entry.id, questions.get(runOfEntry(entry)) ?? '']),
   );
-  const about = `${number(found.length)} of ${number(entries.length)} runs fit${goesOn ? '; older ones are being read…' : more ? '; older ones were not searched.' : '.'}`;
-  return { found, about, goesOn, goOn: () => setBound(entries.length + SEARCHED) };
+  const about = `${number(found.length)} of ${number(entries.length)} runs fit${goesOn ? '; older ones are being read…' : older ? '; older ones were not searched.' : '.'}`;
+  return { found, about, goesOn, older, goOn: () => setBound(entries.length + SEARCHED) };
 }

@@ -7,6 +7,8 @@ import { crossCheck } from '../../../config/cross-checks.ts';
 import { keyringOf } from '../../../config/keyring.ts';
 import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
+import { shownConfig } from '../../../config/shown-config.ts';
+import { explained } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
 import { type AdminKey, rotateKeyBody } from '../../../protocol/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
@@ -55,6 +57,27 @@ export function getKey({ keys, admission, config }: AppDeps): Endpoint {
     const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
     return json({ ...told, used: known ? await admission.usage(known) : [] });
   };
+}
+
+/** `GET /admin/keys/:id/explain`: what the key gets when it asks for `model`. */
+export function explainKey({ keys, config }: AppDeps): Endpoint {
+  return async ({ req }) => {
+    const id = idIn(req);
+    const name = new Query(req).text('model');
+    if (name === undefined) throw new GatewayError('missing_parameter', 'model: name a model.', { param: 'model' });
+    const current = config.current();
+    const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
+    if (!model) throw new GatewayError('invalid_parameter', `model: there is no model ${name}.`, { param: 'model' });
+    const key = keyringOf(current).byId(id);
+    if (key) return json(explained(current, { key, name, model }));
+    await keys.get(id);
+    throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);
+  };
+}
+
+/** `GET /admin/config` (docs/keys.md, "The configuration"): the one that holds now. */
+export function getConfig({ config }: AppDeps): Endpoint {
+  return async () => json({ object: 'config', config: shownConfig(config.current()) });
 }
 
 /** `PATCH /admin/keys/:id`: what is null is set back to its default. */

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { Append, AppendResult, RunStore, TerminalStatus } from '../../../store/run-store.ts';
-import type { TextDelta } from '../../projections/fold.ts';
 import type { ResponseFold } from '../../reading/response-fold.ts';
 import { ClaimLostError, type RunLease } from '../run-lease.ts';
 import { storeSpans } from '../run-span.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedBatches } from './appended-batches.ts';
+import { deltaFrame, eventFrame, type PendingDelta } from './event-frames.ts';
+import { EventTimes } from './event-times.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
 const MAX_BACKLOG = 1024 * 1024;
@@ -30,6 +32,7 @@ export interface LogWriterOptions {
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
+  clock: Clock;
   /** When to append; shared by the runs of this process. */
   tick: AppendTick;
   /** Carried on with every event that is stored. */
@@ -50,14 +53,6 @@ interface PendingEvent {
   rest: string;
 }
 
-/** Deltas of one item that arrived together become one event. */
-interface PendingDelta {
-  type: TextDelta;
-  itemId: string;
-  outputIndex: number;
-  delta: string;
-}
-
 /**
  * Writes the log of one claimed run: one append in flight, the next takes all that piled up (docs/architecture.md, "The
  * executor"). Events are serialised when they are pushed, numbered when a batch is cut; a batch in flight is never cut
@@ -66,9 +61,12 @@ interface PendingDelta {
 export class LogWriter {
   readonly #options: LogWriterOptions;
   readonly #appended = new AppendedBatches();
+  readonly #times = new EventTimes();
   readonly #inSpan = storeSpans();
   #pending: (PendingEvent | PendingDelta)[] = [];
   #transcript: string[] = [];
+  /** Those of the batch in flight, as they were pushed. */
+  #cutEntries: readonly string[] = [];
   /** Whether one of these entries finishes a step. */
   #progress = false;
   #end: Append['end'];
@@ -196,7 +194,7 @@ export class LogWriter {
         const batch = this.#cut();
         const answer = await this.#append(batch);
         if (this.#accept(batch, answer)) this.#carryOn(events);
-        else this.#keep(batch, events.slice(0, this.#beforeEnd));
+        else this.#keep(events.slice(0, this.#beforeEnd));
       }
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
@@ -206,9 +204,9 @@ export class LogWriter {
   }
 
   /** Of a refused end: what was there before it is written without. */
-  #keep({ transcript = [] }: Append, events: readonly (PendingEvent | PendingDelta)[]): void {
+  #keep(events: readonly (PendingEvent | PendingDelta)[]): void {
     this.#pending.unshift(...events);
-    this.#transcript.unshift(...transcript);
+    this.#transcript.unshift(...this.#cutEntries);
   }
 
   #carryOn(events: readonly (PendingEvent | PendingDelta)[]): void {
@@ -226,16 +224,19 @@ export class LogWriter {
     let number = first;
     for (const pending of this.#pending)
       text += 'delta' in pending ? deltaFrame(pending, number++) : eventFrame(pending, number++);
+    if (this.#pending.length + this.#transcript.length > 0) this.#times.note(number - 1, this.#options.clock.now());
+    const transcript = this.#times.giveTo(this.#transcript);
     const batch: Append = {
       token: this.#options.lease.token,
       first,
       count: this.#pending.length,
       frames: Buffer.from(text),
-      ...(this.#transcript.length > 0 ? { transcript: this.#transcript, entriesBefore: this.#entries } : {}),
+      ...(transcript.length > 0 ? { transcript, entriesBefore: this.#entries } : {}),
       ...(this.#progress ? { progress: true } : {}),
       ...(this.#end ? { end: this.#end } : {}),
     };
     this.#pending = [];
+    this.#cutEntries = this.#transcript;
     this.#transcript = [];
     this.#progress = false;
     this.#end = undefined;
@@ -327,23 +328,4 @@ export class LogWriter {
 function made(answer: AppendResult): Extract<AppendResult, { result: 'ok' | 'duplicate' }> {
   if (answer.result === 'ok' || answer.result === 'duplicate') return answer;
   throw new ClaimLostError(`the log refused an append: ${answer.result}`);
-}
-
-function eventFrame(event: Pick<PendingEvent, 'type' | 'rest'>, number: number): string {
-  return `event: ${event.type}\ndata: {"type":"${event.type}","sequence_number":${number},${event.rest}\n\n`;
-}
-
-function deltaFrame(delta: PendingDelta, number: number): string {
-  const tail = delta.type === 'response.output_text.delta' ? ',"logprobs":[]}' : '}';
-  const part = delta.type === 'response.reasoning_summary_text.delta' ? 'summary_index' : 'content_index';
-  return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
-}
-
-/** Frames 1, 2, ... of events, joined: how a new log begins. */
-export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
-  let text = '';
-  events.forEach(({ type, ...payload }, index) => {
-    text += eventFrame({ type, rest: JSON.stringify(payload).slice(1) }, index + 1);
-  });
-  return Buffer.from(text);
 }

@@ -1,4 +1,5 @@
 import { Lexer } from '../../lib/marked.js';
+import { FORMULAS } from './formulas.js';
 import { sameStart } from './same-start.js';
 
 /** What was read last: a report that is being written grows at its end, and its start is not read again. */
@@ -14,7 +15,7 @@ addEventListener('message', ({ data: { id, text, whole } }) => {
   const same = whole ? { keep: 0, length: 0 } : sameStart(before, clean);
   let tokens;
   try {
-    tokens = plain(new Lexer({ gfm: true }).lex(clean.slice(same.length)));
+    tokens = plain(new Lexer({ gfm: true, extensions: FORMULAS }).lex(clean.slice(same.length)));
     before = [...before.slice(0, same.keep), ...tokens];
   } catch {
     // Nested deeper than the stack: shown as it is.

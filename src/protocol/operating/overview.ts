@@ -44,6 +44,11 @@ export const overview = z.object({
       ),
       /** The latest attempts of the instance that answers, 200 at most. */
       recent: z.object(attempts),
+      /**
+       * The minutes of the last hour in which the instance that answers asked it, oldest first; `p50_ms` and `p95_ms` are
+       * times to the first token of its streams, 0 without any.
+       */
+      minutes: z.array(z.object({ at: z.int(), ...attempts })),
     }),
   ),
   keys: z.array(

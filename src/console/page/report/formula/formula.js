@@ -1,0 +1,24 @@
+import { html, useLayoutEffect, useMemo, useRef } from '../../lib/preact.js';
+import { mathOf } from './latex.js';
+
+const MATHML = 'http://www.w3.org/1998/Math/MathML';
+
+/** A formula as browsers draw it; what is not understood stands there as it was written. */
+export function Formula({ source, display }) {
+  const place = useRef(null);
+  const math = useMemo(() => mathOf(source, { display }), [source, display]);
+  useLayoutEffect(() => {
+    if (math) place.current.replaceChildren(elementOf(math));
+  }, [math]);
+  if (!math) return html`<code class="formula" data-display=${display} dir="ltr">${source}</code>`;
+  return html`<span class="formula" data-display=${display} dir="ltr" ref=${place} tabindex=${display ? 0 : undefined}></span>`;
+}
+
+/** Tags and attributes come from this page's own parser; what was written is text in them. */
+function elementOf(made) {
+  if (typeof made === 'string') return document.createTextNode(made);
+  const element = document.createElementNS(MATHML, made.tag);
+  for (const [name, value] of Object.entries(made.attributes)) element.setAttribute(name, value);
+  element.append(...made.children.map(elementOf));
+  return element;
+}

@@ -1,0 +1,107 @@
+import { compact, duration, money, number } from '../format.js';
+import { html, useMemo, useRef } from '../lib/preact.js';
+import { Empty, Failure } from '../parts/controls.js';
+import { VirtualList } from '../parts/virtual-list.js';
+import { useSeconds } from '../run/meters.js';
+import { headingOf } from '../run/timeline.js';
+import { rowsOf, sharesOf } from './waterfall.js';
+
+const TICKS = 4;
+
+/** Turns and calls against time: what took long, what waited, what ran side by side, and what it cost. */
+export function Waterfall({ state, timeline, error }) {
+  const running = !state.ended;
+  const now = useSeconds(running);
+  const rows = useMemo(
+    () => rowsOf({ items: state.items, timeline, now: Math.max(0, now - (timeline?.created_ms ?? now)) }),
+    [timeline, state.items.length, state.last, running && now],
+  );
+  const list = useListKey(rows);
+  if (error && !timeline) return html`<${Failure} error=${error} />`;
+  if (!timeline) return html`<p class="quiet" role="status">Reading the times of this run…</p>`;
+  if (!rows) {
+    return running
+      ? html`<p class="quiet">The first turn is under way; its times are here when it has ended.</p>`
+      : html`<${Empty} title="No times">This run was stored before the gateway kept times. Its order stands in the timeline.<//>`;
+  }
+  const end = rows.reduce((last, row) => Math.max(last, row.end), 1);
+  const currency = state.response?.usage?.cost?.currency;
+  const draw = (at) => html`<${Line} row=${rows[at]} end=${end} currency=${currency} number=${turnNumber(rows, at)} />`;
+  return html`<div class="waterfall">
+    <${Shares} rows=${rows} end=${end} />
+    <div class="fall-axis" aria-hidden="true"><span></span><span class="fall-ticks">${Array.from({ length: TICKS + 1 }, (_, at) => html`<span key=${at}>${at === 0 ? '0' : duration((end * at) / TICKS)}</span>`)}</span><span></span></div>
+    <${VirtualList}
+      key=${list}
+      count=${rows.length}
+      draw=${draw}
+      rowAt=${(at) => ({ key: rows[at].key, kind: rows[at].kind })}
+      dependsOn=${(at) => [rows[at], end]}
+      estimate=${40}
+      label="Waterfall"
+      follow=${running}
+    />
+  </div>`;
+}
+
+/** Rows come at the end of a list; where some came in between, it is another list. */
+function useListKey(rows = []) {
+  const known = useRef({ keys: [], generation: 0 });
+  const before = known.current;
+  if (rows === before.rows) return before.generation;
+  const keys = rows.map(({ key }) => key);
+  const goesOn = before.keys.every((key, index) => key === keys[index]);
+  known.current = { rows, keys, generation: before.generation + (goesOn ? 0 : 1) };
+  return known.current.generation;
+}
+
+/** Turns are counted in the order in which they began. */
+function turnNumber(rows, at) {
+  let count = 0;
+  for (let index = 0; index <= at; index += 1) if (rows[index].kind === 'turn') count += 1;
+  return count;
+}
+
+function Shares({ rows, end }) {
+  const { waiting, thinking, tools } = useMemo(() => sharesOf(rows), [rows]);
+  return html`<p class="fall-shares">
+    <span data-part="wait">waiting for the model ${duration(waiting)}</span>
+    <span data-part="turn">model at work ${duration(thinking)}</span>
+    <span data-part="call">tools ${duration(tools)}</span>
+    <span class="quiet">of ${duration(end)}</span>
+  </p>`;
+}
+
+function Line({ row, end, currency, number: count }) {
+  const { kind, item, turn, lane, start, wait } = row;
+  const took = row.end - start;
+  const { title } = item
+    ? headingOf(item)
+    : { title: { name: row.name === 'Turn' ? `Turn ${count}` : row.name, about: '' } };
+  const failed = item?.status === 'failed';
+  const place = (from, to) => ({
+    insetInlineStart: `${(from / end) * 100}%`,
+    inlineSize: `${((to - from) / end) * 100}%`,
+  });
+  return html`<div class="fall-row" data-kind=${kind} data-state=${row.open ? 'working' : failed ? 'failed' : 'done'}>
+    <span class="fall-name"><span>${title.name}</span>${lane !== undefined && html` <span class="mark">lane ${lane}</span>`}${title.about && html` <span class="fall-about" dir="auto">${title.about}</span>`}</span>
+    <span class="fall-track" aria-hidden="true">
+      ${wait > 0 && html`<span class="fall-bar" data-part="wait" style=${place(start, start + wait)}></span>`}
+      <span class="fall-bar" data-part=${kind} style=${place(start + wait, row.end)}></span>
+    </span>
+    <span class="fall-facts">
+      <span>${duration(took)}${row.open ? ' so far' : ''}${failed ? html` <span class="bad">failed</span>` : ''}</span>
+      ${wait > 0 && html`<span>waited ${duration(wait)}</span>`}
+      ${turn && html`<span title=${tokensInFull(turn)}>${compact(turn.input_tokens)} in, ${compact(turn.output_tokens)} out</span>`}
+      ${turn && turn.cost !== null && html`<span>${money({ total: turn.cost, currency })}</span>`}
+    </span>
+  </div>`;
+}
+
+function tokensInFull({
+  input_tokens: input,
+  cached_tokens: cached,
+  output_tokens: output,
+  reasoning_tokens: reasoning,
+}) {
+  return `${number(input)} tokens read, ${number(cached)} of them from the provider's cache; ${number(output)} written, ${number(reasoning)} of them thoughts`;
+}

@@ -1,0 +1,67 @@
+import type { GatewayConfig, KeyConfig, ModelConfig, RouteConfig } from '../config/schema.ts';
+import type { Explanation } from '../protocol/operating/explanation.ts';
+import { inOrder } from '../upstream/routing/routes.ts';
+
+/** What a key gets when it asks for a model: routes, credentials, limits, tools. Nothing of it is secret. */
+export function explained(
+  config: GatewayConfig,
+  { key, name, model }: { key: KeyConfig; name: string; model: ModelConfig },
+): Explanation {
+  const own = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
+  return {
+    object: 'explanation',
+    key: key.id,
+    user: key.user ?? key.id,
+    team: key.team ?? null,
+    model: name,
+    kind: model.kind,
+    allowed: key.models === undefined || key.models.includes(name),
+    models: key.models ?? null,
+    apis: [...model.apis],
+    routes_of: own ? 'key' : 'model',
+    routes: inOrder(own ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
+    tools: model.kind === 'research' ? toolsOf(config, model) : null,
+    limits: Object.entries(key.limits).flatMap(([limit, value]) =>
+      value === undefined ? [] : [{ name: limit, value }],
+    ),
+    may: [
+      ...(key.mcp_servers ? ['bring MCP servers of its own'] : []),
+      ...(key.admin ? ["read the operator's overview"] : []),
+      ...(key.passthrough === 'all' ? ['use every passed-through path'] : key.passthrough.map((path) => `use ${path}`)),
+    ],
+    webhook: key.webhook ? new URL(key.webhook.url).host : null,
+  };
+}
+
+function routeOf(config: GatewayConfig, asked: { key: KeyConfig; route: RouteConfig }): Explanation['routes'][number] {
+  const { provider: name, model, price, weight, priority } = asked.route;
+  const provider = config.providers[name];
+  const built = !provider || 'builtin' in provider;
+  return {
+    provider: name,
+    model,
+    // A credential may stand in the query of an address.
+    url: built ? null : provider.base_url.replace(/[?#].*$/, ''),
+    wire: built ? null : provider.wire,
+    credential: credentialOf(config, asked),
+    price: price ? { input: price.input, output: price.output } : null,
+    weight: weight ?? null,
+    priority: priority ?? null,
+  };
+}
+
+function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
+  if (Object.hasOwn(key.provider_keys, route.provider)) return "credential of the key's provider_keys";
+  const provider = config.providers[route.provider];
+  if (!provider || 'builtin' in provider) return 'no credential';
+  if (provider.api_key !== undefined) return "credential of the provider's api_key";
+  const [given] = provider.refreshed ?? [];
+  if (given) return `credential that a ${given.source.kind} gives, in the provider's ${given.header ?? 'api_key'}`;
+  return Object.keys(provider.headers).length > 0 ? "credential, if any, in the provider's headers" : 'no credential';
+}
+
+function toolsOf({ tools }: GatewayConfig, model: Extract<ModelConfig, { kind: 'research' }>): string[] {
+  const search = model.research.tools.includes('web_search') ? [`web_search by ${tools.web_search.provider}`] : [];
+  const others = model.research.tools.filter((tool) => tool !== 'web_search');
+  return [...search, ...others, ...tools.mcp_servers.map(({ name }) => `MCP server ${name}`)];
+}

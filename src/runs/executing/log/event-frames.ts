@@ -1,0 +1,32 @@
+import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import type { TextDelta } from '../../projections/fold.ts';
+
+/** Events as the log has them: a frame each, whose bytes never change again. */
+
+/** Deltas of one item that arrived together become one event. */
+export interface PendingDelta {
+  type: TextDelta;
+  itemId: string;
+  outputIndex: number;
+  delta: string;
+}
+
+/** `rest`: the payload after `sequence_number`, from its first key to the closing brace. */
+export function eventFrame(event: { type: string; rest: string }, number: number): string {
+  return `event: ${event.type}\ndata: {"type":"${event.type}","sequence_number":${number},${event.rest}\n\n`;
+}
+
+export function deltaFrame(delta: PendingDelta, number: number): string {
+  const tail = delta.type === 'response.output_text.delta' ? ',"logprobs":[]}' : '}';
+  const part = delta.type === 'response.reasoning_summary_text.delta' ? 'summary_index' : 'content_index';
+  return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
+}
+
+/** Frames 1, 2, ... of events, joined: how a new log begins. */
+export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
+  let text = '';
+  events.forEach(({ type, ...payload }, index) => {
+    text += eventFrame({ type, rest: JSON.stringify(payload).slice(1) }, index + 1);
+  });
+  return Buffer.from(text);
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { ID_PREFIX } from '../../base/ids.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
+import type { Timeline, TimelineTurn } from '../../protocol/timeline.ts';
+import type { RunRecord } from '../../store/run-store.ts';
+import { parseStored } from '../stored/stored-data.ts';
+
+const count = z.number().nonnegative().default(0);
+
+/** What a transcript entry says of time and cost; `times` as `EventTimes` writes them, absent in earlier versions. */
+const timed = z.object({
+  t: z.string(),
+  times: z.array(z.tuple([z.int(), z.number()])).default([]),
+  lane: z.int().positive().optional().catch(undefined),
+  usage: z
+    .object({
+      inputTokens: count,
+      cachedTokens: count,
+      outputTokens: count,
+      reasoningTokens: count,
+      cost: z.number().optional(),
+    })
+    .optional(),
+});
+
+const KINDS: Readonly<Record<string, TimelineTurn['kind']>> = {
+  turn: 'research',
+  outline: 'outline',
+  draft: 'answer',
+  section: 'answer',
+  answered: 'answer',
+  checked: 'check',
+  compacted: 'summary',
+};
+
+type TimedRun = Pick<RunRecord, 'id' | 'createdAt' | 'startedAt' | 'endedAt' | 'last'>;
+
+/** When the events of a run were told, and what each turn of its model took, from its transcript. */
+export async function timelineOf(run: TimedRun, entries: readonly string[]): Promise<Timeline> {
+  const times: [number, number][] = [];
+  const turns: TimelineTurn[] = [];
+  /** When the latest entry of each lane was written: its next turn began then. */
+  const before = new Map<number | undefined, number>();
+  let last = run.createdAt;
+  await inSlices(entries, (text) => {
+    const { t, lane, usage, times: noted } = parseStored(timed, text, 'transcript entry');
+    // Instances that drove the run one after the other may have clocks that differ: time does not go back.
+    for (const [number, at] of noted) {
+      last = Math.max(last, at);
+      // What a refused end had told was told again, later.
+      while ((times.at(-1)?.[0] ?? 0) > number) times.pop();
+      if (times.at(-1)?.[0] !== number) times.push([number, since(run, last)]);
+    }
+    const began = before.get(lane) ?? run.startedAt ?? run.createdAt;
+    if (usage && usage.inputTokens + usage.outputTokens > 0)
+      turns.push({
+        kind: KINDS[t] ?? 'other',
+        ...(lane === undefined ? {} : { lane }),
+        started_ms: since(run, Math.min(began, last)),
+        ended_ms: since(run, last),
+        input_tokens: usage.inputTokens,
+        cached_tokens: usage.cachedTokens,
+        output_tokens: usage.outputTokens,
+        reasoning_tokens: usage.reasoningTokens,
+        cost: usage.cost ?? null,
+      });
+    before.set(lane, last);
+  });
+  if (times.length > 0 && run.endedAt !== null && times.at(-1)?.[0] !== run.last)
+    times.push([run.last, since(run, Math.max(last, run.endedAt))]);
+  const id = ID_PREFIX.responses + run.id;
+  const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };
+  return { object: 'response.timeline', id, created_ms: run.createdAt, ...known };
+}
+
+function since(run: TimedRun, at: number): number {
+  return Math.max(0, Math.round(at - run.createdAt));
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import type { Gateway } from '../../src/server.ts';
+import { sharedBrowser } from '../support/browser.ts';
+import { startConsoleGateway } from '../support/console-gateway.ts';
+import { askOn, assertFits, DESK, openConsole, PHONE, routeRuns, untilStatus } from '../support/console-page.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { until } from '../support/http-gateway.ts';
+import { syntheticRun } from '../support/synthetic-run.ts';
+import { patience } from '../support/time-limit.ts';
+
+const PLAN = [
+  { text: 'Who makes it?', status: 'done', finding: 'Three makers' },
+  { text: 'What does it cost?', status: 'doing' },
+  { text: 'Which colours?', status: 'dropped' },
+];
+
+const call = (at: number, query: string, more: object = {}) => ({
+  id: `tc_${at}`,
+  type: 'tool_call',
+  name: 'web_search',
+  arguments: JSON.stringify({ queries: [query] }),
+  result: JSON.stringify({ results: [] }),
+  status: 'completed',
+  ...more,
+});
+const planned = (items: object[]) => call(999, '', { name: 'update_plan', arguments: JSON.stringify({ items }) });
+const used = { input_tokens: 12_000, cached_tokens: 10, output_tokens: 300, reasoning_tokens: 20, cost: 0.25 };
+
+describe('watching in the console', function () {
+  // A browser and a gateway are started.
+  this.timeout(patience(30));
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await sharedBrowser();
+    gateway = await startConsoleGateway();
+  });
+  after(() => gateway?.[Symbol.asyncDispose]());
+
+  /** A finished run with these items; each event came `step` milliseconds behind the one before it. */
+  const open = async (items: object[], { step = 500, turns = [] }: { step?: number; turns?: object[] } = {}) => {
+    const console = await openConsole(browser, { url: gateway.url, viewport: DESK });
+    const run = { id: 'resp_1', question: 'What lasts?', answer: 'Everything.', items };
+    const response = { usage: { total_tokens: 5, cost: { total: 1, currency: 'EUR' } } };
+    const times = syntheticRun(run).map((_, index) => [index + 1, index * step]);
+    await routeRuns(console.page, [{ ...run, response, times, turns }]);
+    await console.page.goto(`${gateway.url}/console/runs/resp_1`);
+    await console.page.getByText('Everything.').waitFor();
+    return console;
+  };
+  const fall = (page: Page) => page.getByRole('list', { name: 'Waterfall' });
+
+  it('turns and calls of a run stand against time, and it is played again at the pace that it had', async () => {
+    await using console = await openConsole(browser, { url: gateway.url, viewport: DESK });
+    const { page } = console;
+    await page.goto(`${gateway.url}/console`);
+    await askOn(page, 'How does a client resume a dropped stream?');
+    await page.getByRole('tab', { name: 'Waterfall' }).click();
+    await untilStatus(page, 'completed');
+    const rows = fall(page).getByRole('listitem');
+    await rows.filter({ hasText: /^Writing[\s\S]* in, [\d.,K]+ out/ }).waitFor();
+    const shown = await rows.allInnerTexts();
+    assert.match(shown.join('\n'), /^Turn 1[\s\S]*Search[\s\S]*Turn 2[\s\S]*Read[\s\S]*Writing/);
+    await page.getByText(/^waiting for the model [\d.]+ s$/).waitFor();
+    await page.reload();
+    await rows.filter({ hasText: 'Turn 1' }).waitFor();
+    assert.deepEqual(await rows.allInnerTexts(), shown, 'the times are the gateway’s');
+    await assertFits(page);
+
+    await page.getByRole('tab', { name: /^Report/ }).click();
+    await page.locator('.prose').getByText('Written by the demo model').waitFor();
+    const whole = await page.locator('.prose').innerText();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('At the pace that the run had.').waitFor();
+    await page.getByRole('slider', { name: 'Event' }).fill('8');
+    await untilStatus(page, 'in_progress');
+    await page.locator('.waiting-thought').waitFor();
+    assert.equal(await page.locator('.prose').count(), 0);
+    await page.getByLabel('Speed').selectOption('64');
+    await page.getByRole('button', { name: 'Play', exact: true }).click();
+    await untilStatus(page, 'completed');
+    await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+    await until(async () => ((await page.locator('.prose').innerText()) === whole ? true : undefined));
+    await console.assertHarmless();
+  });
+
+  it('a plan has its state, lanes stand side by side, and each turn says what it read, wrote and cost', async () => {
+    const lanes = [1, 2, 3].flatMap((lane) => [
+      call(lane, `in lane ${lane}`, { lane }),
+      call(lane + 10, 'more', { lane }),
+    ]);
+    const turns = [
+      { kind: 'research', lane: 1, started_ms: 0, ended_ms: 2000, ...used },
+      { kind: 'answer', started_ms: 5000, ended_ms: 9000, ...used, cost: null },
+    ];
+    await using console = await open([planned(PLAN), ...lanes], { turns });
+    const { page } = console;
+    const side = page.getByRole('complementary', { name: 'Timeline' });
+    await side.getByText('Plan 1 of 2 done').first().click();
+    await side.getByText('Three makers').waitFor();
+    assert.deepEqual(
+      await Promise.all(['done', 'under way', 'dropped'].map((name) => side.getByRole('img', { name }).count())),
+      [1, 1, 1],
+    );
+    await page.getByRole('tab', { name: /^Report/ }).press('ArrowRight');
+    const columns = [1, 2, 3].map((lane) => page.getByRole('region', { name: `Lane ${lane}`, exact: true }));
+    await page.getByText('in lane 3').waitFor();
+    const boxes = await until(async () => {
+      const found = await Promise.all(columns.map((column) => column.boundingBox()));
+      return new Set(found.map((box) => box?.y)).size === 1 ? found : undefined;
+    });
+    assert.ok((boxes[0]?.x ?? 0) < (boxes[1]?.x ?? 0) && (boxes[1]?.x ?? 0) < (boxes[2]?.x ?? 0), 'beside each other');
+    assert.match((await columns[1]?.innerText()) ?? '', /^Lane 2 2 calls[\s\S]*in lane 2/);
+    await assertFits(page);
+    await page.getByRole('tab', { name: /^Timeline/ }).press('ArrowRight');
+    await fall(page)
+      .getByRole('listitem')
+      .filter({ hasText: /^Turn 1\s*lane 1[\s\S]*2\.0 s\s*waited 1\.5 s\s*12K in, 300 out\s*€0\.25$/ })
+      .waitFor();
+    await fall(page)
+      .getByRole('listitem')
+      .filter({ hasText: /^Writing[\s\S]*12K in, 300 out$/ })
+      .waitFor();
+    await assertFits(page);
+    await console.assertHarmless();
+  });
+
+  it('what models write into plans and lanes is text, and 10 000 events are drawn by what can be seen', async () => {
+    const hostile = HOSTILE_TEXTS.slice(0, 40);
+    const items = [
+      planned(hostile.map((text) => ({ text, status: text, finding: text }))),
+      ...hostile.map((text, at) =>
+        call(at, text, { lane: at % 3 === 0 ? text : (at % 3) + 1, name: at % 2 ? text : 'web_search' }),
+      ),
+      ...Array.from({ length: 5000 }, (_, at) => call(at + 1000, `query ${at}`, { lane: (at % 3) + 1 })),
+    ];
+    const turns = [{ kind: hostile[0], lane: 1, started_ms: 0, ended_ms: 10, ...used, cost: null }];
+    await using console = await open(items, { step: 20, turns });
+    const { page } = console;
+    await page.setViewportSize(PHONE);
+    await page.getByRole('tab', { name: /^Timeline/ }).click();
+    await page.getByRole('region', { name: 'Lane 3', exact: true }).getByText('Search').first().waitFor();
+    await page
+      .getByRole('group')
+      .filter({ hasText: /^Plan 0 of/ })
+      .first()
+      .click();
+    await assertFits(page);
+    const rows = () => page.locator('main .row').count();
+    assert.ok((await rows()) < 240, `${await rows()} rows are drawn`);
+    await page.getByRole('tab', { name: 'Waterfall' }).click();
+    await page.getByText(/^tools /).waitFor();
+    assert.ok((await rows()) < 120, `${await rows()} rows are drawn`);
+    await page.evaluate(`document.querySelector('.waterfall .virtual').scrollTo(0, 1e9)`);
+    await fall(page).getByText('query 4999').waitFor();
+    await assertFits(page);
+    await console.assertHarmless();
+  });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { configSchema } from '../../../src/config/schema.ts';
+import { secretsIn } from '../../../src/config/secrets.ts';
+import { shownConfig } from '../../../src/config/shown-config.ts';
+
+const canary = (place: string) => `canary-${place}-0123456789-0123456789-0123456789`;
+
+describe('the configuration that operators are shown', () => {
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'redis://user:canary-store@redis.example:6379/2', encryption_keys: [canary('sealing')] },
+    providers: {
+      // Named as settings are whose texts are shown.
+      kind: {
+        base_url: 'https://api.example/v1?key=canary-query',
+        api_key: canary('api'),
+        headers: { user: canary('h') },
+      },
+      ran: { base_url: 'https://two.example/canary-path/v1', api_key: { command: ['get', canary('command')] } },
+    },
+    models: {
+      deep: { kind: 'research', routes: [{ provider: 'kind', model: 'm', price: { input: 1, output: 2 } }] },
+    },
+    keys: [
+      { id: 'ann', secret: canary('key'), provider_keys: { kind: canary('own') }, limits: { cost_per_day: 5 } },
+      { id: 'bob', secret_sha256: 'ab'.repeat(32) },
+    ],
+    tools: {
+      web_search: { provider: 'searxng', url: 'https://u.example/search?token=canary-search' },
+      mcp_servers: [
+        {
+          name: 'a',
+          url: 'https://mcp.example/canary-in-path',
+          access_token: canary('mcp'),
+          headers: { model: canary('m') },
+        },
+        { name: 'b', command: 'run', args: [canary('args')], env: { name: canary('env') } },
+      ],
+    },
+    telemetry: { otlp_endpoint: 'https://otel.example/v1', headers: { id: canary('otel') } },
+  });
+  const shown = shownConfig(config);
+  const text = JSON.stringify(shown);
+
+  it('holds no secret, whatever it is called and wherever it stands', () => {
+    assert.doesNotMatch(text, /canary|(?:ab){32}/);
+    for (const secret of secretsIn(config)) assert.ok(!text.includes(secret), secret);
+  });
+
+  it('shows numbers, choices, names and where addresses lead', () => {
+    const { models, providers, keys, store } = JSON.parse(text);
+    assert.deepEqual(models.deep.routes, [{ provider: 'kind', model: 'm', price: { input: 1, output: 2 } }]);
+    assert.equal(providers.kind.base_url, 'https://api.example/…');
+    assert.equal(providers.kind.api_key, '***');
+    assert.equal(keys[0].id, 'ann');
+    assert.equal(keys[0].limits.cost_per_day, 5);
+    assert.match(store.url, /^redis:\/\/redis\.example:6379/);
+  });
+});
