@@ -137,7 +137,7 @@ describe('the words that are cited', () => {
       'ה‏מגדל גובהו 212 מטרים‎. البرج ارتفاعه 212 مترا.',
       'Café Töwer: 1 204 000 visi­tors, 3 % few​er.',
       '| Year | Visitors |\n|---|---|\n| 2019 | 1 204 000 |',
-      '```\nThe tower is 212 metres tall.\n```\n👨‍👩‍👧 The lift is not open. ' + 'Ada Brand designed it, '.repeat(30),
+      `\`\`\`\nThe tower is 212 metres tall.\n\`\`\`\n👨‍👩‍👧 The lift is not open. ${'Ada Brand designed it, '.repeat(30)}`,
       '塔高212米。1911年完工。',
       'The bridge is 96 metres long.',
       'It was opened in 1923.',
