@@ -31,6 +31,16 @@ describe('fetch_url_content: parts of office documents', function () {
     assert.equal(await office('docx', [...parts, { name: 'word/document.xml', data: paragraph('found') }]), 'found');
   });
 
+  it('have their footnotes at the end', async () => {
+    const text = '<w:p><w:r><w:t>A claim</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>';
+    const notes = `<w:footnotes><w:footnote w:id="2">${paragraph('Smith, 1999.')}</w:footnote></w:footnotes>`;
+    const content = await office('docx', [
+      { name: 'word/document.xml', data: text },
+      { name: 'word/footnotes.xml', data: notes },
+    ]);
+    assert.equal(content, 'A claim[^2]\n\n[^2]: Smith, 1999.');
+  });
+
   it('may be in UTF-16', async () => {
     assert.equal(await docx(Buffer.from(`\ufeff${paragraph('Größe 東京')}`, 'utf16le')), 'Größe 東京');
   });

@@ -99,10 +99,11 @@ function countAlike(parent: HtmlElement): void {
   for (const each of elements) each.alike = counts.get(keyOf(each)) ?? 1;
 }
 
-function count({ name, attributes }: HtmlElement, size: Size): void {
+function count({ name, attributes, children }: HtmlElement, size: Size): void {
   if (name === 'a') size.links += attributes.href === undefined ? 0 : 1;
   else if (/^h[1-6]$/.test(name)) size.headings += 1;
-  else if (name === 'textarea') size.fields += 1;
+  // One with text is there to be copied from.
+  else if (name === 'textarea') size.fields += children.length === 0 ? 1 : 0;
   else if (name === 'input' && /^(?:|text|email|search|password|url|tel)$/i.test(attributes.type ?? ''))
     size.fields += 1;
 }

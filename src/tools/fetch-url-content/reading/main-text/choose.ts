@@ -39,6 +39,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     }
   }
   for (const at of enclosed(kept, shape)) kept[at] = true;
+  for (const at of runsBetween(kept, shape)) kept[at] = true;
   for (const at of introducedBy(blocks, kept)) kept[at] = true;
   const end = kept.lastIndexOf(true);
   // A label without its list.
@@ -96,9 +97,10 @@ function isAround(element: HtmlElement): boolean {
 }
 
 /** Whether an element is a list of links to places of the page itself, and of nothing else. */
-function isListOfChapters({ name, size, elements }: HtmlElement): boolean {
+function isListOfChapters(element: HtmlElement): boolean {
+  const { name, size } = element;
   if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
-  return elements.every(leadsWithin);
+  return element.elements.every(leadsWithin);
 }
 
 /** Whether a block is a link past the frame of the page, and nothing else. */
@@ -148,6 +150,39 @@ function* enclosed(kept: readonly boolean[], { blocks, prose }: PageShape): Gene
     if (closest(element, ({ name }) => /^(?:aside|nav|form|footer)$/.test(name))) continue;
     yield at;
     if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
+  }
+}
+
+/** Runs of at least this many blocks between text are a part of it: a grid, a summary. */
+const RUN = 5;
+
+/**
+ * Runs of blocks in the main part of a page, between text, that are few links. Articles, which say that they are, are
+ * interrupted by what is none of them.
+ */
+function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: PageShape): Generator<number> {
+  const isOutside = (at: number) => {
+    const { element } = blocks[at] ?? {};
+    if (!element || closest(element, (each) => each === main) === undefined) return true;
+    return (
+      closest(
+        element,
+        ({ name, attributes }) => /^(?:aside|nav|form|footer)$/.test(name) || attributes.role === 'complementary',
+      ) !== undefined
+    );
+  };
+  if (!main || isArticle) return;
+  for (let from = kept.indexOf(true); from < kept.lastIndexOf(true); ) {
+    const start = kept.indexOf(false, from);
+    const end = start === -1 ? -1 : kept.indexOf(true, start);
+    if (end === -1) return;
+    from = end;
+    const run = blocks.slice(start, end);
+    const text = run.reduce((sum, block) => sum + block.text.length, 0);
+    const linked = run.reduce((sum, block) => sum + block.linked, 0);
+    const isTitled = blocks.slice(Math.max(0, start - 1), end).some(({ element }) => HEADING.test(element.name));
+    if (run.length < RUN || !isTitled || linked > text * 0.3) continue;
+    for (let at = start; at < end; at++) if (!isOutside(at)) yield at;
   }
 }
 

@@ -1,4 +1,4 @@
-import { findElement, type HtmlElement, isHidden } from '../html/tree.ts';
+import { type HtmlElement, isHidden } from '../html/tree.ts';
 
 /** What a class or an attribute of a publishing system says of an element, where the system documents it. */
 type Verdict = 'text' | 'clutter' | 'votes' | 'code';
@@ -57,11 +57,14 @@ export function markPublished(element: HtmlElement): void {
   }
 }
 
-/** Elements that stand for a `pre` hold lines, and nothing else that stands apart. */
+/** Elements that stand for a `pre` hold lines of words, and nothing that stands apart in them. */
 function markCode(element: HtmlElement): void {
-  const isLines = element.elements.every(({ name }) => name === 'div' || name === 'span' || name === 'br');
-  if (isLines && !findElement(element, ({ name }) => /^(?:p|pre|ul|ol|table|h[1-6])$/.test(name))) element.name = 'pre';
+  const isLine = (line: HtmlElement) => LINE.test(line.name) && line.elements.every(({ name }) => WORD.test(name));
+  if (element.elements.every(isLine)) element.name = 'pre';
 }
+
+const LINE = /^(?:div|span|br|a|b|i|code|em|strong)$/;
+const WORD = /^(?:span|br|a|b|i|code|em|strong|math|div)$/;
 
 /** DPUB-ARIA: notes; Reddit's names of what it puts where. */
 function isNote({ attributes }: HtmlElement): boolean {

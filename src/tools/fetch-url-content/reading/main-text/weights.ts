@@ -1,7 +1,6 @@
 /**
  * What each feature of a block says for and against its being of the text of its page: logistic regression over the
- * blocks of one half of the pages whose text is known (docs/evaluation.md); the other half says whether they are good. A
- * line is a feature, then its values with their weights.
+ * blocks of pages whose text is known (docs/evaluation.md). A line is a feature, then its values with their weights.
  */
 const TABLE = `
   length: 0 0.55 1 -0.09 2 -0.41 3 -0.26 4 -0.68 5 0.07 6 0.67 7 0.39

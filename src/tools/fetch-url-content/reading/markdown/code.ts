@@ -41,8 +41,11 @@ export function codeText(element: HtmlElement): string {
         if (!isLines) add(child);
         continue;
       }
-      if (numbers.has(child)) for (const part of child.children.slice(1)) visit(part, true);
-      else visit(child, isWithinLine || isLines || isNamedLine(child));
+      if (numbers.has(child)) {
+        if (isApart(child)) endLine();
+        for (const part of child.children.slice(1)) visit(part, true);
+        if (isApart(child)) endLine();
+      } else visit(child, isWithinLine || isLines || isNamedLine(child));
       if (isLines && !endsWithBreak(child)) add('\n');
     }
     if (isLine) endLine();

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
+import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { patience } from '../../support/time-limit.ts';
+
+const S = 'The scheduler keeps a queue of pending jobs and hands each of them to the first worker that is free.';
+const T = 'When a worker fails, its lease runs out after thirty seconds and the job returns to the queue unharmed.';
+const comment = (who: string, text: string) =>
+  `<tr class="athing comtr"><td><table><tr><td class="ind"><img src="s.gif"></td><td class="votelinks"></td><td class="default"><span class="comhead"><a href="user" class="hnuser">${who}</a></span><div class="commtext c00">${text}</div></td></tr></table></td></tr>`;
+const post = (who: string, text: string) =>
+  `<article class="message message--post"><h4 class="message-name"><a>${who}</a></h4><div class="message-content"><div class="bbWrapper">${text}</div></div></article>`;
+const reference = (rows: string) =>
+  `<main><h1>Class Queue</h1><section><div>class Queue</div><p>${S}</p></section><section><h2>Methods</h2><div class="grid">${rows}</div></section><section><h2>Details</h2><h3>push</h3><p>${T} ${S}</p></section></main>`;
+
+/** Pages as their tools publish them: what has to be in the text, and what must not. */
+const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]][] = [
+  [
+    'VitePress: a line of code in one piece, its numbers not beside it',
+    `<main><h1>Queue</h1><p>${S}</p><div class="language-sh"><pre class="shiki"><code><span class="line"><span>npm</span><span> add</span><span> queue</span></span></code></pre><div class="line-numbers-wrapper"><span>1</span><br></div></div><p>${T}</p></main>`,
+    ['```sh\nnpm add queue\n```'],
+    ['\n1\n'],
+  ],
+  [
+    'mdBook: the language of a pre in a pre',
+    `<main><h1>Queue</h1><p>${S}</p><pre><pre class="playground"><code class="language-rust">q.push(1);</code></pre></pre><p>${T}</p></main>`,
+    ['```rust\nq.push(1);\n```'],
+  ],
+  [
+    'docutils: headings that lead back to the list of chapters',
+    `<main><h1>Queue</h1><p>${S}</p><h2><a class="toc-backref" href="#id1">Leases</a></h2><p>${T}</p></main>`,
+    ['## Leases\n'],
+  ],
+  [
+    'rustdoc: no button beside a heading in it, and one alone',
+    `<main><h1>Struct Queue<button>Copy item path</button></h1><p>${S}</p><h2><button>More of it</button></h2><p>${T}</p></main>`,
+    ['# Struct Queue\n', '## More of it\n'],
+    ['Copy item'],
+  ],
+  [
+    'Doxygen: lines of code without a pre',
+    `<main><h1>Queue</h1><p>${S}</p><div class="fragment"><div class="line"><span class="lineno">1</span>Queue q;</div><div class="line"><span class="lineno">2</span>  q.push(4);</div></div><p>${T}</p></main>`,
+    ['```\nQueue q;\n  q.push(4);\n```'],
+  ],
+  [
+    'Javadoc: a grid of short texts between chapters, and the heading that the title does not say',
+    reference('<div>void</div><div>push(Job j)</div><div>Adds a job.</div><div>int</div><div>size()</div>'),
+    ['# Class Queue\n', '## Methods\n', 'push(Job j)', 'Adds a job.'],
+  ],
+  [
+    'an ARIA table',
+    `<main><h1>Queue</h1><p>${S}</p><div role="table"><div role="row"><span role="columnheader">Plan</span><span role="columnheader">Price</span></div><div role="row"><span role="cell">Small</span><span role="cell">5 €</span></div></div><p>${T}</p></main>`,
+    ['| Plan | Price |\n| --- | --- |\n| Small | 5 € |'],
+  ],
+  [
+    'a table with an empty corner',
+    `<main><h1>Queue</h1><p>${S}</p><table><tr><td></td><th>A</th></tr><tr><th>Speed</th><td>5</td></tr></table><p>${T}</p></main>`,
+    ['|  | A |\n| --- | --- |\n| Speed | 5 |'],
+  ],
+  [
+    'notes at the end',
+    `<article><h1>Queue</h1><p>${S}<sup><a href="#fn1">1</a></sup></p><p>${T}</p><aside class="footnote-list"><aside role="doc-footnote"><p>In spring.</p></aside></aside></article>`,
+    ['free.[1]', 'In spring.'],
+  ],
+  [
+    'Hacker News: short comments, with who wrote them',
+    `<center><table><tr><td><table class="comment-tree">${comment('hugo', 'I like it.')}${comment('ida', S)}${comment('jan', 'Since May.')}</table></td></tr></table></center>`,
+    ['hugo', 'I like it.', 'ida', S, 'jan', 'Since May.'],
+    ['|'],
+  ],
+  [
+    'XenForo: short posts',
+    `<div><h1>Stuck queue</h1>${post('Dora', 'It is stuck.')}${post('Emil', S)}${post('Fritz', T)}</div>`,
+    ['Dora', 'It is stuck.', 'Emil', 'Fritz', T],
+  ],
+  [
+    'what stands in a shadow root',
+    `<main><h1>Queue</h1><queue-card><template shadowrootmode="open"><p>${S}</p></template><p>${T}</p></queue-card></main>`,
+    [S, T],
+  ],
+];
+
+describe('pages as their tools publish them', () => {
+  for (const [name, body, wanted, unwanted = []] of PAGES) {
+    it(`are read with ${name}`, () => {
+      const html = `<!doctype html><html><head><title>Queue guide</title></head><body>${body}</body></html>`;
+      const { content } = readHtml(html, 'https://example.org/page');
+      for (const piece of wanted) assert.ok(content.includes(piece), `${piece}\n--\n${content}`);
+      for (const piece of unwanted) assert.ok(!content.includes(piece), `${piece}\n--\n${content}`);
+    });
+  }
+
+  it('are read to their end, however many paragraphs or buttons stand side by side', function () {
+    // Minutes, where each of them looks at all the others.
+    this.timeout(patience(30));
+    for (const piece of [`<p>${S}</p>`, '<button>x</button>']) {
+      const html = `<h2>${piece.repeat(40_000)}</h2><p>The end. ${T}</p>`;
+      assert.match(readHtml(html, 'https://example.org/').content, /The end\./);
+    }
+  });
+});
+
+describe('kinds of text', () => {
+  const text = async (kind: 'text' | 'json', body: string) => {
+    const url = 'https://example.org/a';
+    return (await read({ kind, bytes: Buffer.from(body), charset: undefined, url, softLimitMs: 2000 })).content;
+  };
+
+  it('of captions are what is spoken, once', async () => {
+    const vtt =
+      'WEBVTT\n\n00:00.000 --> 00:02.000\nHello there.\n\n00:02.000 --> 00:04.000\nHello there.\nAll is well.\n';
+    assert.equal(await text('text', vtt), 'Hello there. All is well.');
+    const srt = '1\n00:00:01,000 --> 00:00:02,000\nFirst line.\n\n2\n00:00:09,000 --> 00:00:10,000\nAfter a pause.\n';
+    assert.equal(await text('text', srt), 'First line.\n\nAfter a pause.');
+  });
+
+  it('of JSON are fields, with every digit, and tables of like objects', async () => {
+    const json = '{"id": 12345678901234567890, "tags": ["a", "b"], "rows": [{"k": "x", "n": 1}, {"k": "y", "n": 2}]}';
+    const content = await text('json', json);
+    for (const piece of ['id: 12345678901234567890', 'tags: a, b', '| k | n |', '| y | 2 |']) {
+      assert.ok(content.includes(piece), content);
+    }
+  });
+});
