@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { newRunId } from '../../../src/base/ids.ts';
+import { Hosts } from '../../../src/webhooks/hosts.ts';
+
+const waiting = () => ({ run: newRunId(), until: Number.POSITIVE_INFINITY });
+
+describe('hosts of webhooks', () => {
+  it('get 32 runs at a time, keep 256 more, and leave room for others', () => {
+    const hosts = new Hosts();
+    const begun = Array.from({ length: 400 }, () => hosts.begin(['dead'], waiting()));
+    const places = begun.filter((place) => typeof place === 'object');
+    assert.equal(places.length, 32);
+    assert.deepEqual(
+      [begun.filter((place) => place === 'waits').length, begun.filter((place) => place === 'soon').length],
+      [256, 112],
+    );
+    assert.equal(typeof hosts.begin(['alive'], waiting()), 'object');
+    assert.equal(hosts.isBusy, false, 'nobody waits for a host that has not answered yet');
+    hosts.answered('dead');
+    assert.equal(hosts.isBusy, true);
+    assert.deepEqual(hosts.next(), []);
+    for (const place of places.slice(0, 3)) place[Symbol.dispose]();
+    assert.equal(hosts.next().length, 3);
+  });
+
+  it('forget runs that are no longer this instance’s alone', () => {
+    const hosts = new Hosts();
+    const places = Array.from({ length: 32 }, () => hosts.begin(['one'], waiting()));
+    assert.equal(hosts.begin(['one'], { run: newRunId(), until: 0 }), 'waits');
+    for (const place of places) if (typeof place === 'object') place[Symbol.dispose]();
+    assert.deepEqual(hosts.next(), []);
+    assert.equal(hosts.isBusy, false);
+  });
+});
