@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { emptyArray, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
-import { openAiEvents } from './openai-items.ts';
+import { openAiEvents, shellEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
-import { shellEvents } from './shell-items.ts';
 
 /**
  * The events of a run (docs/api.md, "Events"). Only these types exist: newer SDK helpers throw on any other. Those of

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { lane, openAiItems } from './openai-items.ts';
-import { shellItems } from './shell-items.ts';
+import { lane, openAiItems, shellItems } from './openai-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 

@@ -1,5 +1,5 @@
 import type { InputItem } from '../../protocol/requests/request-input.ts';
-import type { FunctionOutputs } from '../../research/run/request.ts';
+import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
 
 type Answered = Omit<FunctionOutputs, 'param'>;
 
@@ -37,4 +37,12 @@ function isAssistant(item: InputItem): boolean {
 function callsOf(item: InputItem): readonly { callId?: string | undefined }[] {
   if (item.type === 'prior_call') return [item];
   return item.type === 'message' ? (item.calls ?? []) : [];
+}
+
+/** Calls that the client has approved, and that are made next. */
+export function approvedCalls(goingOn: GoingOn | undefined): { name: string }[] {
+  const { entries = [], approved = [] } = goingOn?.goesOn ?? {};
+  const numbers = new Set(approved.map(({ call }) => call));
+  const calls = approved.length === 0 ? [] : entries.flatMap((entry) => (entry.t === 'turn' ? entry.calls : []));
+  return calls.flatMap((made) => ('call' in made && numbers.has(made.call) ? [made] : []));
 }

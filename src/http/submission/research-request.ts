@@ -23,7 +23,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
-import { functionOutputs } from './function-outputs.ts';
+import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
 import { planning } from './research-options.ts';
 import { shownTool } from './shown-tools.ts';
@@ -80,14 +80,6 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
-}
-
-/** Calls that the client has approved, and that are made next. */
-function approvedCalls(goingOn: GoingOn | undefined): { name: string }[] {
-  const { entries = [], approved = [] } = goingOn?.goesOn ?? {};
-  const numbers = new Set(approved.map(({ call }) => call));
-  const calls = approved.length === 0 ? [] : entries.flatMap((entry) => (entry.t === 'turn' ? entry.calls : []));
-  return calls.flatMap((made) => ('call' in made && numbers.has(made.call) ? [made] : []));
 }
 
 /**

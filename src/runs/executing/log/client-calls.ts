@@ -1,8 +1,13 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
-import type { McpApprovalRequest } from '../../../protocol/openai-items.ts';
-import { execAction, patchOperation, type ShellItem, shellAction } from '../../../protocol/shell-items.ts';
+import {
+  execAction,
+  type McpApprovalRequest,
+  patchOperation,
+  type ShellItem,
+  shellAction,
+} from '../../../protocol/openai-items.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
 import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
