@@ -11,13 +11,7 @@ import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { leastCost } from '../../research/run/money.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
-import type {
-  BuiltinTools,
-  ConversationMessage,
-  GoingOn,
-  ResearchRequest,
-  TakenOver,
-} from '../../research/run/request.ts';
+import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
 import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
