@@ -1,3 +1,4 @@
+import { withoutQuery } from '../base/text.ts';
 import type { GatewayConfig, KeyConfig, ModelConfig, RouteConfig } from '../config/schema.ts';
 import type { Explanation } from '../protocol/operating/explanation.ts';
 import { inOrder } from '../upstream/routing/routes.ts';
@@ -41,7 +42,7 @@ function routeOf(config: GatewayConfig, asked: { key: KeyConfig; route: RouteCon
     provider: name,
     model,
     // A credential may stand in the query of an address.
-    url: built ? null : provider.base_url.replace(/[?#].*$/, ''),
+    url: built ? null : withoutQuery(provider.base_url),
     wire: built ? null : provider.wire,
     credential: credentialOf(config, asked),
     price: price ? { input: price.input, output: price.output } : null,

@@ -66,7 +66,7 @@ describe('addresses of the console', function () {
     await page.getByRole('dialog').getByRole('heading', { name: source }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.equal(page.url(), `${gateway.url}/console/runs/${run}`);
+    await page.waitForURL(`${gateway.url}/console/runs/${run}`);
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await heading(page, 'Runs').waitFor();
     assert.equal(page.url(), `${gateway.url}/console/runs`);

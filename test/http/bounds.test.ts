@@ -51,7 +51,6 @@ const SHARED: { good: object[]; bad: Case[] } = {
     [{ tools: 'web_search' }, 'tools'],
     [{ tools: [{ type: 'mcp', server_label: 'm' }] }, 'tools[0].server_url', MISSING],
     [{ tools: mcpTool({ server_url: 'ftp://m.example/' }) }, 'tools[0].server_url'],
-    [{ tools: mcpTool({ require_approval: 'always' }) }, 'tools[0].require_approval', UNSUPPORTED],
     [{ tools: Array.from({ length: 65 }, () => ({ type: 'web_search' })) }, 'tools'],
     [{ mcp_servers: {} }, 'mcp_servers'],
     [{ mcp_servers: [{ url: 'https://mcp.example/' }] }, 'mcp_servers[0].name', MISSING],

@@ -75,4 +75,4 @@ function deniedBy({ at: place, word: denial }: { at: number; word: string }, { t
 const ONLY = /^ (?:only|just|merely|nur|bloss|lediglich|seulement|solo|solamente|soltanto|uniquement)(?!\p{L})/u;
 /** `No country has more of it` says that this one has most. */
 const COMPARED =
-  /(?<!\p{L})(?:more|\p{L}{2,}er|mehr|plus|moins|mas|piu) (?:.{0,60} )?(?:than|als|que|di|che)(?!\p{L})|\p{L}{2,}er[.]?$/u;
+  /(?<!\p{L})(?:more|\p{L}{2,}er|mehr|plus|moins|mas|piu) (?:.{0,60} )?(?:than|als|que|di|che)(?!\p{L})|(?<!\p{L})\p{L}{2,}er[.]?$/u;

@@ -125,9 +125,9 @@ describe('follow', () => {
       (answer, after) => answer.send(after + 1, 9).end(),
     ]);
     const lost: unknown[] = [];
-    const events = follow(gateway.client, 'resp_1', { silenceMs: 50, onLost: (reason) => lost.push(reason) });
+    const events = follow(gateway.client, 'resp_1', { silenceMs: 200, onLost: (reason) => lost.push(reason) });
     assert.deepEqual(await numbersOf(events), ALL);
-    const reasons = ['SilenceError: nothing came for 0.05 s', 'Error: no answer for 0.05 s'];
+    const reasons = ['SilenceError: nothing came for 0.2 s', 'Error: no answer for 0.2 s'];
     assert.deepEqual(new Set(lost.map(String)), new Set(reasons));
   });
 
