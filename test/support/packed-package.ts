@@ -28,7 +28,7 @@ export interface PackedPackage extends Disposable {
  */
 export async function installPacked(): Promise<PackedPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
-  const args = ['pack', '--json', '--pack-destination', folder];
+  const args = ['pack', '--ignore-scripts=false', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   const [{ filename, files }] = packed.parse(JSON.parse(stdout));
   const modules = join(folder, 'node_modules');
