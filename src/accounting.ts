@@ -7,14 +7,14 @@ import type { Activity } from './http/operator/activity.ts';
 import type { DriverParts } from './runs/executing/driving/driver-parts.ts';
 import type { RunMetrics } from './runs/metrics.ts';
 import type { AdmittedRun, EndedRun } from './runs/runs.ts';
-import type { Usage } from './usage/usage.ts';
+import type { UsageLog } from './usage/usage.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface AccountingParts {
   live: LiveConfig;
   metrics: RunMetrics;
   admission: Admission;
-  usage: Pick<Usage, 'add'>;
+  usage: Pick<UsageLog, 'add'>;
   webhooks: Pick<Webhooks, 'ended'>;
   activity: Activity;
   log: Logger;

@@ -53,7 +53,7 @@ import { type EmbeddingsSource, embeddingsOf } from './tools/web-search/configur
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
-import { Usage } from './usage/usage.ts';
+import { UsageLog } from './usage/usage.ts';
 import { fileSearchOf, openVectorStores } from './vector-stores/open.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
@@ -114,7 +114,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
-  const usage = stack.use(new Usage({ store: storage.usage, registry, clock: systemClock, log }));
+  const usage = stack.use(new UsageLog({ store: storage.usage, registry, clock: systemClock, log }));
   const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
   const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
   const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: systemClock, log }));
@@ -265,7 +265,7 @@ async function openUpstream(
     metrics.attempt(report);
     activity.attempt(report, systemClock.now());
   };
-  const observeFirstToken = (provider: string, ms: number) => activity.spoke(provider, ms, systemClock.now());
+  const observeFirstToken = (provider: string, ms: number) => activity.firstToken(provider, ms, systemClock.now());
   const builtins = { demo: demo.url };
   const upstream = createUpstream(providers, { log, builtins, secrets, observe, observeFirstToken });
   live.onChange((next) => upstream.update(next.providers));

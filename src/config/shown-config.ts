@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isObject } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** Settings whose texts are shown; every other text is masked, also one of a setting that nobody thought of. */
 const SHOWN = new Set(

@@ -14,7 +14,7 @@ export interface FoundDocument {
 }
 
 /** The state of the research since the question, as the messages show it. */
-export type Conversation = ReturnType<typeof readConversation>;
+export type Conversation = ReturnType<typeof readChat>;
 
 /** A last message of a research loop, which asks for the answer to the question before it. */
 const ASKS_FOR_ANSWER = /\b(final answer|answer to my question|write (the|your) (answer|report))\b/i;
@@ -24,7 +24,7 @@ export const ASKS_TO_CONTINUE =
   /\b(interrupted|cut off|continue (it |your answer )?(exactly )?where|continue exactly)\b/i;
 
 /** Reads the messages of a request. */
-export function readConversation(messages: readonly DemoMessage[]) {
+export function readChat(messages: readonly DemoMessage[]) {
   const start = findQuestion(messages);
   const after = messages.slice(start + 1);
   const rounds = after.map((message) => message.tool_calls).filter((calls) => calls.length > 0);

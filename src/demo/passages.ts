@@ -1,5 +1,5 @@
 import type { FoundDocument } from './conversation.ts';
-import { keywordMatcher, segmentsOf, sentencesOf } from './words.ts';
+import { keywordMatcher, plainSentences, segmentsOf } from './words.ts';
 
 /** A sentence worth quoting. */
 export interface DemoPassage {
@@ -23,7 +23,7 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
     return matchers.filter(({ matches }) => matches(lower)).map(({ keyword }) => keyword);
   };
   const candidates = documents.flatMap((document) =>
-    sentencesOf(document.text.slice(0, MAX_TEXT)).map((text, position) => {
+    plainSentences(document.text.slice(0, MAX_TEXT)).map((text, position) => {
       return { text, document, position, found: matching(text) };
     }),
   );

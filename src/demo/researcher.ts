@@ -1,6 +1,6 @@
 import type { JsonValue } from '../base/json.ts';
 import { demoAnswer, list, restOf } from './answer.ts';
-import { ASKS_TO_CONTINUE, type Conversation, type FoundDocument, readConversation } from './conversation.ts';
+import { ASKS_TO_CONTINUE, type Conversation, type FoundDocument, readChat } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
 import { choosePassages, rankPassages } from './passages.ts';
 import type { DemoMessage, DemoRequest, DemoTool } from './request.ts';
@@ -36,7 +36,7 @@ export function takeTurn(request: DemoRequest): DemoTurn {
 
 function answer({ messages, response_format: format }: DemoRequest): string {
   const write = (of: readonly DemoMessage[]) => {
-    const written = demoAnswer(readConversation(of));
+    const written = demoAnswer(readChat(of));
     if (format?.type === 'json_schema') {
       return JSON.stringify(minimalInstance(format.json_schema?.schema ?? {}, { text: written }));
     }
@@ -65,7 +65,7 @@ function cutAnswer(
 
 /** A research turn, or a call that the request demands; undefined where the answer is due. */
 function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | undefined {
-  const conversation = readConversation(request.messages);
+  const conversation = readChat(request.messages);
   const offered = new Set(tools.map((tool) => tool.name));
   if (offered.has('web_search') || offered.has('fetch_url_content')) return research(conversation, offered);
   const { tool_choice: choice } = request;

@@ -53,7 +53,7 @@ export function keywordMatcher(keyword: string): (text: string) => boolean {
 }
 
 /** The sentences of a Markdown text as plain text, without headings, code, tables and addresses. */
-export function sentencesOf(markdown: string): string[] {
+export function plainSentences(markdown: string): string[] {
   const prose = markdown
     .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '\n')
     .replace(/!\[[^\][]{0,500}\]\([^()]{0,2000}\)/g, ' ')

@@ -126,8 +126,11 @@ export class Files implements Disposable {
     await taken.keep();
     const drop = () => this.#place.remove(record.id, this.#closing.signal);
     const added = await store.add(record, { most: config.files.perUserBytes }).catch(async (thrown: unknown) => {
-      // It may be there: its bytes go where its record surely has. Else the sweep finds them.
-      if (await store.remove(record.id).then(isDone, notDone)) await drop().catch(() => {});
+      // The record may be there all the same: the bytes go once it is surely gone, otherwise the sweep finds them.
+      await store
+        .remove(record.id)
+        .then(drop)
+        .catch(() => {});
       throw thrown;
     });
     if (added === 'added') return record;
@@ -218,9 +221,6 @@ export class Files implements Disposable {
     }
   }
 }
-
-const isDone = () => true;
-const notDone = () => false;
 
 function bytesGone({ id }: FileRecord): GatewayError {
   return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are not there any more.`);

@@ -21,7 +21,7 @@ import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
-import type { Usage } from '../usage/usage.ts';
+import type { UsageLog } from '../usage/usage.ts';
 import type { DocumentReader } from '../vector-stores/document-reader.ts';
 import type { FileBatches } from '../vector-stores/file-batches.ts';
 import type { StoreSearch } from '../vector-stores/store-search.ts';
@@ -86,7 +86,7 @@ export interface HttpParts {
   load: LoadMeter;
   /** Limits of API keys. */
   admission: Admission;
-  usage: Pick<Usage, 'add' | 'day'>;
+  usage: Pick<UsageLog, 'add' | 'day'>;
   keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
   audit: Pick<Audit, 'record' | 'refused' | 'list'>;
   /** Metrics of all floors; shown at /metrics. */

@@ -14,17 +14,9 @@ import { healthz, readyz } from './operator/health.ts';
 import { metricsPage } from './operator/metrics.ts';
 import { openapi } from './operator/openapi.ts';
 import { listAudit } from './routes/admin/audit.ts';
+import { getConfig } from './routes/admin/config.ts';
 import { forAdmins } from './routes/admin/for-admins.ts';
-import {
-  createKey,
-  deleteKey,
-  explainKey,
-  getConfig,
-  getKey,
-  listKeys,
-  rotateKey,
-  updateKey,
-} from './routes/admin/keys.ts';
+import { createKey, deleteKey, explainKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
 import { getUsage } from './routes/admin/usage.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -44,14 +36,15 @@ import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { deleteFile, getFile, getFileContent, listFiles, postFile } from './routes/files/files.ts';
 import { getReport } from './routes/get-report.ts';
-import { getResponse, getTimeline } from './routes/get-response.ts';
+import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
+import { getTimeline } from './routes/get-timeline.ts';
 import { listInputItems } from './routes/list-input-items.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { listTasks } from './routes/list-tasks.ts';
 import { passthrough } from './routes/passthrough.ts';
-import { entryFor, mayUse } from './routes/streamed.ts';
+import { entryFor, mayUsePath } from './routes/streamed.ts';
 import {
   attachFile,
   cancelFileBatch,
@@ -226,7 +219,7 @@ const nowhere: Endpoint = async ({ req }) => {
 /** Whether files are the gateway's own for this call, and no provider's (docs/files.md). */
 function hasFiles({ req, identity: { config, key } }: Call): boolean {
   const entry = entryFor(req.path, config);
-  return config.files.enabled && !(entry && mayUse(key, entry));
+  return config.files.enabled && !(entry && mayUsePath(key, entry));
 }
 
 const isFile = (call: Call) => hasFiles(call) && hasPrefix('file-')(call);

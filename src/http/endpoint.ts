@@ -8,7 +8,7 @@ import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
-import { contextOf } from './request-context.ts';
+import { requestContextOf } from './request-context.ts';
 import { inRequestSpan } from './request-span.ts';
 
 /** How long nothing of a body may come, in milliseconds. */
@@ -27,7 +27,7 @@ export type Endpoint = (call: Call) => Promise<Answer>;
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
 export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): RequestHandler {
   const handle = async (req: Request, res: Response, scope: WorkScope) => {
-    const context = contextOf(res);
+    const context = requestContextOf(res);
     context.route = route;
     const config = deps.config.current();
     const key = identified(req, config, deps);
@@ -74,7 +74,7 @@ function identified(req: Request, config: GatewayConfig, { audit }: AppDeps): Ke
 /** An Express handler without a key, that writes its answer itself. */
 export function openHandler(route: string, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
-    contextOf(res).route = route;
+    requestContextOf(res).route = route;
     return handler(req, res, next);
   };
 }

@@ -38,11 +38,11 @@ export function chooseModel({ config, key, context }: Identity, name: unknown, a
 
 /** The model of this name, if there is one and the key may use it: the two are not told apart. */
 export function findModel(config: GatewayConfig, key: KeyConfig, name: string): ModelConfig | undefined {
-  if (!Object.hasOwn(config.models, name) || !mayUse(key, name)) return undefined;
+  if (!Object.hasOwn(config.models, name) || !mayUseModel(key, name)) return undefined;
   return config.models[name];
 }
 
-export function mayUse(key: KeyConfig, name: string): boolean {
+export function mayUseModel(key: KeyConfig, name: string): boolean {
   return key.models === undefined || key.models.includes(name);
 }
 

@@ -74,7 +74,7 @@ export function openContext(
 }
 
 /** The context that a response carries. */
-export function contextOf(res: Carrier): RequestContext {
+export function requestContextOf(res: Carrier): RequestContext {
   const context = res[CONTEXT];
   if (!context) throw new Error('This response has no request context.');
   return context;

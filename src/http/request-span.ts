@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type OpenSpan, startSpan, traceAround } from '../base/telemetry/spans.ts';
 import { traceOf } from '../base/trace-context.ts';
-import { contextOf } from './request-context.ts';
+import { requestContextOf } from './request-context.ts';
 
 /** From this status on it is the gateway that failed, and not the client. */
 const FAILED = 500;
@@ -29,7 +29,7 @@ export function inRequestSpan<T>(
 }
 
 function end(span: OpenSpan, res: ServerResponse): void {
-  const { id, path, key, model, run, error, left } = contextOf(res);
+  const { id, path, key, model, run, error, left } = requestContextOf(res);
   const known = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
   span.set({
     'url.path': path,

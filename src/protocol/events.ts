@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emptyArray, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
+import { emptyArray, outputItem, outputText, reasoningText, summaryPart, urlCitation } from './items.ts';
 import { openAiEvents, shellEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
@@ -34,10 +34,10 @@ export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), ...noLogprobs }),
   z.object({ type: z.literal('response.content_part.done'), ...inPart, part }),
   z.object({ type: z.literal('response.output_item.done'), ...ofItem, item: outputItem }),
-  z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryText }),
+  z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryPart }),
   z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),
-  z.object({ type: z.literal('response.reasoning_summary_part.done'), ...inSummary, part: summaryText }),
+  z.object({ type: z.literal('response.reasoning_summary_part.done'), ...inSummary, part: summaryPart }),
   z.object({ type: z.literal('response.function_call_arguments.delta'), ...inItem, delta: z.string() }),
   z.object({
     type: z.literal('response.function_call_arguments.done'),

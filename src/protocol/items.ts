@@ -42,13 +42,13 @@ export const outputText = z.object({
   logprobs: emptyArray,
 });
 
-export const summaryText = z.object({ type: z.literal('summary_text'), text: z.string() });
+export const summaryPart = z.object({ type: z.literal('summary_text'), text: z.string() });
 
 export const reasoningItem = z.object({
   id: z.string().startsWith('rs_'),
   type: z.literal('reasoning'),
   /** Empty unless the request asked for a summary. */
-  summary: z.array(summaryText),
+  summary: z.array(summaryPart),
   content: z.array(reasoningText),
   /** What its provider wants back, for this gateway and user alone; where the request included it. */
   encrypted_content: z.string().optional(),

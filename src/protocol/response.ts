@@ -56,7 +56,7 @@ export const incompleteReason = z.enum([
 export const reasoningSummary = z.enum(['auto', 'concise', 'detailed']);
 
 /** A function of the client's own, as a response shows it. */
-export const functionTool = z.object({
+const functionTool = z.object({
   type: z.literal('function'),
   name: z.string(),
   description: z.string().nullable(),
@@ -65,7 +65,7 @@ export const functionTool = z.object({
 });
 
 /** Functions of the client's own that belong together. */
-export const namespaceTool = z.object({
+const namespaceTool = z.object({
   type: z.literal('namespace'),
   name: z.string(),
   description: z.string().nullable(),
@@ -73,7 +73,7 @@ export const namespaceTool = z.object({
 });
 
 /** A tool of the client's own that takes a text. */
-export const customTool = z.object({
+const customTool = z.object({
   type: z.literal('custom'),
   name: z.string(),
   description: z.string().nullable(),

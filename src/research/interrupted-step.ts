@@ -4,7 +4,7 @@ import type { ResearchState } from './run/state.ts';
 import type { SpentEntry } from './run/transcript.ts';
 import { textOf } from './text/prose.ts';
 
-/** The system prompt (`prompts/research.md`) and the tools of a research model, about. */
+/** About what the system prompt (`prompts/research.md`) and the tools of a research model take. */
 const FIRST_TOKENS = 1000;
 
 /**
@@ -28,7 +28,7 @@ export function interruptedStep(
   };
 }
 
-/** The tokens of a run's first request, estimated without what it is made with. */
+/** The tokens of a run's first request, estimated from what the client sent. */
 export function firstTurnTokens({ history, conversation, instructions }: ResearchRequest): number {
   const texts = [instructions ?? '', ...[...history, ...conversation].map(textOf)];
   return texts.reduce((sum, text) => sum + estimateTokens(text), FIRST_TOKENS);

@@ -7,8 +7,8 @@ import { noted, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, Step } from './run/steps.ts';
 
 /**
- * The research loop (docs/research.md): research turns until the model knows enough or a budget ends, in
- * lanes where the request asks for them, then one answer turn. The only loop there is: streaming and blocking clients are both readers of what it yields.
+ * The research loop (docs/research.md): research turns until the model knows enough or a budget ends, in lanes where the
+ * request asks for them, then one answer turn. It is the only loop: streaming and blocking clients both read what it yields.
  * Returns `paused` where `shouldPause` asked for it at a step boundary.
  * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
  */

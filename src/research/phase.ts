@@ -18,6 +18,7 @@ import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
 import { noted, type ResearchRun } from './run/run.ts';
+import { toldInARow } from './run/spoken.ts';
 import { clientNames, type FunctionCall, type StartedCall, type Step } from './run/steps.ts';
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
 import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
@@ -123,7 +124,7 @@ async function* afterWall(
     yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
   } else if (thrown instanceof CostLimit) {
     yield force(run, 'budget', thrown.message);
-  } else if (thrown instanceof EndlessRepetition && run.state.toldInARow('repetition') === 0) {
+  } else if (thrown instanceof EndlessRepetition && toldInARow(run.state.attempt(), 'repetition') === 0) {
     yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
   } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
     yield await giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);

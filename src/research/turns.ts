@@ -78,15 +78,14 @@ export async function* askModel(
     const within = run.allowance.outputFor(input);
     if (within < LEAST_TURN) throw new CostLimit('the token budget is used');
     const most = Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate), affordable, within);
-    const maxOutputTokens = Math.max(16, most);
-    const output = maxOutputTokens;
+    const output = Math.max(16, most);
     run.allowance.hold({ tokens: input + output, cost: run.purse.costOf({ input, output }) });
     try {
       const request: TurnRequest = {
         messages,
         tools: context.opening.tools,
         ...demanded(run),
-        maxOutputTokens,
+        maxOutputTokens: output,
         ...hints(run, stable),
         ...sampling(run),
       };
@@ -99,7 +98,7 @@ export async function* askModel(
         signal.throwIfAborted();
         throw thrown;
       }
-      yield* afterCut(run, { thrown, tries, context, estimate, asked: maxOutputTokens });
+      yield* afterCut(run, { thrown, tries, context, estimate, asked: output });
     }
   }
 }

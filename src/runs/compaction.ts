@@ -7,7 +7,7 @@ import { ResearchState } from '../research/run/state.ts';
 import { type ChatModel, TurnError, type TurnMessage, type TurnUsage } from '../upstream/turn.ts';
 
 /** A thread to compact. */
-export interface Compacting {
+interface Compacting {
   modelName: string;
   model: ModelConfig;
   key: KeyConfig;

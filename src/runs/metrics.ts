@@ -4,6 +4,13 @@ import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/routing/attempts.ts';
 import type { LoadMeter } from './load-meter.ts';
 
+/** What is measured when the metrics are asked for. */
+interface Measured {
+  load: LoadMeter;
+  active(): number;
+  overloaded(): boolean;
+}
+
 /**
  * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never
  * from what clients send: tools of MCP servers count together.
@@ -20,7 +27,7 @@ export class RunMetrics {
   /** Found without a search by labels for each attempt; as many as there are combinations, which are bounded. */
   readonly #attemptsOf = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<'provider'> }>();
 
-  constructor(registry: Registry, options: { load: LoadMeter; active(): number; overloaded(): boolean }) {
+  constructor(registry: Registry, options: Measured) {
     const registers = [registry];
     this.#ended = new Counter({
       name: 'gateway_runs_ended_total',
@@ -73,43 +80,7 @@ export class RunMetrics {
       buckets: [0.1, 0.5, 1, 3, 10, 30, 120, 600],
       registers,
     });
-    new Gauge({
-      name: 'gateway_runs_executing',
-      help: 'Runs that this instance drives now.',
-      registers,
-      collect() {
-        this.set(options.active());
-      },
-    });
-    // Of several processes the busiest: a sum of shares or delays tells nothing.
-    const busiest = { aggregator: 'max' } as const;
-    new Gauge({
-      ...busiest,
-      name: 'gateway_event_loop_utilization_ratio',
-      help: 'Share of the time in which the event loop works, over the last tenth of a second.',
-      registers,
-      collect() {
-        this.set(options.load.utilization);
-      },
-    });
-    new Gauge({
-      ...busiest,
-      name: 'gateway_event_loop_delay_seconds',
-      help: 'How late the event loop comes to what is due; new work is refused from 0.25 on.',
-      registers,
-      collect() {
-        this.set(options.load.lagMs / 1000);
-      },
-    });
-    new Gauge({
-      ...busiest,
-      name: 'gateway_overloaded',
-      help: '1 while queued runs are held back because this instance carries what it can.',
-      registers,
-      collect() {
-        this.set(options.overloaded() ? 1 : 0);
-      },
-    });
+    addGauges(registers, options);
   }
 
   /** An execution left its run. */
@@ -148,3 +119,43 @@ export class RunMetrics {
 }
 
 const BUILTIN: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content', 'execute_python', 'file_search']);
+
+function addGauges(registers: Registry[], measured: Measured): void {
+  new Gauge({
+    name: 'gateway_runs_executing',
+    help: 'Runs that this instance drives now.',
+    registers,
+    collect() {
+      this.set(measured.active());
+    },
+  });
+  // Of several processes the busiest: a sum of shares or delays tells nothing.
+  const busiest = { aggregator: 'max' } as const;
+  new Gauge({
+    ...busiest,
+    name: 'gateway_event_loop_utilization_ratio',
+    help: 'Share of the time in which the event loop works, over the last tenth of a second.',
+    registers,
+    collect() {
+      this.set(measured.load.utilization);
+    },
+  });
+  new Gauge({
+    ...busiest,
+    name: 'gateway_event_loop_delay_seconds',
+    help: 'How late the event loop comes to what is due; new work is refused from 0.25 on.',
+    registers,
+    collect() {
+      this.set(measured.load.lagMs / 1000);
+    },
+  });
+  new Gauge({
+    ...busiest,
+    name: 'gateway_overloaded',
+    help: '1 while queued runs are held back because this instance carries what it can.',
+    registers,
+    collect() {
+      this.set(measured.overloaded() ? 1 : 0);
+    },
+  });
+}

@@ -12,7 +12,7 @@ import { taskJson, toTaskEntry } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
-import { isHidden, isOpen, readableThrough } from './reading/readable.ts';
+import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -287,7 +287,7 @@ class StoredRuns implements Runs {
   async #owned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
     const run = await this.#store.get(id);
     if (run?.user !== caller.user) return undefined;
-    return isHidden(run, caller) ? undefined : run;
+    return isHiddenRun(run, caller) ? undefined : run;
   }
 
   /** @throws GatewayError `not_found` where it was removed meanwhile. */

@@ -26,11 +26,11 @@ export function fileIdIn(url: string): string | undefined {
   return URL_OF_FILE.exec(url)?.[1]?.toLowerCase();
 }
 
-/** A document among the parts of an input, as its model is told of it. */
+/** A document among the parts of an input, as the model sees it. */
 export interface AttachedDocument {
   name: string;
   url: string;
-  /** Whether its text stands there; else it is searched and opened. */
+  /** Whether its text is in the input; if not, the model searches and opens it. */
   isWhole: boolean;
 }
 
@@ -38,7 +38,7 @@ const HEAD = 'Attached document: ';
 const TOO_LONG = 'It is too long to be shown here: ';
 const ATTACHED = new RegExp(`^${HEAD}(.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
 
-/** The part that tells of a document, with its text if that is short enough. */
+/** The part that stands for a document: `text` is undefined where it is too long for the input. */
 export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
   const head = `${HEAD}${name.replace(/\s+/g, ' ').slice(0, 255)}\nAddress: ${url}\n`;
   if (text !== undefined) return head + text;
@@ -48,12 +48,12 @@ export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url
   return `${head}${TOO_LONG}${how}.`;
 }
 
-/** Whether a part of a message tells of a document. */
+/** Whether a part of a message stands for a document. */
 export function isAttached(part: string): boolean {
   return part.startsWith(HEAD);
 }
 
-/** The documents that a text tells of. A run knows by it what its conversation is about, however it came to it. */
+/** The documents that stand in a text. Runs find theirs so, whichever API the conversation came by. */
 export function attachedIn(text: string): AttachedDocument[] {
   return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', long]) => ({
     name,
@@ -63,21 +63,21 @@ export function attachedIn(text: string): AttachedDocument[] {
 }
 
 /** Where in a document something stands. */
-export interface FilePlace {
+export interface PlaceInFile {
   page?: number | undefined;
   /** The headings above it. */
   section?: string | undefined;
 }
 
 /** The URL of a file, which tells its name, or of a place in it: what stands on two pages are two sources. */
-export function fileUrl(id: string, name: string, { page, section }: FilePlace = {}): string {
+export function fileUrl(id: string, name: string, { page, section }: PlaceInFile = {}): string {
   const url = `file:///${id}/${encodeURIComponent(name)}`;
   if (page !== undefined) return `${url}?page=${page}`;
   return section ? `${url}?section=${encodeURIComponent(section)}` : url;
 }
 
 /** The file that a URL of `fileUrl` names, and the place in it. Any other URL is given as it is. */
-export function placeIn(url: string): { url: string } & FilePlace {
+export function placeIn(url: string): { url: string } & PlaceInFile {
   if (!url.startsWith('file:')) return { url };
   const [file = '', name, value] = url.split(/\?(page|section)=/);
   if (value === undefined) return { url };

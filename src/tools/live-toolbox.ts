@@ -50,9 +50,7 @@ export function createLiveToolbox(
   };
 
   return {
-    async prepare() {
-      await made(current);
-    },
+    prepare: async () => void (await made(current)),
     update(next) {
       const retired = current;
       current = open(next);

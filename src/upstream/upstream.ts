@@ -84,9 +84,9 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     const made = new Map<string, Provider>();
     for (const [name, config] of wanted) {
       if (isDeepStrictEqual(providers.get(name)?.config, config)) continue;
-      const policies = { breaker: options.breaker, limiter: options.limiter };
+      const { breaker, limiter } = options;
       const onFirstToken = (ms: number) => options.observeFirstToken?.(name, ms);
-      made.set(name, new Provider(name, config, { clock, onFirstToken, ...policies }));
+      made.set(name, new Provider(name, config, { clock, onFirstToken, breaker, limiter }));
     }
     for (const [name, provider] of providers) {
       if (wanted.has(name) && !made.has(name)) continue;
@@ -122,11 +122,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     update,
     chatModel: (query) => createChatModel(attemptsOptions(query)),
     attempts: (query) =>
-      new Attempts({
-        ...attemptsOptions(query),
-        backoff: query.backoff ?? backoff,
-        attended: query.attended ?? false,
-      }),
+      new Attempts({ ...attemptsOptions(query), backoff: query.backoff ?? backoff, attended: query.attended ?? false }),
     embed({ routes, ...request }, { signal }) {
       const attempts = new Attempts({
         modelName: 'embeddings',

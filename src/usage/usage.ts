@@ -42,7 +42,7 @@ export interface UsedCall {
  * What was used, by key, team, model, tag and day (docs/keys.md, "Usage"). It is folded from the accounts that limits are settled
  * by, kept in the store in batches of a second, and shown as metrics.
  */
-export class Usage implements AsyncDisposable {
+export class UsageLog implements AsyncDisposable {
   readonly #options: UsageOptions;
   readonly #metrics: UsageMetrics;
   #rows = new Map<string, UsageRow>();

@@ -1,13 +1,13 @@
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import { type FilePlace, fileUrl } from '../tools/attached-file.ts';
+import { fileUrl, type PlaceInFile } from '../tools/attached-file.ts';
 import { type Tool, ToolError } from '../tools/tool.ts';
 import type { Filter } from './filters.ts';
 import type { FoundPassage, StoreSearch } from './store-search.ts';
 import type { VectorStores } from './vector-stores.ts';
 
 /** What a request says of `file_search`. */
-export interface FileSearch {
+export interface FileSearchScope {
   /** Ids of vector stores. */
   stores: readonly string[];
   /** Files that are searched beside them, by their public ids. */
@@ -17,7 +17,7 @@ export interface FileSearch {
   scoreThreshold?: number | undefined;
 }
 
-export interface FileSearchParts extends FileSearch {
+export interface FileSearchParts extends FileSearchScope {
   /** Whose vector stores may be searched. */
   user: string;
   vectorStores: Pick<VectorStores, 'find' | 'touch'>;
@@ -107,7 +107,7 @@ async function passagesIn(
   }
 }
 
-function placeOf({ page, section }: FoundPassage): FilePlace {
+function placeOf({ page, section }: FoundPassage): PlaceInFile {
   return page === undefined ? { section } : { page };
 }
 

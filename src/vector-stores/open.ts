@@ -8,7 +8,7 @@ import type { Embeddings } from '../tools/web-search/search-provider.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
 import { FileBatches } from './file-batches.ts';
-import { createFileSearchTool, type FileSearch } from './file-search-tool.ts';
+import { createFileSearchTool, type FileSearchScope } from './file-search-tool.ts';
 import { filter } from './filters.ts';
 import { StoreIndexes } from './index/store-indexes.ts';
 import { StoreSearch } from './store-search.ts';
@@ -25,7 +25,7 @@ export interface OpenedVectorStores extends AsyncDisposable {
 /** The tool of a run that searches in vector stores of its user. */
 export function fileSearchOf(
   { vectorStores, storeSearch }: OpenedVectorStores,
-  { filter: sent, ...asked }: Omit<FileSearch, 'filter'> & { filter?: unknown; user: string },
+  { filter: sent, ...asked }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
 ): Tool {
   const read = sent === undefined ? undefined : filter.parse(sent);
   return createFileSearchTool({ ...asked, filter: read, vectorStores, search: storeSearch });

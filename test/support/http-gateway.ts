@@ -37,7 +37,7 @@ import { memoryCaches } from '../../src/store/cache.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
-import { Usage } from '../../src/usage/usage.ts';
+import { UsageLog } from '../../src/usage/usage.ts';
 import { openVectorStores } from '../../src/vector-stores/open.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { ScriptedModel } from './scripted-model.ts';
@@ -183,7 +183,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     clock: systemClock,
     log,
   });
-  const usage = new Usage({ store: storage.usage, registry, clock: systemClock, log });
+  const usage = new UsageLog({ store: storage.usage, registry, clock: systemClock, log });
   const replace = async (next: GatewayConfig) => live.replace(next);
   const sealing = ownKeys.length > 0 && { sealer };
   const keys = new StoredKeys({ store: storage.entries, live, ...sealing, replace, clock: systemClock, log });

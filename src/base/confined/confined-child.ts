@@ -16,7 +16,7 @@ export interface ConfinedChildOptions {
 /** Processor seconds after which the kernel ends a child, should the gateway die while it is stuck. */
 const CPU_SECONDS = 300;
 
-/** What V8 would let the young objects of a child take is 100 MB that its work does not need, and no less processor time. */
+/** By default V8 lets young objects take 100 MB more; a child needs no less processor time with them. */
 const YOUNG_MB = 8;
 
 /**

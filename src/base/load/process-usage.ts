@@ -75,7 +75,7 @@ export function limitProcess(
   };
 }
 
-/** A file of the kernel, which is there at once: the thread pool costs ten times as much as reading it. */
+/** Files of the kernel are there at once: reading one over the thread pool costs ten times as much. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'latin1');

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { S3Connection } from './s3-connection.ts';
-import { element, elementsIn, textIn } from './s3-xml.ts';
+import { element, elementsIn, elementText } from './s3-xml.ts';
 
 /** A part of an upload as it is named at its end. */
 export interface UploadedPart {
@@ -60,9 +60,9 @@ export class S3Bucket {
       const more: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
       const text = await this.#ask({ 'list-type': '2', prefix, ...more }, signal);
       for (const entry of elementsIn(text, 'Contents')) {
-        yield { key: textIn(entry, 'Key') ?? '', changedAt: Date.parse(textIn(entry, 'LastModified') ?? '') };
+        yield { key: elementText(entry, 'Key') ?? '', changedAt: Date.parse(elementText(entry, 'LastModified') ?? '') };
       }
-      token = textIn(text, 'NextContinuationToken');
+      token = elementText(text, 'NextContinuationToken');
     } while (token !== undefined);
   }
 
@@ -70,7 +70,7 @@ export class S3Bucket {
   async begin(key: string, signal: AbortSignal): Promise<{ uploadId: string; unsure: boolean }> {
     const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
     const { text, repeated } = await this.#connection.send(request, signal);
-    const uploadId = textIn(text, 'UploadId');
+    const uploadId = elementText(text, 'UploadId');
     if (uploadId === undefined) throw this.#connection.failure(new Error('an upload in parts cannot be begun'));
     return { uploadId, unsure: repeated };
   }
@@ -113,12 +113,12 @@ export class S3Bucket {
     while (after) {
       const text: string = await this.#ask({ uploads: '', prefix, ...after }, signal);
       for (const entry of elementsIn(text, 'Upload')) {
-        const [key = '', uploadId = ''] = [textIn(entry, 'Key'), textIn(entry, 'UploadId')];
-        yield { key, uploadId, begunAt: Date.parse(textIn(entry, 'Initiated') ?? '') };
+        const [key = '', uploadId = ''] = [elementText(entry, 'Key'), elementText(entry, 'UploadId')];
+        yield { key, uploadId, begunAt: Date.parse(elementText(entry, 'Initiated') ?? '') };
       }
-      const key = textIn(text, 'NextKeyMarker');
-      const id = textIn(text, 'NextUploadIdMarker');
-      const goesOn = textIn(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
+      const key = elementText(text, 'NextKeyMarker');
+      const id = elementText(text, 'NextUploadIdMarker');
+      const goesOn = elementText(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
       after = goesOn ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
     }
   }

@@ -7,8 +7,8 @@ import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { HttpAgent, httpRequest } from '../../base/node-http.ts';
 import { placeFails } from '../file-place.ts';
-import { textIn } from './s3-xml.ts';
-import { type S3Credentials, signRequest, targetOf } from './sign-request.ts';
+import { elementText } from './s3-xml.ts';
+import { type S3Credentials, signedTarget, signRequest } from './sign-request.ts';
 
 /** Times in milliseconds. */
 export interface S3Times {
@@ -62,7 +62,7 @@ class S3Refusal extends Error {
   readonly mayPass: boolean;
 
   constructor(request: S3Request, status: number, text: string) {
-    const code = textIn(text, 'Code')?.slice(0, 64).replace(/\W/g, '') ?? 'no code';
+    const code = elementText(text, 'Code')?.slice(0, 64).replace(/\W/g, '') ?? 'no code';
     super(`the object storage answered ${request.method} with ${status} (${code})`);
     this.mayPass = status >= 500 || status === 429 || status === 200 || code === 'RequestTimeout';
   }
@@ -170,7 +170,7 @@ export class S3Connection implements Disposable {
   async #exchange(request: S3Request, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, query, body = [] } = request;
     const { credentials, region } = this.#options;
-    const target = targetOf(`${this.#endpoint.pathname.replace(/\/$/, '')}${path}`, query);
+    const target = signedTarget(`${this.#endpoint.pathname.replace(/\/$/, '')}${path}`, query);
     const length = body.reduce((sum, piece) => sum + piece.length, 0);
     const headers: Record<string, string> = { ...request.headers, host: this.#endpoint.host };
     if (method === 'PUT' || method === 'POST') headers['content-length'] = String(length);
@@ -209,7 +209,7 @@ export class S3Connection implements Disposable {
 
 /** Whether an object or upload is not there; a bucket that is not is a mistake of the configuration. */
 function isAbsent(status: number, text: string): boolean {
-  return status === 404 && textIn(text, 'Code') !== 'NoSuchBucket';
+  return status === 404 && elementText(text, 'Code') !== 'NoSuchBucket';
 }
 
 async function clientOf(secure: boolean) {

@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import { type FilePlace, type SweepOptions, type TakenBytes, tooLarge } from '../file-place.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { S3Connection, type S3Times } from './s3-connection.ts';
-import { type HeldBytes, S3Upload } from './s3-upload.ts';
+import { type BytesInMemory, S3Upload } from './s3-upload.ts';
 import type { S3Credentials } from './sign-request.ts';
 
 export interface S3FilesOptions {
@@ -30,7 +30,7 @@ export class S3Files implements FilePlace {
   readonly #bucket: S3Bucket;
   /** Of keys; empty, or with a slash at its end. */
   readonly #prefix: string;
-  readonly #held: HeldBytes = { bytes: 0 };
+  readonly #held: BytesInMemory = { bytes: 0 };
 
   constructor({ url, ...options }: S3FilesOptions) {
     const [bucket = '', ...folders] = url.slice('s3://'.length).split('/');

@@ -1,7 +1,7 @@
 import type { OpenUpload, S3Bucket, UploadedPart } from './s3-bucket.ts';
 
 /** Larger objects are sent in parts, in bytes. */
-export const WHOLE = 16 * 1024 * 1024;
+const WHOLE = 16 * 1024 * 1024;
 /** The smallest part that S3 takes, in bytes; and how many an upload may have. All but the last have one size. */
 export const PART = 5 * 1024 * 1024;
 const MOST_PARTS = 10_000;
@@ -9,7 +9,7 @@ const MOST_PARTS = 10_000;
 const CROWDED = 64 * 1024 * 1024;
 
 /** What all uploads of a process hold together, in bytes. With 64 of them it stays below 400 MiB, for files up to 48 GiB. */
-export interface HeldBytes {
+export interface BytesInMemory {
   bytes: number;
 }
 
@@ -17,7 +17,7 @@ export interface HeldBytes {
 export class S3Upload implements Disposable {
   readonly #bucket: S3Bucket;
   readonly #key: string;
-  readonly #held: HeldBytes;
+  readonly #held: BytesInMemory;
   readonly #part: number;
   #pieces: Buffer[] = [];
   #waiting = 0;
@@ -30,7 +30,7 @@ export class S3Upload implements Disposable {
   #ended = false;
 
   /** @param most the largest size that the object may have, in bytes. */
-  constructor(bucket: S3Bucket, { key, most, held }: { key: string; most: number; held: HeldBytes }) {
+  constructor(bucket: S3Bucket, { key, most, held }: { key: string; most: number; held: BytesInMemory }) {
     this.#bucket = bucket;
     this.#key = key;
     this.#held = held;

@@ -15,7 +15,7 @@ export function* elementsIn(xml: string, name: string): Iterable<string> {
 }
 
 /** The text of the first element of a name; undefined where there is none, or nothing in it. */
-export function textIn(xml: string, name: string): string | undefined {
+export function elementText(xml: string, name: string): string | undefined {
   for (const inner of elementsIn(xml, name)) return decodeXML(inner) || undefined;
   return undefined;
 }

@@ -9,7 +9,7 @@ export interface S3Credentials {
 
 export interface UnsignedRequest {
   method: string;
-  /** As it goes out: path and query, made by `targetOf`. */
+  /** As it goes out: path and query, made by `signedTarget`. */
   target: string;
   /** With `host`. All of them are signed. */
   headers: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export function signRequest(
 }
 
 /** Path and query as they are signed and sent: the query in order, all but unreserved characters encoded. */
-export function targetOf(path: string, query: Readonly<Record<string, string>> = {}): string {
+export function signedTarget(path: string, query: Readonly<Record<string, string>> = {}): string {
   const encoded = path.split('/').map(encode).join('/');
   const names = Object.keys(query).sort();
   const pairs = names.map((name) => `${encode(name)}=${encode(query[name] ?? '')}`);

@@ -5,7 +5,7 @@ import { toGatewayError } from '../../base/errors.ts';
 import { sendJson } from '../answers/json.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
-import { contextOf } from '../request-context.ts';
+import { requestContextOf } from '../request-context.ts';
 
 /** How long what the client still sends is read away, in milliseconds. */
 const LINGER_MS = 1000;
@@ -13,7 +13,7 @@ const LINGER_MS = 1000;
 /** Answers every failure as JSON (docs/api.md, "Errors"). The last handler of the app. */
 export function failure({ log }: AppDeps): ErrorRequestHandler {
   return (thrown, req, res, _next) => {
-    const context = contextOf(res);
+    const context = requestContextOf(res);
     // A client that left is no failure, and nobody is there to hear of one.
     if (context.left) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);

@@ -39,7 +39,7 @@ export interface Minute {
 const MINUTE_MS = 60_000;
 /** Minutes that are remembered. */
 const KEPT_MINUTES = 60;
-/** First tokens of a minute that are looked at; of more every later one takes the place of an earlier one. */
+/** First tokens of a minute that are remembered; later ones replace the oldest. */
 const KEPT_TOKENS = 500;
 
 /** Failures and attempts that are remembered at most, of each provider and in all. */
@@ -50,7 +50,7 @@ interface MinuteOfProvider {
   at: number;
   attempts: number;
   failed: number;
-  spoke: number[];
+  firstTokens: number[];
   /** First tokens in all. */
   count: number;
 }
@@ -85,9 +85,9 @@ export class Activity {
   }
 
   /** A provider's stream took so long to its first token, in milliseconds. */
-  spoke(provider: string, ms: number, at: number): void {
+  firstToken(provider: string, ms: number, at: number): void {
     const minute = this.#minute(provider, at);
-    minute.spoke[minute.count % KEPT_TOKENS] = ms;
+    minute.firstTokens[minute.count % KEPT_TOKENS] = ms;
     minute.count += 1;
   }
 
@@ -96,7 +96,7 @@ export class Activity {
     const known = this.#minutes.get(provider) ?? [];
     return known
       .filter(({ at }) => at > now - KEPT_MINUTES * MINUTE_MS)
-      .map(({ at, attempts, failed, spoke }) => ({ at, attempts, failed, ...percentiles(spoke) }));
+      .map(({ at, attempts, failed, firstTokens }) => ({ at, attempts, failed, ...percentiles(firstTokens) }));
   }
 
   #minute(provider: string, now: number): MinuteOfProvider {
@@ -104,7 +104,7 @@ export class Activity {
     const known = this.#minutes.get(provider) ?? [];
     const last = known.at(-1);
     if (last?.at === at) return last;
-    const minute = { at, attempts: 0, failed: 0, spoke: [], count: 0 };
+    const minute = { at, attempts: 0, failed: 0, firstTokens: [], count: 0 };
     known.push(minute);
     if (known.length > KEPT_MINUTES) known.shift();
     this.#minutes.set(provider, known);

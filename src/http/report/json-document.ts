@@ -2,7 +2,7 @@ import { Marked } from 'marked';
 import type { ReportObject } from '../../protocol/report.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
-import { plainText } from './plain-text.ts';
+import { textOfTokens } from './plain-text.ts';
 
 /** Headings of this level begin a section, and those above it; where there are none, the highest that there are. */
 const SECTION_LEVEL = 2;
@@ -40,7 +40,7 @@ function sectionsOf(text: string): ReportObject['sections'] {
   const sections: { heading: string | null; parts: string[] }[] = [{ heading: null, parts: [] }];
   for (const token of tokens) {
     if (token.type === 'heading' && token.depth <= level) {
-      sections.push({ heading: plainText(token.tokens ?? []).trim(), parts: [] });
+      sections.push({ heading: textOfTokens(token.tokens ?? []).trim(), parts: [] });
     } else sections.at(-1)?.parts.push(token.raw);
   }
   return sections

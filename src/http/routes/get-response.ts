@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
-import { json, jsonText } from '../answers/answer.ts';
+import { jsonText } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -27,14 +27,6 @@ export function getResponse(deps: AppDeps): Endpoint {
     }
     const open = run.status === 'queued' || run.status === 'in_progress';
     return jsonText(await deps.runs.responseJson(run), open ? { headers: POLL_HEADERS } : {});
-  };
-}
-
-/** `GET /v1/responses/:id/timeline` (docs/api.md, "The timeline"): when its events were told, and what its turns took. */
-export function getTimeline({ runs }: AppDeps): Endpoint {
-  return async ({ req, identity }) => {
-    const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    return json(await runs.timeline(run));
   };
 }
 

@@ -3,12 +3,12 @@ import type { ModelConfig } from '../../config/schema.ts';
 import type { ModelObject } from '../../protocol/models.ts';
 import { json } from '../answers/answer.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { findModel, mayUse } from '../models.ts';
+import { findModel, mayUseModel } from '../models.ts';
 
 /** `GET /v1/models` (docs/api.md, "Models and the rest"): those that the key may use. */
 export function listModels(): Endpoint {
   return async ({ identity: { config, key } }) => {
-    const models = Object.entries(config.models).filter(([name]) => mayUse(key, name));
+    const models = Object.entries(config.models).filter(([name]) => mayUseModel(key, name));
     return json({ object: 'list', data: models.map(([name, model]) => modelObject(name, model)) });
   };
 }

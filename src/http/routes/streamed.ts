@@ -21,13 +21,13 @@ export function entryFor(path: string, { passthrough }: GatewayConfig): Passthro
 }
 
 /** Whether a key may use what is under an entry. */
-export function mayUse({ passthrough }: KeyConfig, { path }: PassthroughEntry): boolean {
+export function mayUsePath({ passthrough }: KeyConfig, { path }: PassthroughEntry): boolean {
   return passthrough === 'all' || passthrough.some((allowed) => isUnder(path, allowed));
 }
 
 /** Where a call goes. @throws GatewayError `passthrough_not_allowed` for a key that may not use the path. */
 export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfig): StreamedCall {
-  if (!mayUse(key, entry)) {
+  if (!mayUsePath(key, entry)) {
     throw new GatewayError(
       'passthrough_not_allowed',
       `This key may not use ${entry.path}: its passthrough names it not.`,

@@ -15,7 +15,7 @@ export interface CreateFrame {
 const STREAM = /^[\w.-]{1,256}$/;
 
 /** The stream that a frame names, as far as it can be read: errors are told there. */
-export function streamOf(raw: Record<string, unknown>): string | undefined {
+export function streamIdOf(raw: Record<string, unknown>): string | undefined {
   const { stream_id: stream } = raw;
   return typeof stream === 'string' && STREAM.test(stream) ? stream : undefined;
 }
@@ -33,7 +33,7 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
     const code = type == null ? 'missing_parameter' : 'invalid_parameter';
     throw new GatewayError(code, 'type: send response.create.', { param: 'type' });
   }
-  if (stream != null && streamOf(frame) === undefined) {
+  if (stream != null && streamIdOf(frame) === undefined) {
     const message = 'stream_id: expected 1 to 256 letters, digits, "_", "." or "-".';
     throw new GatewayError('invalid_parameter', message, { param: 'stream_id' });
   }
@@ -44,7 +44,7 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
   if (generate != null && typeof generate !== 'boolean') {
     throw new GatewayError('invalid_parameter', 'generate: expected a boolean.', { param: 'generate' });
   }
-  return { stream: streamOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
+  return { stream: streamIdOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
 }
 
 /** A log's frames as JSON texts, each with the stream that it is sent on. */

@@ -17,7 +17,7 @@ import { authenticate } from '../middleware/auth.ts';
 import { chooseModel } from '../models.ts';
 import { ClientLeft } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
-import { type CreateFrame, createFrame, errorFrame, readFrame, socketFrames, streamOf } from './create-frame.ts';
+import { type CreateFrame, createFrame, errorFrame, readFrame, socketFrames, streamIdOf } from './create-frame.ts';
 import { Lanes } from './lanes.ts';
 import type { SocketTimes } from './times.ts';
 
@@ -84,7 +84,7 @@ export class ResponsesSocket {
     try {
       place.grow(raw.length);
       const frame = readFrame(raw, { isBinary });
-      stream = streamOf(frame);
+      stream = streamIdOf(frame);
       const create = createFrame(raw, frame);
       this.#lanes.add(stream, () => this.#answer(create, place));
     } catch (thrown) {

@@ -10,7 +10,7 @@ import {
   usageList,
   usageQuery,
 } from '../admin.ts';
-import { explainQuery, explanation, shownConfig } from '../operating/explanation.ts';
+import { configObject, explainQuery, explanation } from '../operating/explanation.ts';
 import { overview } from '../operating/overview.ts';
 import { jsonAnswer, tagged } from './operations.ts';
 
@@ -58,7 +58,7 @@ export function adminOperations() {
     },
     'get /admin/config getConfig': {
       summary: 'See the configuration that holds now, with secrets masked.',
-      answer: jsonAnswer('The configuration.', shownConfig),
+      answer: jsonAnswer('The configuration.', configObject),
     },
     'patch /admin/keys/{id} updateKey': {
       summary: 'Change settings of a key of the store; null sets one back to its default.',

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { conversationItem, conversationObject, deletedConversation } from '../conversations.ts';
 import { createConversation, createConversationItems, updateConversation } from '../requests/conversation-requests.ts';
 import { listConversationItemsQuery } from '../requests/queries.ts';
-import { jsonAnswer, jsonBody, listOf, tagged } from './operations.ts';
+import { jsonAnswer, jsonBody, listSchema, tagged } from './operations.ts';
 
 /** `/v1/conversations` (docs/api.md, "Conversations"). */
 export function conversationOperations() {
   const conversation = conversationObject.meta({ id: 'Conversation' });
-  const items = listOf(conversationItem.meta({ id: 'ConversationItem' }));
+  const items = listSchema(conversationItem.meta({ id: 'ConversationItem' }));
   const id = { params: z.object({ id: z.string() }) };
   const item = { params: z.object({ id: z.string(), item: z.string() }) };
   return tagged('Conversations', {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deletedFile, fileObject, uploadFields } from '../files.ts';
 import { listFilesQuery } from '../requests/queries.ts';
-import { jsonAnswer, listOf, tagged } from './operations.ts';
+import { jsonAnswer, listSchema, tagged } from './operations.ts';
 
 /** `/v1/files` (docs/files.md). */
 export function fileOperations() {
@@ -17,7 +17,7 @@ export function fileOperations() {
     'get /v1/files listFiles': {
       summary: 'List your files, the newest first.',
       request: { query: listFilesQuery },
-      answer: jsonAnswer('A page.', listOf(file)),
+      answer: jsonAnswer('A page.', listSchema(file)),
     },
     'get /v1/files/{id} getFile': {
       summary: 'Read what is known of a file.',

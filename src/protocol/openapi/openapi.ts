@@ -29,7 +29,7 @@ import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
 import { fileOperations } from './files.ts';
-import { jsonAnswer, jsonBody, listOf, streamed, tagged } from './operations.ts';
+import { jsonAnswer, jsonBody, listSchema, streamed, tagged } from './operations.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -110,7 +110,7 @@ function responseOperations(): RouteConfig[] {
     'get /v1/responses listResponses': {
       summary: 'List your responses, newest first.',
       request: { query: listResponsesQuery },
-      answer: jsonAnswer('A page.', listOf(responseListEntry)),
+      answer: jsonAnswer('A page.', listSchema(responseListEntry)),
     },
     'post /v1/responses/compact compactResponse': {
       summary: 'Sum a thread up in one item that any later input takes.',
@@ -140,7 +140,7 @@ function responseOperations(): RouteConfig[] {
     'get /v1/responses/{id}/input_items listInputItems': {
       summary: 'List the input of a response, in the order submitted.',
       request: { ...id, query: listInputItemsQuery },
-      answer: jsonAnswer('A page.', listOf(z.looseObject({ id: z.string() }))),
+      answer: jsonAnswer('A page.', listSchema(z.looseObject({ id: z.string() }))),
     },
     'get /v1/responses/{id}/report getReport': {
       summary: 'Read the report of a finished response as a document.',
@@ -229,7 +229,7 @@ function otherOperations(): RouteConfig[] {
       'get /v1/webhook_deliveries listWebhookDeliveries': {
         summary: 'See who was told of the end of a response or task.',
         request: { query: listDeliveriesQuery },
-        answer: jsonAnswer('All of them.', listOf(delivery)),
+        answer: jsonAnswer('All of them.', listSchema(delivery)),
       },
       'post /v1/webhook_deliveries/{id}/redeliver redeliverWebhook': {
         summary: 'Tell a receiver again.',

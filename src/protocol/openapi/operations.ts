@@ -4,7 +4,7 @@ import { errorBody } from '../errors.ts';
 
 /** What operations are described with. */
 
-export function listOf<T extends z.ZodType>(entry: T) {
+export function listSchema<T extends z.ZodType>(entry: T) {
   return z.object({
     object: z.literal('list'),
     data: z.array(entry),

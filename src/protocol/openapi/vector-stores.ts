@@ -16,98 +16,113 @@ import {
   vectorStore,
   vectorStoreFile,
 } from '../vector-stores.ts';
-import { jsonAnswer, listOf, tagged } from './operations.ts';
+import { jsonAnswer, listSchema, tagged } from './operations.ts';
+
+const AT = '/v1/vector_stores';
+const id = { params: z.object({ id: z.string() }) };
+const ofFile = { params: z.object({ id: z.string(), file: z.string() }) };
+const ofBatch = { params: z.object({ id: z.string(), batch: z.string() }) };
+const body = (schema: z.ZodType) => ({ body: { required: true, content: { 'application/json': { schema } } } });
 
 /** `/v1/vector_stores` (docs/vector-stores.md). */
 export function vectorStoreOperations() {
-  const store = vectorStore.meta({ id: 'VectorStore' });
   const file = vectorStoreFile.meta({ id: 'VectorStoreFile' });
-  const batch = fileBatch.meta({ id: 'VectorStoreFileBatch' });
-  const id = { params: z.object({ id: z.string() }) };
-  const ofFile = { params: z.object({ id: z.string(), file: z.string() }) };
-  const ofBatch = { params: z.object({ id: z.string(), batch: z.string() }) };
-  const body = (schema: z.ZodType) => ({ body: { required: true, content: { 'application/json': { schema } } } });
-  const at = '/v1/vector_stores';
-  return tagged('Vector stores', {
-    [`post ${at} createVectorStore`]: {
+  return tagged('Vector stores', { ...storeOperations(), ...fileOperations(file), ...batchOperations(file) });
+}
+
+function storeOperations() {
+  const store = vectorStore.meta({ id: 'VectorStore' });
+  return {
+    [`post ${AT} createVectorStore`]: {
       summary: 'Make a vector store.',
       request: body(createVectorStoreBody),
       answer: jsonAnswer('The vector store.', store),
     },
-    [`get ${at} listVectorStores`]: {
+    [`get ${AT} listVectorStores`]: {
       summary: 'List your vector stores.',
       request: { query: listVectorStoresQuery },
-      answer: jsonAnswer('A page.', listOf(store)),
+      answer: jsonAnswer('A page.', listSchema(store)),
     },
-    [`get ${at}/{id} getVectorStore`]: {
+    [`get ${AT}/{id} getVectorStore`]: {
       summary: 'Read a vector store.',
       request: id,
       answer: jsonAnswer('The vector store.', store),
     },
-    [`post ${at}/{id} updateVectorStore`]: {
+    [`post ${AT}/{id} updateVectorStore`]: {
       summary: 'Change a vector store.',
       request: { ...id, ...body(updateVectorStoreBody) },
       answer: jsonAnswer('The vector store.', store),
     },
-    [`delete ${at}/{id} deleteVectorStore`]: {
+    [`delete ${AT}/{id} deleteVectorStore`]: {
       summary: 'Remove a vector store; its files stay yours.',
       request: id,
       answer: jsonAnswer('Removed.', deletedVectorStore),
     },
-    [`post ${at}/{id}/search searchVectorStore`]: {
+    [`post ${AT}/{id}/search searchVectorStore`]: {
       summary: 'Find the best passages.',
       request: { ...id, ...body(searchBody) },
       answer: jsonAnswer('The passages.', searchPage),
     },
-    [`post ${at}/{id}/files createVectorStoreFile`]: {
+  };
+}
+
+function fileOperations(file: typeof vectorStoreFile) {
+  return {
+    [`post ${AT}/{id}/files createVectorStoreFile`]: {
       summary: 'Put a file in.',
       request: { ...id, ...body(attachFileBody) },
       answer: jsonAnswer('The file.', file),
     },
-    [`get ${at}/{id}/files listVectorStoreFiles`]: {
+    [`get ${AT}/{id}/files listVectorStoreFiles`]: {
       summary: 'List the files of a vector store.',
       request: { ...id, query: listVectorStoreFilesQuery },
-      answer: jsonAnswer('A page.', listOf(file)),
+      answer: jsonAnswer('A page.', listSchema(file)),
     },
-    [`get ${at}/{id}/files/{file} getVectorStoreFile`]: {
+    [`get ${AT}/{id}/files/{file} getVectorStoreFile`]: {
       summary: 'Read how far a file is.',
       request: ofFile,
       answer: jsonAnswer('The file.', file),
     },
-    [`post ${at}/{id}/files/{file} updateVectorStoreFile`]: {
+    [`post ${AT}/{id}/files/{file} updateVectorStoreFile`]: {
       summary: 'Change the attributes of a file.',
       request: { ...ofFile, ...body(updateFileBody) },
       answer: jsonAnswer('The file.', file),
     },
-    [`delete ${at}/{id}/files/{file} deleteVectorStoreFile`]: {
+    [`delete ${AT}/{id}/files/{file} deleteVectorStoreFile`]: {
       summary: 'Take a file out; it stays yours.',
       request: ofFile,
       answer: jsonAnswer('Taken out.', deletedVectorStoreFile),
     },
-    [`get ${at}/{id}/files/{file}/content getVectorStoreFileContent`]: {
+    [`get ${AT}/{id}/files/{file}/content getVectorStoreFileContent`]: {
       summary: 'Read the text of a file as it is searched.',
       request: ofFile,
       answer: jsonAnswer('The text.', fileContentPage),
     },
-    [`post ${at}/{id}/file_batches createVectorStoreFileBatch`]: {
+  };
+}
+
+function batchOperations(file: typeof vectorStoreFile) {
+  const batch = fileBatch.meta({ id: 'VectorStoreFileBatch' });
+  return {
+    [`post ${AT}/{id}/file_batches createVectorStoreFileBatch`]: {
       summary: 'Put many files in.',
       request: { ...id, ...body(createBatchBody) },
       answer: jsonAnswer('The batch.', batch),
     },
-    [`get ${at}/{id}/file_batches/{batch} getVectorStoreFileBatch`]: {
+    [`get ${AT}/{id}/file_batches/{batch} getVectorStoreFileBatch`]: {
       summary: 'Read how far a batch is.',
       request: ofBatch,
       answer: jsonAnswer('The batch.', batch),
     },
-    [`post ${at}/{id}/file_batches/{batch}/cancel cancelVectorStoreFileBatch`]: {
+    [`post ${AT}/{id}/file_batches/{batch}/cancel cancelVectorStoreFileBatch`]: {
       summary: 'Leave out what was not read yet.',
       request: ofBatch,
       answer: jsonAnswer('The batch.', batch),
     },
-    [`get ${at}/{id}/file_batches/{batch}/files listFilesInVectorStoreBatch`]: {
+    [`get ${AT}/{id}/file_batches/{batch}/files listFilesInVectorStoreBatch`]: {
       summary: 'List the files of a batch.',
       request: { ...ofBatch, query: listVectorStoreFilesQuery },
-      answer: jsonAnswer('A page.', listOf(file)),
+      answer: jsonAnswer('A page.', listSchema(file)),
     },
-  });
+  };
 }

@@ -44,4 +44,4 @@ export type Explanation = z.output<typeof explanation>;
 export const explainQuery = z.object({ model: z.string() });
 
 /** `GET /admin/config`: the configuration that holds now; texts that may be secret are masked. */
-export const shownConfig = z.object({ object: z.literal('config'), config: z.looseObject({}) });
+export const configObject = z.object({ object: z.literal('config'), config: z.looseObject({}) });

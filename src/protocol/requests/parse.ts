@@ -9,7 +9,7 @@ import { step } from '../../base/load/event-loop.ts';
  */
 
 /** The result of `parseBody`: the request and the names of fields that are not acted on (`x-ignored-parameters`). */
-export interface Parsed<T> {
+interface Parsed<T> {
   value: T;
   ignored: string[];
 }

@@ -27,7 +27,7 @@ const chatJsonSchema = z
   .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
 
 /** `response_format` of chat completions, read as `text.format`. */
-export const responseFormat = chosenBy((value) =>
+export const chatResponseFormat = chosenBy((value) =>
   isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat,
 ).meta(reference('ResponseFormat'));
 

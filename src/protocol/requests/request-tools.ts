@@ -24,7 +24,7 @@ function hasCredentials(text: string): boolean {
 }
 
 /** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
-export const mcpServer = z.object({
+const mcpServer = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
   url: httpUrl,
   headers: optional(headerMap),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
-import { formatComponents, responseFormat, textFormat } from './request-formats.ts';
+import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { chatMessages, input, messageComponents, researchInput } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice, toolComponents } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
@@ -98,7 +98,7 @@ export const createChatCompletion = z.object({
     .refine((functions) => functions.length === 0, cannot(NO_FUNCTIONS))
     .optional(),
   function_call: unsupported(NO_FUNCTIONS),
-  response_format: responseFormat.optional(),
+  response_format: chatResponseFormat.optional(),
   n: z
     .int()
     .refine((n) => n === 1, cannot('only 1 is supported'))

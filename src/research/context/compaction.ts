@@ -15,7 +15,7 @@ import { digest } from './tool-digest.ts';
  * allows, so that there is room for those that are still to come.
  */
 
-export interface Compacting {
+interface Compacting {
   state: ResearchState;
   segment: Segment;
   fence: Fence;

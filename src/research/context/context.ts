@@ -31,7 +31,7 @@ export interface Context {
    * many of the first will stand in later requests as they are.
    */
   messages(tail: readonly TurnMessage[]): { messages: TurnMessage[]; estimate: number; stable: number };
-  /** Lines of findings of everything that is not among the findings yet. */
+  /** The findings of everything that is still sent whole, as lines. */
   findings(): Promise<string>;
   /** What the model noted in thoughts that are not sent again, as a list; '' where there is nothing. */
   ownNotes(): string;

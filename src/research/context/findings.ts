@@ -22,7 +22,7 @@ export interface TurnFindings {
 }
 
 /** A call that was made and gave something. */
-export interface Finding {
+interface Finding {
   call: ExecutableCall;
   result: ResultEntry;
 }

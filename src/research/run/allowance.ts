@@ -8,15 +8,15 @@ export interface Allowance {
   /** Why no further research turn fits, or undefined. `elapsedMs`: working time of the run. */
   spent(elapsedMs: number): string | undefined;
   /**
-   * The same for a turn that is asked for now, and counts from here on until `release`. Others that share the budget are
-   * waited for where they may leave something. @throws the signal's reason
+   * The same for a turn that is about to be asked for: it counts from now until `release`. Waits for others that share the
+   * budget if they may leave something. @throws the signal's reason
    */
   turn(elapsedMs: () => number, signal: AbortSignal): Promise<string | undefined>;
   /** Tokens that this turn may write whose request has so many. */
   outputFor(input: number): number;
-  /** What this turn may use at most, by estimate: it is not there for others. */
+  /** Sets aside what this turn may use at most, by estimate: others cannot use it. */
   hold(most: { tokens: number; cost: number }): void;
-  /** The turn is counted, or was given up. */
+  /** To be called once the turn is counted or given up. */
   release(): void;
   /** The limit that is reached with `more` further tool calls, if any. */
   callLimit(more: number): Forced | undefined;
@@ -37,7 +37,7 @@ export function wholeBudget({ budget, request, state }: BudgetedRun): Allowance 
   return {
     spent,
     turn: async (elapsedMs) => spent(elapsedMs()),
-    // It may pass the budget of tokens by this turn: nobody else uses any.
+    // Nobody else uses the budget: a turn may exceed what is left of its tokens.
     outputFor: () => Number.POSITIVE_INFINITY,
     hold() {},
     release() {},

@@ -7,6 +7,7 @@ import { ReportState } from './report-state.ts';
 import type { EarlierSource } from './request.ts';
 import { SourceRegistry } from './sources.ts';
 import { type Pricing, Spending } from './spending.ts';
+import { isSpoken } from './spoken.ts';
 import type {
   AnsweredEntry,
   ExecutableCall,
@@ -14,9 +15,7 @@ import type {
   GuardName,
   JoinedEntry,
   LanesEntry,
-  NoteEntry,
   OpeningEntry,
-  ReminderEntry,
   ResultEntry,
   TranscriptEntry,
   TurnEntry,
@@ -310,19 +309,6 @@ export class ResearchState {
     return this.attempt().filter((entry) => entry.t === 'note' && entry.guard === guard).length;
   }
 
-  /** How often in a row a guard has spoken to the model, without a turn between that it had nothing to say of. */
-  toldInARow(guard: GuardName, options: { before?: TurnEntry } = {}): number {
-    const spoken = this.attempt().filter((entry) => isSpoken(entry));
-    const end = options.before ? spoken.lastIndexOf(options.before) : spoken.length;
-    let told = 0;
-    for (let i = end - 1; i >= 0; i--) {
-      const entry = spoken[i];
-      if (entry?.t === 'note' && entry.guard === guard) told++;
-      else if (entry?.t === 'note' || spoken[i + 1]?.t !== 'note') break;
-    }
-    return told;
-  }
-
   /** Whether the model was told of its plan before the answer. */
   get reminded(): boolean {
     return this.own.some((entry) => entry.t === 'reminder');
@@ -353,9 +339,4 @@ export class ResearchState {
     const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
   }
-}
-
-/** What the model or the gateway said to the other. */
-function isSpoken(entry: TranscriptEntry): entry is TurnEntry | NoteEntry | ReminderEntry | JoinedEntry {
-  return entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder' || entry.t === 'joined';
 }

@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
-import { toSeconds } from '../../base/clock.ts';
+import { type Clock, toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
-import { isObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
 import { sourceDates } from './source-dates.ts';

@@ -8,7 +8,7 @@ export function isOpen(run: RunRecord): boolean {
 }
 
 /** Whether nothing knows a run any more: one with `store: false` behind its end (docs/api.md, "POST /v1/responses"). */
-export function isHidden(run: RunRecord, { reads }: Caller): boolean {
+export function isHiddenRun(run: RunRecord, { reads }: Caller): boolean {
   return run.api === 'unstored' && !isOpen(run) && !reads?.has(run.id);
 }
 

@@ -126,7 +126,7 @@ export function loopOf(run: RunRecord): RunRequest['kind'] {
 }
 
 /** Whose items and events the run's log has; the service's own where undefined. */
-export function profileOf(run: RunRecord): Profile | undefined {
+export function storedProfile(run: RunRecord): Profile | undefined {
   const { request } = parse(run);
   if (request.kind === 'plain') return 'openai';
   return request.kind === 'research' ? request.profile : undefined;

@@ -48,8 +48,6 @@ const plannedCall = z.union([
 
 export const approvedCall = z.looseObject({ call: count, request: z.string() });
 
-/** The lane of an entry. */
-const inLane = { lane: z.int().positive().optional() };
 const forced = { reason: incompleteReason, why: z.string() };
 
 const source = z.looseObject({
@@ -91,10 +89,13 @@ const tool = z.looseObject({
   parameters: z.custom<JsonObject>(isObject),
 });
 
+/** An entry of a kind; one of a lane says so. */
+function entry<T extends string, Shape extends z.ZodRawShape>(t: T, shape: Shape) {
+  return z.looseObject({ t: z.literal(t), lane: z.int().positive().optional(), ...shape });
+}
+
 const entries = z.discriminatedUnion('t', [
-  z.looseObject({
-    ...inLane,
-    t: z.literal('turn'),
+  entry('turn', {
     message,
     usage,
     calls: z.array(plannedCall),
@@ -109,9 +110,7 @@ const entries = z.discriminatedUnion('t', [
     opening: z.looseObject({ system: z.string(), tools: z.array(tool) }).optional(),
     thought: z.string().optional(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('result'),
+  entry('result', {
     call: count,
     status: z.enum(['completed', 'failed']),
     result: z.string(),
@@ -119,9 +118,7 @@ const entries = z.discriminatedUnion('t', [
     queries: count.default(0),
     records: records.optional(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('note'),
+  entry('note', {
     guard: z.enum([
       'repetition',
       'invented_result',
@@ -134,37 +131,29 @@ const entries = z.discriminatedUnion('t', [
     ]),
     text: z.string(),
   }),
-  z.looseObject({ ...inLane, t: z.literal('reminder'), text: z.string() }),
-  z.looseObject({ ...inLane, t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('lanes'),
+  entry('reminder', { text: z.string() }),
+  entry('restart', { notes: z.string(), findings: z.string().optional() }),
+  entry('lanes', {
     kind: z.enum(['parts', 'attempts']),
     tasks: z.array(z.array(z.string())),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('joined'),
+  entry('joined', {
     findings: z.string(),
     from: count,
     text: z.string(),
     done: z.array(count),
     cut: incompleteReason.optional(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('compaction'),
+  entry('compaction', {
     findings: z.string(),
     anew: z.literal(true).optional(),
     from: count,
     shortened: z.record(z.string(), z.string()),
     room: z.number(),
   }),
-  z.looseObject({ ...inLane, t: z.literal('compacted'), summary: z.string(), usage }),
-  z.looseObject({ ...inLane, t: z.literal('force'), ...forced }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('spent'),
+  entry('compacted', { summary: z.string(), usage }),
+  entry('force', forced),
+  entry('spent', {
     usage,
     tooLarge: count.optional(),
     compacting: z.literal(true).optional(),
@@ -172,45 +161,35 @@ const entries = z.discriminatedUnion('t', [
     answerLength: count.optional(),
     answerTokens: count.optional(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('outline'),
+  entry('outline', {
     sections: z.array(z.looseObject({ heading: z.string(), aim: z.string(), records: z.array(z.int().positive()) })),
     usage,
     estimate: z.number().nonnegative(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('draft'),
+  entry('draft', {
     text: z.string(),
     whole: z.boolean(),
     cut: incompleteReason.optional(),
     usage,
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('checked'),
+  entry('checked', {
     text: z.string(),
     accepted: z.array(z.looseObject({ claim: z.string(), source: z.int().positive(), text: z.string() })),
     usage,
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('section'),
+  entry('section', {
     length: count,
     tokens: count,
     usage,
     cut: incompleteReason.nullable(),
   }),
-  z.looseObject({
-    ...inLane,
-    t: z.literal('answered'),
+  entry('answered', {
     usage,
     cut: incompleteReason.nullable(),
     message: message.optional(),
   }),
-  z.looseObject({ t: z.literal('approved'), calls: z.array(approvedCall) }),
-  z.looseObject({ ...inLane, t: z.literal('warned'), warnings: z.array(warning) }),
+  entry('approved', { calls: z.array(approvedCall) }),
+  entry('warned', { warnings: z.array(warning) }),
 ]);
 
 /** One of them. */

@@ -6,7 +6,7 @@ import { type Row, statusOf } from './rows.ts';
 import type { Transaction } from './writer.ts';
 
 /** Changes of who works on a run. The caller gives the transaction. */
-export class Claims {
+export class RunClaims {
   readonly #open: OpenRuns;
   readonly #statements;
 

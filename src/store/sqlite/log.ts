@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Append, AppendResult, TerminalStatus } from '../run-store.ts';
-import { type Claims, restoreOnRollback } from './claims.ts';
+import { type RunClaims, restoreOnRollback } from './claims.ts';
 import type { OpenRun } from './open-runs.ts';
 import { integer, type Row, text } from './rows.ts';
 import { StoredLogs } from './stored-logs.ts';
@@ -17,11 +17,11 @@ export interface LogRef {
 
 /** Event logs and transcripts, as they are written. The caller gives the transaction. */
 export class Log extends StoredLogs {
-  readonly #claims: Claims;
+  readonly #claims: RunClaims;
   readonly #clock: Clock;
   readonly #statements;
 
-  constructor(db: DatabaseSync, options: { claims: Claims; clock: Clock }) {
+  constructor(db: DatabaseSync, options: { claims: RunClaims; clock: Clock }) {
     super(db);
     this.#claims = options.claims;
     this.#clock = options.clock;

@@ -23,7 +23,7 @@ import type {
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import { Beside } from './beside/beside.ts';
-import { Claims, cancelOfEnded } from './claims.ts';
+import { cancelOfEnded, RunClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
 import type { DatabaseHealth } from './files/health.ts';
@@ -64,7 +64,7 @@ export class SqliteRunStore implements RunStore {
   readonly #records: Records;
   readonly #lists: Lists;
   readonly #keys: SubmissionKeys;
-  readonly #claims: Claims;
+  readonly #claims: RunClaims;
   readonly #log: Log;
   readonly #limits: SqliteLimits;
   /** Kept in the same database. */
@@ -87,7 +87,7 @@ export class SqliteRunStore implements RunStore {
     this.#records = new Records(db, this.#open);
     this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
     this.#keys = new SubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
-    this.#claims = new Claims(db, this.#open);
+    this.#claims = new RunClaims(db, this.#open);
     this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };

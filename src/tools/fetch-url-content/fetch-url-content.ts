@@ -9,7 +9,7 @@ import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fe
 import { createRunPages, type PageReaderOptions, type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
-import { type FoundPassages, findPassages, type Passage, relevantPassages } from './passages.ts';
+import { type FoundPassages, findPassages, type PassageAt, relevantPassages } from './passages.ts';
 import { PoliteHosts } from './polite-hosts.ts';
 import { linksIn, type ShownLinks } from './shown-links.ts';
 
@@ -164,7 +164,7 @@ function described(
 
 function toOutput(
   request: FetchArguments,
-  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly Passage[] },
+  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly PassageAt[] },
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** A place in a document that has what was looked for. */
-export interface Passage {
+export interface PassageAt {
   /** In UTF-16 code units: the `offset` to read on from. */
   offset: number;
   text: string;
@@ -9,7 +9,7 @@ export interface Passage {
 
 /** What was found, and in how many places there was something. */
 export interface FoundPassages {
-  passages: Passage[];
+  passages: PassageAt[];
   places: number;
 }
 
@@ -37,7 +37,7 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
   // Single words of a longer query are no answer where others have more of it.
   const good = hits.filter(({ score }) => score >= most / 2);
   const chosen = [...good].sort((a, b) => b.score - a.score).slice(0, MAX_PASSAGES);
-  const passages: Passage[] = [];
+  const passages: PassageAt[] = [];
   let end = 0;
   for (const hit of chosen.sort((a, b) => a.at - b.at)) {
     const start = Math.max(end, wordStart(text, hit.at - CONTEXT));
@@ -60,7 +60,7 @@ export async function relevantPassages(
   text: string,
   goal: string,
   shown: { from: number; to: number },
-): Promise<Passage[]> {
+): Promise<PassageAt[]> {
   const terms = termsOf(goal);
   if (terms.length === 0) return [];
   const windows: { offset: number; found: string[] }[] = [];

@@ -8,7 +8,7 @@ import { toToolOutput } from './call-result.ts';
 import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';
 import { DEFAULT_TIMEOUT_MS, type McpServer, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
-import { offeredTools, type RemoteTool } from './remote-tool.ts';
+import { type RemoteTool, remoteTools } from './remote-tool.ts';
 
 export interface McpConnectionOptions {
   fetch: typeof fetch;
@@ -179,7 +179,7 @@ export class McpConnection implements AsyncDisposable {
   async #refreshList(): Promise<RemoteTool[]> {
     try {
       const listed = await this.#repeatedOnce(this.#closing.signal, (client) => this.#listTools(client));
-      const tools = offeredTools(listed, this.server, this.#options.log);
+      const tools = remoteTools(listed, this.server, this.#options.log);
       this.#list = { tools, until: Date.now() + this.#options.listLifetimeMs };
       return tools;
     } catch (error) {

@@ -17,7 +17,7 @@ export interface RemoteTool {
 const NAME = /^[\w.\-/]{1,100}$/;
 
 /** The tools of a list that may be offered: allowed, with usable names, once each, and not too many. */
-export function offeredTools(listed: readonly ListedTool[], server: McpServer, log: Logger): RemoteTool[] {
+export function remoteTools(listed: readonly ListedTool[], server: McpServer, log: Logger): RemoteTool[] {
   const { allowedTools } = server;
   const tools = new Map<string, RemoteTool>();
   let skipped = 0;

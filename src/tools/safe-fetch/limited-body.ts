@@ -1,7 +1,7 @@
 import { ToolError } from '../tool.ts';
 
 /** The error of a body above its limit. */
-export function tooLarge(maxBytes: number): ToolError {
+export function bodyTooLarge(maxBytes: number): ToolError {
   return new ToolError('too_large', `The answer is larger than ${maxBytes} bytes.`);
 }
 
@@ -22,7 +22,7 @@ export function limitBody(
         const { done, value } = await reader.read();
         if (done) return controller.close();
         size += value.byteLength;
-        if (size > maxBytes) throw tooLarge(maxBytes);
+        if (size > maxBytes) throw bodyTooLarge(maxBytes);
         controller.enqueue(value);
       } catch (error) {
         controller.error(explain(error));

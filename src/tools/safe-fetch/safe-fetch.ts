@@ -5,7 +5,7 @@ import { parseNetwork } from '../../base/networks.ts';
 import { ToolError } from '../tool.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
 import { checkUrl, type HostRules } from './host-rules.ts';
-import { limitBody, tooLarge } from './limited-body.ts';
+import { bodyTooLarge, limitBody } from './limited-body.ts';
 import { followRedirect, type Hop, requestHeaders } from './redirects.ts';
 
 export interface SafeFetchOptions {
@@ -160,7 +160,7 @@ class FreshAgent implements AsyncDisposable {
 async function boundedBody({ headers, body }: FetchedAnswer, maxBytes: number, explain: (error: unknown) => unknown) {
   if (Number(headers.get('content-length') ?? 0) > maxBytes) {
     await body?.cancel();
-    throw tooLarge(maxBytes);
+    throw bodyTooLarge(maxBytes);
   }
   return body && limitBody(body, maxBytes, explain);
 }

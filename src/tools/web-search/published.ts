@@ -59,7 +59,7 @@ export function startOf(range: TimeRange, now: number): string {
  * Whether a hit may be in the range. Services apply ranges as they like: one whose date is known to be older is left
  * out; a day's grace covers time zones. What has no date stays.
  */
-export function isWithin(published: string | undefined, range: TimeRange | undefined, now: number): boolean {
+export function isInRange(published: string | undefined, range: TimeRange | undefined, now: number): boolean {
   if (published === undefined || range === undefined) return true;
   const latest = published.length === 7 ? `${published}-31` : published;
   return latest >= new Date(now - (TIME_RANGES[range] + 1) * DAY_MS).toISOString().slice(0, 10);

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import { mergeByRank } from './merge.ts';
-import { isWithin } from './published.ts';
+import { isInRange } from './published.ts';
 import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
 import { createSearchChain, RunHits, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
@@ -79,7 +79,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
           answer.status === 'fulfilled'
             ? answer.value.hits
                 .filter(({ url }) => wanted.every((layer) => admits(layer, url)))
-                .filter(({ published }) => isWithin(published, timeRange, now()) && isPublishedWithin(published, run))
+                .filter(({ published }) => isInRange(published, timeRange, now()) && isPublishedWithin(published, run))
             : [],
         );
         const errors = queries.flatMap((query, at) => {

@@ -26,11 +26,11 @@ export class FirstTokenTimes {
   #recent: number[] = [];
   /** How long the last one was waited for that said nothing but that it is there. */
   #inVain = 0;
-  readonly #onSpoke: ((ms: number) => void) | undefined;
+  readonly #onTime: ((ms: number) => void) | undefined;
 
-  /** `onSpoke`: hears of each time. */
-  constructor(onSpoke?: (ms: number) => void) {
-    this.#onSpoke = onSpoke;
+  /** `onTime` is called with each time, in milliseconds. */
+  constructor(onTime?: (ms: number) => void) {
+    this.#onTime = onTime;
   }
 
   /** The first token came after so long. */
@@ -38,7 +38,7 @@ export class FirstTokenTimes {
     this.#recent.push(ms);
     if (this.#recent.length > REMEMBERED) this.#recent.shift();
     this.#inVain = 0;
-    this.#onSpoke?.(ms);
+    this.#onTime?.(ms);
   }
 
   /** It was not waited for any longer. `present`: it had answered with its headers, so it may have been thinking. */

@@ -17,7 +17,7 @@ export interface ProviderOptions {
   clock: Clock;
   breaker?: BreakerPolicy | undefined;
   limiter?: LimiterPolicy | undefined;
-  /** Hears how long streams took to their first token, in milliseconds. */
+  /** Called with how long each stream took to its first token, in milliseconds. */
   onFirstToken?: ((ms: number) => void) | undefined;
 }
 

@@ -109,7 +109,7 @@ export class CollectionIndex implements Disposable {
     );
     const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
-    // What stands high in several lists comes first, and nobody expects scores that rise again.
+    // The order is that of the joined lists. Scores are sorted by themselves: clients expect them to fall.
     return ranked.map(({ path, text, page, section }, at) => ({
       path,
       text,

@@ -41,7 +41,7 @@ const open = new LRUCache<string, CollectionIndex>({
 });
 
 /** Those in memory. What was removed elsewhere leaves it as well. */
-const passing = new LRUCache<string, CollectionIndex>({
+const memoryIndexes = new LRUCache<string, CollectionIndex>({
   max: IN_MEMORY,
   ttl: UNUSED_MS,
   ttlAutopurge: true,
@@ -71,7 +71,7 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
     case 'search':
       return await indexOf(store).search(question.queries, question);
     case 'drop':
-      if (isInMemory(store)) passing.delete(store);
+      if (isInMemory(store)) memoryIndexes.delete(store);
       else {
         open.delete(store);
         opened(store).drop();
@@ -100,15 +100,15 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
 
 function indexOf(store: string): CollectionIndex {
   if (isInMemory(store)) {
-    const index = passing.get(store) ?? new CollectionIndex(undefined, { owner: true });
-    passing.set(store, index);
+    const index = memoryIndexes.get(store) ?? new CollectionIndex(undefined, { owner: true });
+    memoryIndexes.set(store, index);
     return index;
   }
   const known = open.get(store);
   if (known) return known;
   const index = opened(store);
   open.set(store, index);
-  // What another process, or an earlier one, did not come to.
+  // What another or an earlier process left undone.
   index.work();
   return index;
 }

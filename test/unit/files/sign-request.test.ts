@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { signRequest, targetOf } from '../../../src/files/s3/sign-request.ts';
+import { signedTarget, signRequest } from '../../../src/files/s3/sign-request.ts';
 
 /** The examples of Amazon's own description: "Authenticating Requests: Using the Authorization Header". */
 describe('a signature of S3', () => {
@@ -24,7 +24,7 @@ describe('a signature of S3', () => {
   };
 
   it('is that of the published example of getting an object', () => {
-    assert.deepEqual(sign('GET', targetOf('/test.txt'), { headers: { range: 'bytes=0-9' } }), [
+    assert.deepEqual(sign('GET', signedTarget('/test.txt'), { headers: { range: 'bytes=0-9' } }), [
       'host;range;x-amz-content-sha256;x-amz-date',
       'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     ]);
@@ -32,7 +32,7 @@ describe('a signature of S3', () => {
 
   it('is that of the published example of putting an object', () => {
     const headers = { date: 'Fri, 24 May 2013 00:00:00 GMT', 'x-amz-storage-class': 'REDUCED_REDUNDANCY' };
-    assert.deepEqual(sign('PUT', targetOf('/test$file.text'), { headers, body: 'Welcome to Amazon S3.' }), [
+    assert.deepEqual(sign('PUT', signedTarget('/test$file.text'), { headers, body: 'Welcome to Amazon S3.' }), [
       'date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class',
       '98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd',
     ]);
@@ -40,18 +40,18 @@ describe('a signature of S3', () => {
 
   it('is that of the published examples with a query', () => {
     const names = 'host;x-amz-content-sha256;x-amz-date';
-    assert.deepEqual(sign('GET', targetOf('/', { lifecycle: '' })), [
+    assert.deepEqual(sign('GET', signedTarget('/', { lifecycle: '' })), [
       names,
       'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543',
     ]);
-    assert.deepEqual(sign('GET', targetOf('/', { prefix: 'J', 'max-keys': '2' })), [
+    assert.deepEqual(sign('GET', signedTarget('/', { prefix: 'J', 'max-keys': '2' })), [
       names,
       '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
     ]);
   });
 
   it('is over a path and a query in which all but unreserved characters are encoded', () => {
-    assert.equal(targetOf("/b/a !'()*é~/x"), '/b/a%20%21%27%28%29%2A%C3%A9~/x');
-    assert.equal(targetOf('/b', { b: '+/=&', a: '' }), '/b?a=&b=%2B%2F%3D%26');
+    assert.equal(signedTarget("/b/a !'()*é~/x"), '/b/a%20%21%27%28%29%2A%C3%A9~/x');
+    assert.equal(signedTarget('/b', { b: '+/=&', a: '' }), '/b?a=&b=%2B%2F%3D%26');
   });
 });

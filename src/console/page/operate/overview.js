@@ -52,18 +52,7 @@ export function Overview() {
       <//>
       ${providers.some(({ minutes = [] }) => minutes.length > 0) && html`<${Panel} title="First token" count="by minute"><${FirstTokens} providers=${providers} now=${overview.time} /><//>`}
       <${Panel} title="Keys" count=${keys.length}>
-        <${Table} columns=${['Key', 'User', 'May', 'Limits']} rows=${keys.map((key) => [
-          key.id,
-          key.user,
-          [
-            key.models === null ? 'all models' : `${key.models.length} models`,
-            key.mcp_servers && 'MCP',
-            key.admin && 'operate',
-          ]
-            .filter(Boolean)
-            .join(', '),
-          key.limits.length === 0 ? 'none' : html`<${Limits} limits=${key.limits} />`,
-        ])} />
+        <${Table} columns=${['Key', 'User', 'May', 'Limits']} rows=${keys.map(keyRow)} />
       <//>
       <${Panel} title="Failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
         ${
@@ -96,6 +85,16 @@ export function Overview() {
         <${Budgets} budgets=${budgets} />
       <//>
     </div>`;
+}
+
+function keyRow({ id, user, models, mcp_servers: mcp, admin, limits }) {
+  const may = [models === null ? 'all models' : `${models.length} models`, mcp && 'MCP', admin && 'operate'];
+  return [
+    id,
+    user,
+    may.filter(Boolean).join(', '),
+    limits.length === 0 ? 'none' : html`<${Limits} limits=${limits} />`,
+  ];
 }
 
 /** What a run may use, by model and effort. */

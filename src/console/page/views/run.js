@@ -37,7 +37,6 @@ export function Run({ id, asked, place = {} }) {
   const [position, setPosition] = useState(null);
   const [replaying, setReplaying] = useState(false);
   const tab = TABS.includes(place.tab) ? place.tab : 'report';
-  const [cited, setCited] = useState(null);
   const [headings, setHeadings] = useState([]);
   const report = useRef(null);
   const isWide = useWide();
@@ -45,17 +44,7 @@ export function Run({ id, asked, place = {} }) {
   const question = useQuestion(app.value.client, id);
   const state = position === null ? session.state : session.stateAt(position);
   useTitle(question?.text ?? 'Run');
-  const open = useCallback(
-    (annotation, claim) => {
-      setCited({ annotation, claim });
-      move({ source: nameOf(session.state.sources.get(annotation.url)) });
-    },
-    [session],
-  );
-  const openSource = useCallback((source) => {
-    setCited(null);
-    move({ source: nameOf(source) });
-  }, []);
+  const { cited, open, openSource } = useCited(session);
   const prose = useCallback(() => report.current?.querySelector('.prose') ?? null, []);
   // An address may name a part of the report, which is there once it was read.
   useEffect(() => {
@@ -64,11 +53,7 @@ export function Run({ id, asked, place = {} }) {
   const ended = session.state.ended;
   const times = useTimeline(session, session.state.last > 0);
   const told = useDeliveries(id, { ended });
-  // The page says aloud when a run has ended, once.
-  const [said, setSaid] = useState('');
-  useEffect(() => {
-    if (ended) setSaid(`The run is ${statusOf(session.state.response).status}.`);
-  }, [ended]);
+  const said = useAnnouncement(session);
 
   if (session.connection === 'gone') return html`<${Gone} session=${session} />`;
   const source = place.source && sourceNamed(session.state.sources, place.source);
@@ -103,16 +88,7 @@ export function Run({ id, asked, place = {} }) {
         panel="run-panel"
         selected=${tab}
         onSelect=${(next) => move({ tab: next === 'report' ? undefined : next })}
-        tabs=${[
-          { id: 'report', label: 'Report' },
-          { id: 'timeline', label: 'Timeline', count: state.items.length },
-          { id: 'waterfall', label: 'Waterfall' },
-          { id: 'sources', label: 'Sources', count: state.sources.size },
-          { id: 'log', label: 'Log', count: state.last },
-          ...(told.deliveries.length > 0
-            ? [{ id: 'deliveries', label: 'Deliveries', count: told.deliveries.length }]
-            : []),
-        ]}
+        tabs=${tabsOf(state, told)}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
         ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
@@ -127,6 +103,43 @@ export function Run({ id, asked, place = {} }) {
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}
   </article>`;
+}
+
+/** The citation that is open, and what opens one, or a source. */
+function useCited(session) {
+  const [cited, setCited] = useState(null);
+  const open = useCallback(
+    (annotation, claim) => {
+      setCited({ annotation, claim });
+      move({ source: nameOf(session.state.sources.get(annotation.url)) });
+    },
+    [session],
+  );
+  const openSource = useCallback((source) => {
+    setCited(null);
+    move({ source: nameOf(source) });
+  }, []);
+  return { cited, open, openSource };
+}
+
+/** What the page says aloud when a run has ended, once. */
+function useAnnouncement({ state: { ended, response } }) {
+  const [said, setSaid] = useState('');
+  useEffect(() => {
+    if (ended) setSaid(`The run is ${statusOf(response).status}.`);
+  }, [ended]);
+  return said;
+}
+
+function tabsOf(state, { deliveries }) {
+  return [
+    { id: 'report', label: 'Report' },
+    { id: 'timeline', label: 'Timeline', count: state.items.length },
+    { id: 'waterfall', label: 'Waterfall' },
+    { id: 'sources', label: 'Sources', count: state.sources.size },
+    { id: 'log', label: 'Log', count: state.last },
+    ...(deliveries.length > 0 ? [{ id: 'deliveries', label: 'Deliveries', count: deliveries.length }] : []),
+  ];
 }
 
 function Title({ state, question }) {

@@ -1,7 +1,7 @@
 import type { Token, Tokens } from 'marked';
-import { plainText } from '../plain-text.ts';
+import { textOfTokens } from '../plain-text.ts';
 import type { InlineWriter } from './inline.ts';
-import { LEVEL_INDENT, LIST_LEVELS, type Lists } from './numbering.ts';
+import { type DocxLists, LEVEL_INDENT, LIST_LEVELS } from './numbering.ts';
 import { table } from './table.ts';
 import { isRightToLeft, type ParagraphStyle, paragraph } from './text.ts';
 
@@ -22,11 +22,11 @@ interface Place {
  */
 export class BlockWriter {
   readonly #inline: InlineWriter;
-  readonly #lists: Lists;
+  readonly #lists: DocxLists;
   /** The level that the highest heading of the text has. */
   readonly #top: number;
 
-  constructor({ inline, lists, top }: { inline: InlineWriter; lists: Lists; top: number }) {
+  constructor({ inline, lists, top }: { inline: InlineWriter; lists: DocxLists; top: number }) {
     this.#inline = inline;
     this.#lists = lists;
     this.#top = top;
@@ -76,13 +76,13 @@ export class BlockWriter {
   #table({ header, rows }: Tokens.Table | Tokens.Generic, indent: number): Generator<string> {
     return table(header, rows, {
       indent,
-      rtl: isRightToLeft(plainText(header.flatMap(({ tokens }: Tokens.TableCell) => tokens))),
+      rtl: isRightToLeft(textOfTokens(header.flatMap(({ tokens }: Tokens.TableCell) => tokens))),
       cell: ({ tokens, align, header: bold }) => this.#paragraph(tokens, { style: 'Cell', align }, bold),
     });
   }
 
   #paragraph(tokens: readonly Token[], about: ParagraphStyle, bold = false): string {
-    const rtl = isRightToLeft(plainText(tokens));
+    const rtl = isRightToLeft(textOfTokens(tokens));
     return paragraph(this.#inline.runs(tokens, { rtl, bold }), { ...about, rtl });
   }
 }

@@ -8,7 +8,7 @@ import { BlockWriter } from './blocks.ts';
 import { Footnotes, sourceRuns } from './footnotes.ts';
 import { InlineWriter } from './inline.ts';
 import { Links, type PartRelation, relationsPart } from './links.ts';
-import { Lists } from './numbering.ts';
+import { DocxLists } from './numbering.ts';
 import { PartText } from './part-text.ts';
 import { stylesPart } from './styles.ts';
 import { isRightToLeft, paragraph, textRuns } from './text.ts';
@@ -29,7 +29,7 @@ const PARTS: readonly PartRelation[] = ['styles', 'settings', 'numbering', 'foot
 export function reportDocx(report: Report): Buffer {
   const links = new Links();
   const notes = new Footnotes(report.sources);
-  const lists = new Lists();
+  const lists = new DocxLists();
   const text = withPlaceholders(report);
   // The data of a chart says the same, and can be edited.
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;

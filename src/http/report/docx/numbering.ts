@@ -10,7 +10,7 @@ const MAX_START = 32_767;
 const BULLETS = ['•', '◦', '▪'];
 
 /** The lists of a document: one for all bullets, and one for every list that counts, since each starts anew. */
-export class Lists {
+export class DocxLists {
   readonly #counting: { start: number; level: number }[] = [];
   readonly bullets = 1;
 

@@ -7,7 +7,6 @@ import { crossCheck } from '../../../config/cross-checks.ts';
 import { keyringOf } from '../../../config/keyring.ts';
 import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
-import { shownConfig } from '../../../config/shown-config.ts';
 import { explained } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
 import { type AdminKey, rotateKeyBody } from '../../../protocol/admin.ts';
@@ -42,7 +41,7 @@ export function listKeys({ keys, config }: AppDeps): Endpoint {
 export function createKey(deps: AppDeps): Endpoint {
   return async (call) => {
     const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
-    refuseMisfits(id, settings, call.identity.config);
+    checkWithConfig(id, settings, call.identity.config);
     const { key, secret } = await deps.keys.create(id, settings);
     await audit(deps, call, { action: 'key.created', target: id });
     return json({ ...shown(key), secret });
@@ -75,11 +74,6 @@ export function explainKey({ keys, config }: AppDeps): Endpoint {
   };
 }
 
-/** `GET /admin/config` (docs/keys.md, "The configuration"): the one that holds now. */
-export function getConfig({ config }: AppDeps): Endpoint {
-  return async () => json({ object: 'config', config: shownConfig(config.current()) });
-}
-
 /** `PATCH /admin/keys/:id`: what is null is set back to its default. */
 export function updateKey(deps: AppDeps): Endpoint {
   return async (call) => {
@@ -89,7 +83,7 @@ export function updateKey(deps: AppDeps): Endpoint {
     const key = await deps.keys.update(id, (settings) => {
       const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
       const changed = strict(keySettings, Object.fromEntries(merged));
-      refuseMisfits(id, changed, call.identity.config);
+      checkWithConfig(id, changed, call.identity.config);
       return changed;
     });
     await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
@@ -142,7 +136,7 @@ function refuseOfFile({ keys }: AppDeps, id: string): void {
  * The names of models, providers and teams in a key are those of the configuration, and its credentials replace those
  * of their providers.
  */
-function refuseMisfits(id: string, settings: KeySettings, config: GatewayConfig): void {
+function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfig): void {
   const refuse = (param: string, message: string) => {
     throw new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
   };

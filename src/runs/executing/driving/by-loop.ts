@@ -5,7 +5,7 @@ import { firstTurnTokens, interruptedStep } from '../../../research/interrupted-
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
-import { loopOf, profileOf, readPlainRequest, readResearchRequest } from '../../stored/stored-request.ts';
+import { loopOf, readPlainRequest, readResearchRequest, storedProfile } from '../../stored/stored-request.ts';
 import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts';
 
 /** What of an execution depends on the loop that drives the run. */
@@ -13,7 +13,7 @@ import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts
 /** How its log tells of a run. */
 export function shownBy(run: RunRecord, response: ResponseObject) {
   const encrypts = readPlainRequest(run)?.encryptedReasoning ?? false;
-  return { profile: profileOf(run), style: reasoningStyle(run, response), encrypts };
+  return { profile: storedProfile(run), style: reasoningStyle(run, response), encrypts };
 }
 
 /**
@@ -21,7 +21,7 @@ export function shownBy(run: RunRecord, response: ResponseObject) {
  * plain models").
  */
 function reasoningStyle(run: RunRecord, { reasoning }: ResponseObject): ReasoningStyle {
-  if (loopOf(run) === 'research' && profileOf(run) === 'openai') return 'summary';
+  if (loopOf(run) === 'research' && storedProfile(run) === 'openai') return 'summary';
   return reasoning.summary === null ? 'text' : 'text and summary';
 }
 

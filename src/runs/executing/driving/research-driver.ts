@@ -26,11 +26,12 @@ import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
 
-/** Puts a research run together from its record and the current configuration. */
+/** What drives runs of every kind, and tells of their begin and end. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
     plain: drivePlain(parts),
+    research: driveResearch(parts),
     async begins(run) {
       await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
     },
@@ -48,78 +49,82 @@ export function createDriver(parts: DriverParts): RunDriver {
       }
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
     },
-    async *research({ run, state, answerSoFar, live, signal, shouldPause }) {
-      const request = readResearchRequest(run);
-      if (!request) throw new Error('the run holds no research request');
-      const { model, key } = lookUp(parts, run);
-      // Kept from the first time on; a start does not load it.
-      const { research } = await import('../../../research/loop.ts');
-      const log = parts.log.child({ run: run.id });
-      await using opened = await openRunTools(parts, run, {
-        builtin: builtinTools(model, request),
-        asked: request.tools ?? undefined,
-        sources: request.sources,
-        said:
-          request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation].filter(isUser).map(textOf),
-        configuredMcp: request.toolChoice !== 'none' && request.tools === null,
-        requestedMcp: request.toolChoice !== 'none',
-        signal,
-        log,
-      });
-      const told = unreachableServers(opened.tools.values());
-      const query = {
-        modelName: run.model,
-        model,
-        key,
-        runId: run.id,
-        conversation: () => conversationKeyOf(run),
-        onWarning(warning: Warning) {
-          if (concerns(request, warning)) addWarning(told, warning);
-        },
-        onUsed: (usage: TurnUsage) => state.spending.saw(usage),
-      };
-      const chat = parts.chatModel(query);
-      const routes = key?.routes[run.model] ?? model.routes;
-      const readerRoutes = model.research.reader ?? routes;
-      const { currency } = parts.config.current().server;
-      state.useMoney({ currency, price: routes[0]?.price });
-      const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
-      const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
-      const steps = research({
-        purse: new Purse({ most, price: highestPrice(routes) }, state),
-        readerPrice: highestPrice(readerRoutes),
-        id: run.id,
-        request,
-        model,
-        budget,
-        allowance: wholeBudget({ budget, request, state }),
-        chat,
-        reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
-        tools: toolsOf({ request, model, state, opened: opened.tools }),
-        prompts: parts.prompts,
-        schemas: parts.schemas,
-        fence: createFence(request.goesOn?.from ?? run.id),
-        state,
-        answerSoFar,
-        startedAt: run.createdAt,
-        clock: parts.steady ?? steadyClock,
-        log,
-        live,
-        signal,
-        shouldPause,
-        onToolCall: (call) => parts.metrics?.toolCall(call),
-      });
-      if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
-      // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
-      await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
-      for (;;) {
-        const next = await steps.next();
-        const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
-        if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
-        if (next.done) return next.value;
-        yield next.value;
-      }
-    },
+  };
+}
+
+/** Drives research runs, by the configuration of now. */
+function driveResearch(parts: DriverParts): RunDriver['research'] {
+  return async function* ({ run, state, answerSoFar, live, signal, shouldPause }) {
+    const request = readResearchRequest(run);
+    if (!request) throw new Error('the run holds no research request');
+    const { model, key } = lookUp(parts, run);
+    // Kept from the first time on; a start does not load it.
+    const { research } = await import('../../../research/loop.ts');
+    const log = parts.log.child({ run: run.id });
+    await using opened = await openRunTools(parts, run, {
+      builtin: builtinTools(model, request),
+      asked: request.tools ?? undefined,
+      sources: request.sources,
+      said:
+        request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation].filter(isUser).map(textOf),
+      configuredMcp: request.toolChoice !== 'none' && request.tools === null,
+      requestedMcp: request.toolChoice !== 'none',
+      signal,
+      log,
+    });
+    const told = unreachableServers(opened.tools.values());
+    const query = {
+      modelName: run.model,
+      model,
+      key,
+      runId: run.id,
+      conversation: () => conversationKeyOf(run),
+      onWarning(warning: Warning) {
+        if (concerns(request, warning)) addWarning(told, warning);
+      },
+      onUsed: (usage: TurnUsage) => state.spending.saw(usage),
+    };
+    const chat = parts.chatModel(query);
+    const routes = key?.routes[run.model] ?? model.routes;
+    const readerRoutes = model.research.reader ?? routes;
+    const { currency } = parts.config.current().server;
+    state.useMoney({ currency, price: routes[0]?.price });
+    const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
+    const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
+    const steps = research({
+      purse: new Purse({ most, price: highestPrice(routes) }, state),
+      readerPrice: highestPrice(readerRoutes),
+      id: run.id,
+      request,
+      model,
+      budget,
+      allowance: wholeBudget({ budget, request, state }),
+      chat,
+      reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
+      tools: toolsOf({ request, model, state, opened: opened.tools }),
+      prompts: parts.prompts,
+      schemas: parts.schemas,
+      fence: createFence(request.goesOn?.from ?? run.id),
+      state,
+      answerSoFar,
+      startedAt: run.createdAt,
+      clock: parts.steady ?? steadyClock,
+      log,
+      live,
+      signal,
+      shouldPause,
+      onToolCall: (call) => parts.metrics?.toolCall(call),
+    });
+    if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
+    // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
+    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+    for (;;) {
+      const next = await steps.next();
+      const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
+      if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
+      if (next.done) return next.value;
+      yield next.value;
+    }
   };
 }
 

@@ -34,7 +34,7 @@ export async function openRunTools(
   const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
   const files = longDocuments(said);
   const searches = files.length > 0 || asked?.fileSearch !== undefined;
-  // Who is to open these documents alone opens no page.
+  // A request without tools that read pages gets one for its documents, and for nothing else.
   const opensFiles = files.length > 0 && !builtin.some((name) => PAGES.has(name));
   return await parts.openTools({
     builtin: [...builtin, ...(searches ? ['file_search'] : []), ...(opensFiles ? ['fetch_url_content'] : [])],
@@ -51,9 +51,10 @@ export async function openRunTools(
 }
 
 const PAGES: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
+/** No host has such a name (RFC 2606); an empty list would allow all. */
 const NO_PAGES = { allowedDomains: ['none.invalid'] };
 
-/** Files of the user's that a conversation tells of without their text. */
+/** The user's files that a conversation names without their text. */
 function longDocuments(said: readonly string[]): string[] {
   const documents = said.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
   return [...new Set(documents.flatMap(({ url }) => fileIdIn(url) ?? []))];

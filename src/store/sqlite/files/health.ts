@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDamaged } from '../failure.ts';
-import { beginsAsLog, readOpenIndex, sizeOf } from './log-files.ts';
+import { beginsAsLog, fileSize, readOpenIndex } from './log-files.ts';
 
 /** How old a look at the files may be where a new run is stored, in milliseconds. */
 const LOOK_MS = 250;
@@ -40,7 +40,7 @@ export class DatabaseHealth {
     this.#identity = path === undefined ? undefined : identityOf(path);
     this.#companions = path === undefined ? [] : companionsOf(path);
     this.#index = path !== undefined && existsSync(`${path}-shm`) ? openSync(`${path}-shm`, 'r') : undefined;
-    this.#wholeBytes = path === undefined ? 0 : (sizeOf(path) ?? 0);
+    this.#wholeBytes = path === undefined ? 0 : (fileSize(path) ?? 0);
   }
 
   /** To be called behind the last connection's end. */
@@ -86,7 +86,7 @@ export class DatabaseHealth {
 
   /** A database that is shorter than before is whole only where SQLite itself needs no more of it. */
   #cut(path: string): string | undefined {
-    const bytes = sizeOf(path) ?? 0;
+    const bytes = fileSize(path) ?? 0;
     const index = this.#index === undefined ? undefined : readOpenIndex(this.#index);
     // An index that is being written is looked at again.
     if (!index) return undefined;

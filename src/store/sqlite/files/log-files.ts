@@ -23,7 +23,7 @@ export interface LogIndex {
 
 /** The index (`-shm`) of a log that nobody in this process has open. Undefined if there is none, or it is not whole. */
 export function readIndex(path: string): LogIndex | undefined {
-  return sizeOf(path) === undefined ? undefined : parseIndex(readPart(path, { at: 0, length: INDEX_BYTES }));
+  return fileSize(path) === undefined ? undefined : parseIndex(readPart(path, { at: 0, length: INDEX_BYTES }));
 }
 
 /** The same of an open file. */
@@ -53,7 +53,7 @@ export function beginsAsLog(path: string): boolean {
 }
 
 /** Bytes of a file; undefined if there is none. */
-export function sizeOf(path: string): number | undefined {
+export function fileSize(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
 

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { readIndex, readPart, sizeOf } from './log-files.ts';
+import { fileSize, readIndex, readPart } from './log-files.ts';
 
 /**
  * SQLite takes a write-ahead log that is gone or cut for an empty or shorter one, and what was stored last is lost without a
@@ -22,11 +22,11 @@ export function lostLog(path: string): string | undefined {
 
 function find(path: string): string | undefined {
   const wal = `${path}-wal`;
-  const size = sizeOf(wal);
+  const size = fileSize(wal);
   const index = readIndex(`${path}-shm`);
   // Everything that was in it is in the database.
   if (index && index.frames <= index.moved) return undefined;
-  if (size === undefined) return index || sizeOf(markOf(path)) !== undefined ? 'is missing' : undefined;
+  if (size === undefined) return index || fileSize(markOf(path)) !== undefined ? 'is missing' : undefined;
   if (!index) return undefined;
   const last = LOG_HEADER_BYTES + (index.frames - 1) * (FRAME_HEADER_BYTES + index.pageBytes);
   if (size < last + FRAME_HEADER_BYTES + index.pageBytes) return 'was cut off';

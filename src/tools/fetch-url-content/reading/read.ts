@@ -4,7 +4,7 @@ import { isCaptions, readCaptions } from './plain/captions.ts';
 import { decodeText } from './plain/charset.ts';
 import { readCsv } from './plain/csv.ts';
 import { readFeed } from './plain/feed.ts';
-import { readJson } from './plain/json-text.ts';
+import { readJsonText } from './plain/json-text.ts';
 import { readPlainly } from './plain/read-plainly.ts';
 import { bounded, readText } from './plain/read-text.ts';
 import { withReferences } from './reference-links.ts';
@@ -40,7 +40,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (job.kind === 'html') return readHtml(text, job.url);
   if (job.kind === 'xml') return readFeed(text, job.url) ?? { title: '', content: text };
   if (job.kind === 'csv') return { title: '', content: readCsv(text) };
-  if (job.kind === 'json') return { title: '', content: readJson(text) ?? text };
+  if (job.kind === 'json') return { title: '', content: readJsonText(text) ?? text };
   if (job.kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
   return readText(job);
 }

@@ -1,4 +1,4 @@
-import { type Language, type Stems, smallWords } from './languages.ts';
+import { type IndexLanguage, type Stems, smallWords } from './languages.ts';
 
 /** Words of a language that are remembered at most. */
 const MAX_WORDS = 200_000;
@@ -16,7 +16,7 @@ const LINKS = ['', 's', 'es', 'n', 'en', 'er', 'e'];
 
 /** What was learned of one word. */
 export interface LearnedWord {
-  language: Language;
+  language: IndexLanguage;
   stem: string;
   count: number;
 }
@@ -28,7 +28,7 @@ interface Parts {
 
 interface PartSearch {
   known: ReadonlyMap<string, number>;
-  language: Language;
+  language: IndexLanguage;
   /** What was found for the ends of the word: each is looked at once. */
   tails: Map<string, Parts | undefined>;
 }
@@ -40,7 +40,7 @@ interface PartSearch {
  */
 export class Compounds {
   readonly #stems: Stems;
-  readonly #words = new Map<Language, Map<string, number>>();
+  readonly #words = new Map<IndexLanguage, Map<string, number>>();
   #changed = new Map<string, LearnedWord>();
 
   constructor(stems: Stems) {
@@ -48,12 +48,12 @@ export class Compounds {
   }
 
   /** Words known in a language. */
-  size(language: Language): number {
+  size(language: IndexLanguage): number {
     return this.#words.get(language)?.size ?? 0;
   }
 
   /** Takes in the words of a passage, in lower case. */
-  learn(words: Iterable<string>, language: Language): void {
+  learn(words: Iterable<string>, language: IndexLanguage): void {
     const known = this.#of(language);
     const small = smallWords(language);
     const stems = new Set<string>();
@@ -80,7 +80,7 @@ export class Compounds {
   }
 
   /** The stems of the parts of a word in lower case, and of their parts; none for one that is not put together. */
-  split(word: string, language: Language): string[] {
+  split(word: string, language: IndexLanguage): string[] {
     const known = this.#words.get(language);
     if (!known || word.length < MIN_COMPOUND || word.length > MAX_COMPOUND) return [];
     const parts = this.#best(word, { known, language, tails: new Map() }, MAX_PARTS)?.parts ?? [];
@@ -111,7 +111,7 @@ export class Compounds {
   }
 
   /** The stem of a part that is not the last one, without what links it to the next. */
-  #head(text: string, known: ReadonlyMap<string, number>, language: Language): string | undefined {
+  #head(text: string, known: ReadonlyMap<string, number>, language: IndexLanguage): string | undefined {
     for (const link of LINKS) {
       if (!text.endsWith(link) || text.length - link.length < MIN_PART) continue;
       const stem = this.#stems.of(text.slice(0, text.length - link.length), language);
@@ -124,7 +124,7 @@ export class Compounds {
     return stem.length >= MIN_PART - 1 && (known.get(stem) ?? 0) >= MIN_SEEN;
   }
 
-  #of(language: Language): Map<string, number> {
+  #of(language: IndexLanguage): Map<string, number> {
     const known = this.#words.get(language) ?? new Map<string, number>();
     this.#words.set(language, known);
     return known;

@@ -4,7 +4,15 @@ import type { Chunk, ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
 import { withFeedback } from './feedback.ts';
 import { openIndexDatabase, prepareWrite } from './index-database.ts';
-import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
+import {
+  detectLanguage,
+  FALLBACK,
+  hasCompounds,
+  type IndexLanguage,
+  isLanguage,
+  LANGUAGES,
+  Stems,
+} from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
 import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
@@ -233,7 +241,7 @@ export class DocumentIndex implements Disposable {
   }
 
   /** Those of the documents. */
-  #languages(): Language[] {
+  #languages(): IndexLanguage[] {
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
       .all(MAX_LANGUAGES);
@@ -272,7 +280,7 @@ export class DocumentIndex implements Disposable {
     for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
   }
 
-  #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: Language }): void {
+  #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: IndexLanguage }): void {
     const how = { language: about.language, stems: this.#stems };
     const title = indexText(`${about.title} ${about.path}`, how);
     const parts = hasCompounds(about.language)
@@ -283,7 +291,7 @@ export class DocumentIndex implements Disposable {
     this.#insertWords.run(row, title, indexText(chunk.heading, how), indexText(chunk.text, how), parts.join(' '));
   }
 
-  #revisit({ id, ...about }: { id: number; path: string; title: string; language: Language }): void {
+  #revisit({ id, ...about }: { id: number; path: string; title: string; language: IndexLanguage }): void {
     const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
     this.#deletions[0]?.run(id);
     for (const chunk of chunks)
@@ -310,12 +318,12 @@ export class DocumentIndex implements Disposable {
   }
 }
 
-function knownLanguage(language: unknown): Language {
+function knownLanguage(language: unknown): IndexLanguage {
   return typeof language === 'string' && isLanguage(language) ? language : FALLBACK;
 }
 
 /** What language a document is in, from its beginning and its middle. */
-function languageOf({ title, chunks }: ChunkedDocument): Language {
+function languageOf({ title, chunks }: ChunkedDocument): IndexLanguage {
   const middle = chunks[Math.floor(chunks.length / 2)];
   const sample = [title, chunks[0]?.text, middle?.text].join('\n');
   return detectLanguage(sample) ?? FALLBACK;

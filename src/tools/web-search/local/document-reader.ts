@@ -8,7 +8,7 @@ import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';
 
 /** Reads the documents of a folder as the index takes them. */
-export class DocumentReader implements Disposable {
+export class FolderReader implements Disposable {
   readonly #folder: string;
   readonly #pool = new ParsePool();
 

@@ -5,7 +5,7 @@ import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import type { SearchHit } from '../search-provider.ts';
 import { DocumentIndex, type IndexedDocument } from './document-index.ts';
-import { DocumentReader } from './document-reader.ts';
+import { FolderReader } from './document-reader.ts';
 import { lockIndex } from './index-database.ts';
 import { type Embed, Meaning } from './meaning.ts';
 
@@ -29,7 +29,7 @@ const TROUBLE_REST_MS = 30_000;
 const OTHERS_REST_MS = 1000;
 
 /** How many documents of how many are in an index. */
-export interface IndexProgress {
+interface IndexProgress {
   indexed: number;
   all: number;
 }
@@ -57,7 +57,7 @@ export interface FolderIndexOptions {
  */
 export class FolderIndex implements Disposable {
   readonly #options: FolderIndexOptions;
-  readonly #reader: DocumentReader;
+  readonly #reader: FolderReader;
   readonly #closing = new AbortController();
   readonly #file: string | undefined;
   readonly #index: DocumentIndex;
@@ -70,7 +70,7 @@ export class FolderIndex implements Disposable {
 
   constructor(options: FolderIndexOptions) {
     this.#options = options;
-    this.#reader = new DocumentReader(options.folder);
+    this.#reader = new FolderReader(options.folder);
     const opened = openIndex(options);
     this.#file = opened.file;
     this.#index = opened.index;

@@ -125,33 +125,33 @@ const ROWS = {
   },
 } as const satisfies Record<string, LanguageRow>;
 
-export type Language = keyof typeof ROWS;
+export type IndexLanguage = keyof typeof ROWS;
 
 /** The language of texts that do not tell. */
-export const FALLBACK: Language = 'en';
+export const FALLBACK: IndexLanguage = 'en';
 
-export const LANGUAGES: readonly Language[] = Object.keys(ROWS).filter(isLanguage);
+export const LANGUAGES: readonly IndexLanguage[] = Object.keys(ROWS).filter(isLanguage);
 
-export function isLanguage(name: string): name is Language {
+export function isLanguage(name: string): name is IndexLanguage {
   return Object.hasOwn(ROWS, name);
 }
 
-const SMALL_WORDS = new Map<Language, ReadonlySet<string>>(
+const SMALL_WORDS = new Map<IndexLanguage, ReadonlySet<string>>(
   LANGUAGES.map((language) => [language, new Set(ROWS[language].small.split(' '))]),
 );
 
 /** The languages that have a small word. */
-const LANGUAGES_OF = new Map<string, Language[]>();
+const LANGUAGES_OF = new Map<string, IndexLanguage[]>();
 for (const language of LANGUAGES)
   for (const word of smallWords(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), language]);
 
 /** The small words of a language. */
-export function smallWords(language: Language): ReadonlySet<string> {
+export function smallWords(language: IndexLanguage): ReadonlySet<string> {
   return SMALL_WORDS.get(language) ?? new Set();
 }
 
 /** Whether words of the language are put together to longer ones. */
-export function hasCompounds(language: Language): boolean {
+export function hasCompounds(language: IndexLanguage): boolean {
   const row: LanguageRow = ROWS[language];
   return row.compounds === true;
 }
@@ -163,9 +163,9 @@ const LETTERS = /[\p{L}\p{M}]+/gu;
  * The language that a text is in, by its small words; undefined where they do not tell. One word in eight is one of
  * them in running text of any of these languages; half of that is enough.
  */
-export function detectLanguage(text: string): Language | undefined {
+export function detectLanguage(text: string): IndexLanguage | undefined {
   const words = text.slice(0, SAMPLE).toLowerCase().match(LETTERS) ?? [];
-  const found = new Map<Language, number>();
+  const found = new Map<IndexLanguage, number>();
   for (const word of words)
     for (const language of LANGUAGES_OF.get(word) ?? []) found.set(language, (found.get(language) ?? 0) + 1);
   const counts = [...found].map(([language, count]) => ({ language, count })).sort((x, y) => y.count - x.count);
@@ -181,10 +181,10 @@ const REMEMBERED = 50_000;
 
 /** Brings words to their stems, and remembers them: most words of a text were seen before. */
 export class Stems {
-  readonly #known = new Map<Language, Map<string, string>>();
+  readonly #known = new Map<IndexLanguage, Map<string, string>>();
 
   /** The stem of a word in lower case. */
-  of(word: string, language: Language): string {
+  of(word: string, language: IndexLanguage): string {
     if (word.length > LONGEST) return word;
     let known = this.#known.get(language);
     if (!known || known.size > REMEMBERED) {

@@ -59,14 +59,8 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   }
 
   function receive(reply: SearchReply): void {
-    if (reply.type === 'trouble') {
-      options.log?.warn({ folder: options.folder }, reply.message);
-      return;
-    }
-    if (reply.type === 'embed') {
-      void embed(reply);
-      return;
-    }
+    if (reply.type === 'trouble') return void options.log?.warn({ folder: options.folder }, reply.message);
+    if (reply.type === 'embed') return void embed(reply);
     const question = waiting.get(reply.id);
     waiting.delete(reply.id);
     if (waiting.size === 0) thread?.unref();

@@ -1,5 +1,5 @@
 import type { Compounds } from './compounds.ts';
-import { detectLanguage, FALLBACK, type Language, type Stems, smallWords } from './languages.ts';
+import { detectLanguage, FALLBACK, type IndexLanguage, type Stems, smallWords } from './languages.ts';
 
 /** Scripts written without spaces between words. They are indexed as overlapping pairs of characters. */
 const UNSPACED =
@@ -16,12 +16,12 @@ const MAX_TERMS = 64;
 const MAX_QUERY = 2000;
 
 /** Text in the form in which it goes into the index: unspaced scripts as pairs, words as their stems. */
-export function indexText(text: string, how: { language: Language; stems: Stems }): string {
+export function indexText(text: string, how: { language: IndexLanguage; stems: Stems }): string {
   return inPairs(text).replace(lettersOf(text), (word) => how.stems.of(word.toLowerCase(), how.language));
 }
 
 /** The words of a text as they stand in the index, without small ones. */
-export function indexWords(text: string, how: { language: Language; stems: Stems }): string[] {
+export function indexWords(text: string, how: { language: IndexLanguage; stems: Stems }): string[] {
   const small = smallWords(how.language);
   const found: string[] = [];
   for (const word of inPairs(text).toLowerCase().match(lettersOf(text)) ?? []) {
@@ -67,7 +67,7 @@ export interface QueryTerms {
 /** What a query is taken apart with. */
 export interface QueryLanguages {
   /** Those of the documents. */
-  languages: readonly Language[];
+  languages: readonly IndexLanguage[];
   stems: Stems;
   compounds: Compounds;
 }

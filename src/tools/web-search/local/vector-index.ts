@@ -203,7 +203,7 @@ class Signs {
     const counts = new Uint32Array(this.#dimensions + 1);
     for (let row = 0, at = 0; row < distances.length; row++) {
       if (among && !among.has(this.#ids[row] ?? 0)) {
-        distances[row] = NOT_MEANT;
+        distances[row] = LEFT_OUT;
         at += this.#words;
         continue;
       }
@@ -222,8 +222,8 @@ class Signs {
   }
 }
 
-/** A distance that no two vectors have. */
-const NOT_MEANT = 0xffff;
+/** The distance of vectors that are not to be found: no two vectors have it. */
+const LEFT_OUT = 0xffff;
 
 /** How many bits are set. */
 function bitsIn(number: number): number {

@@ -1,5 +1,5 @@
 import { stripMarkup } from '../../text/strip-markup.ts';
-import { isWithin, publishedDate, type TimeRange } from '../published.ts';
+import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
 
 const MAX_SNIPPET = 500;
@@ -49,7 +49,7 @@ export function hitsInRange(
 ): SearchAnswer {
   const { service, asked, now } = options;
   const all = toHits(found, { limit: found.length, now });
-  const hits = all.filter(({ published }) => isWithin(published, query.timeRange, now)).slice(0, query.limit);
+  const hits = all.filter(({ published }) => isInRange(published, query.timeRange, now)).slice(0, query.limit);
   const isUndated = hits.some(({ published }) => published === undefined);
   const from = asked === undefined ? 'of any age' : `of the past ${asked}`;
   const note = `${service} cannot search the past ${query.timeRange} alone: results without a date may be ${from}.`;

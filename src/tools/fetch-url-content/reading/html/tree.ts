@@ -296,11 +296,6 @@ export function isHidden({ attributes }: HtmlElement): boolean {
   return hidden !== undefined || isUnheard === 'true' || /display:\s*none/.test(style);
 }
 
-/** Whether `inner` is `outer`, or inside of it. */
-export function isWithin(inner: HtmlElement, outer: HtmlElement): boolean {
-  return closest(inner, (each) => each === outer) !== undefined;
-}
-
 /** All text of a node as it was written. */
 export function textOf(node: HtmlNode): string {
   if (typeof node === 'string') return node;

@@ -2,7 +2,7 @@ import { type Block, lettersOf } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { closest, findElement, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
-import { HEADING, type PageShape, shapeOf } from './shape.ts';
+import { HEADING, type PageShape, pageShape } from './shape.ts';
 import { BIAS, WEIGHTS } from './weights.ts';
 
 /** What is mostly links needs so much more to be of the text. */
@@ -16,7 +16,7 @@ const LONG = 400;
  * and figures stay whole; a heading stays with what it leads to.
  */
 export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolean[] {
-  const shape = shapeOf(blocks, about);
+  const shape = pageShape(blocks, about);
   if (!shape) return blocks.map(() => true);
   const kept = blocks.map(() => false);
   for (const members of unitsOf(blocks, shape)) {
@@ -137,7 +137,9 @@ function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boo
   return kept.slice(Math.max(0, at - NEAR), at).includes(true);
 }
 
-/** How far before and behind a sentence the text it stands in may be, in blocks. */
+/** Elements beside the text, by their names. */
+const ASIDE = /^(?:aside|nav|form|footer)$/;
+/** How far before and behind a sentence the text around it may be, in blocks. */
 const BESIDE = 4;
 
 /** Sentences, and the headings right before them, that stand between sentences of the text: panels, answers, notes. */
@@ -147,7 +149,7 @@ function* enclosed(kept: readonly boolean[], { blocks, prose }: PageShape): Gene
     if (kept[at] || !prose[at]) continue;
     const steps = Array.from({ length: BESIDE }, (_, step) => step + 1);
     if (!steps.some((step) => isText(at - step)) || !steps.some((step) => isText(at + step))) continue;
-    if (closest(element, ({ name }) => /^(?:aside|nav|form|footer)$/.test(name))) continue;
+    if (closest(element, ({ name }) => ASIDE.test(name))) continue;
     yield at;
     if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
   }
@@ -157,19 +159,15 @@ function* enclosed(kept: readonly boolean[], { blocks, prose }: PageShape): Gene
 const RUN = 5;
 
 /**
- * Runs of blocks in the main part of a page, between text, that are few links. Articles, which say that they are, are
- * interrupted by what is none of them.
+ * Runs of blocks between text, in the main part of a page, with few links. Not in what is marked as an article: there such
+ * runs do not belong to it.
  */
 function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: PageShape): Generator<number> {
   const isOutside = (at: number) => {
     const { element } = blocks[at] ?? {};
     if (!element || closest(element, (each) => each === main) === undefined) return true;
-    return (
-      closest(
-        element,
-        ({ name, attributes }) => /^(?:aside|nav|form|footer)$/.test(name) || attributes.role === 'complementary',
-      ) !== undefined
-    );
+    const isAside = ({ name, attributes }: HtmlElement) => ASIDE.test(name) || attributes.role === 'complementary';
+    return closest(element, isAside) !== undefined;
   };
   if (!main || isArticle) return;
   for (let from = kept.indexOf(true); from < kept.lastIndexOf(true); ) {

@@ -1,5 +1,4 @@
-import type { Block } from '../html/blocks.ts';
-import { lettersOf } from '../html/blocks.ts';
+import { type Block, lettersOf } from '../html/blocks.ts';
 import { closest, findElement, type HtmlElement, isHidden } from '../html/tree.ts';
 import { HEADING, type PageShape, templateOf } from './shape.ts';
 

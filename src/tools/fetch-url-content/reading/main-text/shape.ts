@@ -41,7 +41,7 @@ interface Kind {
 export const HEADING = /^h[1-6]$/;
 
 /** Undefined for a page without a sentence. */
-export function shapeOf(blocks: readonly Block[], about: AboutPage): PageShape | undefined {
+export function pageShape(blocks: readonly Block[], about: AboutPage): PageShape | undefined {
   const { isArticle, articleBody } = about;
   const prose = blocks.map(isProse);
   const title = titleAt(blocks, about.shown.title, prose);

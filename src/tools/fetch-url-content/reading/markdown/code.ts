@@ -5,7 +5,7 @@ import { isShown } from './shown.ts';
 
 /** Code in a fence that is longer than any in it. */
 export function codeBlock(element: HtmlElement): string {
-  return fenced(codeText(element), languageOf(element));
+  return fenced(codeText(element), codeLanguage(element));
 }
 
 export function fenced(code: string, language: string): string {
@@ -104,7 +104,7 @@ export function isLineNumber(element: HtmlElement): boolean {
 }
 
 /** The language that an element, what it holds or what is around it names. */
-export function languageOf(element: HtmlElement): string {
+export function codeLanguage(element: HtmlElement): string {
   const around = [element.parent, element.parent?.parent, element.parent?.parent?.parent];
   const [inner] = element.elements;
   for (const each of [inner, inner?.elements[0], element, ...around]) {

@@ -1,6 +1,6 @@
 import { type HtmlElement, lineOf, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
-import { codeText, fenced, isLineNumber, languageOf } from './code.ts';
+import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
 import { type Around, lineMarkdown } from './inline.ts';
 import { isShown } from './shown.ts';
 
@@ -88,7 +88,7 @@ export function codeInTable(table: HtmlElement): string | undefined {
   });
   if (!isCode || rows.length === 0) return undefined;
   const lines = rows.map(([, code]) => (code ? codeText(code).replace(/\n$/, '') : ''));
-  return fenced(lines.join('\n'), languageOf(rows[0]?.[1] ?? table) || languageOf(table));
+  return fenced(lines.join('\n'), codeLanguage(rows[0]?.[1] ?? table) || codeLanguage(table));
 }
 
 function isCodeCell(cell: HtmlElement): boolean {

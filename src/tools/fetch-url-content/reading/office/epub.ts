@@ -1,5 +1,4 @@
-import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { MAX_CONTENT } from '../../parsing/parse-job.ts';
+import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';

@@ -12,7 +12,7 @@ const MAX_COLUMNS = 12;
 const LONGEST_CELL = 200;
 
 /** JSON as fields with their values, and lists of like objects as tables; undefined for what is no JSON. */
-export function readJson(text: string): string | undefined {
+export function readJsonText(text: string): string | undefined {
   const reader = new JsonReader(text);
   try {
     const value = reader.whole();
