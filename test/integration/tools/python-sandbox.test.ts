@@ -94,7 +94,7 @@ describe('hostile Python code', function () {
     host = await Host.open();
     // Far more than any of it takes: what refuses them is no clock.
     tool = createExecutePythonTool({ timeoutSeconds: 120, memoryMb: 192, maxConcurrent: AT_ONCE });
-    hasty = createExecutePythonTool({ timeoutSeconds: 2, memoryMb: 192, maxConcurrent: AT_ONCE });
+    hasty = createExecutePythonTool({ timeoutSeconds: 1, memoryMb: 192, maxConcurrent: AT_ONCE });
   });
   after(async () => {
     await Promise.all([tool[Symbol.asyncDispose](), hasty[Symbol.asyncDispose]()]);
