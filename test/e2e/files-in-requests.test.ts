@@ -172,8 +172,8 @@ describe('files in requests', () => {
     await client.responses.create({ model: 'senses', previous_response_id: first.id, input: 'And?' });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /data:application\/pdf;base64.*SUQz/);
     await client.responses.create({ model: 'deep', previous_response_id: first.id, input: 'And now?' });
-    const told = JSON.stringify(gateway.seen.map(({ messages }) => messages).slice(-3));
-    assert.match(told, /The file lake\.pdf, which is not shown here/);
+    const seen = JSON.stringify(gateway.seen.map(({ messages }) => messages).slice(-3));
+    assert.match(seen, /The file lake\.pdf, which is not shown here/);
     await client.responses.create({
       model: 'senses',
       input: [
@@ -183,6 +183,12 @@ describe('files in requests', () => {
       ],
     });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Files of the result of look.*application\/pdf;base64/);
+    const told = [
+      { role: 'developer' as const, content: parts.slice(0, 1) as never },
+      ...asking({ type: 'input_text', text: '' }),
+    ];
+    await client.responses.create({ model: 'senses', input: told });
+    assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Attached document: lake\.pdf.*1642 metres/);
     for (const model of ['plain', 'deep']) {
       await client.responses.create({ model, input: asking(parts[0] ?? {}) });
       assert.doesNotMatch(JSON.stringify(gateway.seen.at(-1)?.messages), /application\/pdf/);

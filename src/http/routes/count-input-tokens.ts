@@ -23,6 +23,9 @@ export function countInputTokens(deps: AppDeps): Endpoint {
       const api = 'responses/input_tokens';
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api });
     }
+    const { runs } = deps.config.current();
+    const keeping = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
+    await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(countBody, body.json);
     const messages = await threadOf(value, { ...deps, ...identity, name, model });
     const { instructions, tools, text } = value;

@@ -36,19 +36,24 @@ export interface ConversationOptions {
   openCompaction(sealed: string, param: string): Promise<string>;
   /** What the client kept of a thought, as `openCompaction`. */
   openThought(sealed: string, param: string): Promise<Thought>;
-  /** Files among parts, as the model is sent them; `place` is the list. */
-  attach(parts: readonly InputPart[], place: string): Promise<PlainPart[]>;
+  /** Files among parts, as the model is sent them; `place` is the list. `isTold`: by the user, who alone gives PDFs. */
+  attach(parts: readonly InputPart[], place: string, isTold: boolean): Promise<PlainPart[]>;
 }
 
 /** Reads what clients keep sealed or attach, for one request of theirs. `model`: see `AttachmentContext`. */
 export function openedFor(
   { user }: Caller,
   { summaries, thoughts, attachments }: Sealed,
-  { takesPdf = false, ...model }: { opens: boolean; window: number; takesPdf?: boolean },
+  {
+    takesPdf = false,
+    sentBefore = 0,
+    ...model
+  }: { opens: boolean; window: number; takesPdf?: boolean; sentBefore?: number },
 ): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
-  const sent = { bytes: 0 };
+  const sent = { bytes: sentBefore };
   return {
-    attach: (parts, place) => attachments.resolve(parts, { user, place, sent, takesPdf, ...model }),
+    attach: (parts, place, isTold) =>
+      attachments.resolve(parts, { user, place, sent, takesPdf: takesPdf && isTold, ...model }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };
@@ -154,9 +159,10 @@ export async function standsFor(item: InputItem, place: string, options: Convers
   if (found.type === 'reasoning' && found.sealed !== undefined) {
     return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
   }
-  if (found.type === 'message') return { ...found, content: await options.attach(found.content, `${place}.content`) };
+  if (found.type === 'message')
+    return { ...found, content: await options.attach(found.content, `${place}.content`, found.role === 'user') };
   if (found.type === 'prior_output' && found.parts) {
-    const parts = await options.attach(found.parts, `${place}.output`);
+    const parts = await options.attach(found.parts, `${place}.output`, true);
     return { ...found, output: textOfParts(parts), shown: parts.filter(({ type }) => type !== 'text') };
   }
   if (found.type !== 'compaction') return found;

@@ -38,7 +38,11 @@ export async function plainMessages(
     const place = `${field}[${index}]`;
     const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
     if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
-    else if (one.type === 'message') checkParts(one.content, `${place}.content`, options.model);
+    else if (one.type === 'message') {
+      const { vision, audio } = options.model;
+      // Wires have audio of users alone.
+      checkParts(one.content, `${place}.content`, { vision, audio: audio === true && one.role === 'user' });
+    }
     // A compaction stands for what was said before it; a client may send that again all the same.
     const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
     found.push(isOver ? { type: 'dropped' } : one);

@@ -173,10 +173,26 @@ export async function plainThread(
     model,
     field: 'input',
     findItem: (item) => runs.findItem(caller, item),
-    ...openedFor(caller, sealed, { opens: false, window: model.context_length, takesPdf: model.files }),
+    ...openedFor(caller, sealed, {
+      opens: false,
+      window: model.context_length,
+      takesPdf: model.files,
+      sentBefore: sentIn(before),
+    }),
     before,
     asked,
   });
+}
+
+/** The bytes of images, files and audio that go to a model again. */
+function sentIn(messages: readonly TurnMessage[]): number {
+  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  const base64 = parts.reduce((sum, part) => {
+    if (part.type === 'text') return sum;
+    if (part.type === 'image_url') return sum + part.image_url.url.length;
+    return sum + (part.type === 'file' ? part.file.file_data : part.input_audio.data).length;
+  }, 0);
+  return (base64 * 3) / 4;
 }
 
 type ChosenTools = Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'>;
