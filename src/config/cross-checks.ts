@@ -37,7 +37,14 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
       if (!model.failover_on?.includes(rule)) continue;
       yield { path: ['models', name, 'failover_off', index], message: 'stands in failover_on too: remove one of them' };
     }
-    if (model.kind !== 'research') continue;
+    if (model.kind !== 'research') {
+      const deaf = model.audio
+        ? model.routes.find(({ provider }) => wireOf(providers, provider) === 'messages')
+        : undefined;
+      const message = `cannot be true: the provider \`${deaf?.provider}\` speaks the Messages API, which takes no audio`;
+      if (deaf) yield { path: ['models', name, 'audio'], message };
+      continue;
+    }
     const { reader = [], tools } = model.research;
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
     for (const [index, tool] of tools.entries()) {
@@ -51,6 +58,11 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
       yield { path: ['models', name, 'max_completion_tokens'], message };
     }
   }
+}
+
+function wireOf(providers: Sections['providers'], name: string): string | undefined {
+  const provider = providers?.[name];
+  return provider && 'wire' in provider ? provider.wire : undefined;
 }
 
 function* checkPassthrough({ passthrough, providers, keys = [] }: Sections): Iterable<CrossCheckProblem> {

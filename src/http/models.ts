@@ -77,6 +77,15 @@ export function makesResponses(
   return !wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
+/** Whether a provider of a model's routes tells how probable tokens are: the Messages API does not. */
+export function tellsLogprobs(
+  identity: Pick<Identity, 'key' | 'config'>,
+  name: string,
+  model: ProxyModelConfig,
+): boolean {
+  return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
+}
+
 /** What the providers of a model's routes speak. */
 function wiresOf({ key, config }: Pick<Identity, 'key' | 'config'>, name: string, { routes }: ProxyModelConfig) {
   return (key.routes[name] ?? routes).map(({ provider: named }) => {

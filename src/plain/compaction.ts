@@ -101,7 +101,7 @@ function messagesOf(thread: readonly TurnMessage[], instructions: string | undef
 /** Calls and results as text: no tool is on offer here, and providers refuse calls of tools that are not. */
 function inWords(message: Exclude<TurnMessage, { role: 'system' }>): TurnMessage {
   if (message.role === 'tool') return { role: 'user', content: `(Tool result) ${message.content}` };
-  if (message.role === 'user') return { role: 'user', content: textOf(message.content) || '(an image)' };
+  if (message.role === 'user') return { role: 'user', content: textOf(message.content) || '(an image or a file)' };
   const calls = (message.tool_calls ?? []).map((call) => `(Tool call) ${call.name}: ${call.arguments}`);
   return { role: 'assistant', content: [message.content, ...calls].filter((text) => text !== '').join('\n') };
 }

@@ -1,7 +1,6 @@
-import { isObject, parseJson } from '../base/json.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
-import type { UrlCitation } from '../protocol/items.ts';
+import type { TokenLogprob, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { Continuation } from '../research/answer/continuation.ts';
@@ -11,13 +10,7 @@ import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../r
 import { noted, type ObservedToolCall } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
-import {
-  clientNames,
-  type FunctionCall,
-  type ResearchOutcome,
-  type ShellTool,
-  type Step,
-} from '../research/run/steps.ts';
+import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
 import { type Finish, MAX_CUT_TURNS, takeReasoning, unfinished } from '../research/turns.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -36,9 +29,10 @@ import {
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { citable, citationsIn, earlierSources } from './citations.ts';
+import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
 import { type Compaction, compacted, compactingTokens } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
-import { refusedShell, shellArguments } from './shell-tools.ts';
+import { refusedShell } from './shell-tools.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
@@ -142,13 +136,18 @@ interface Written {
 /** Streams one turn behind what was written before. */
 async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);
-  const write = (fresh: string, take: TakeStep) => {
+  const write = (fresh: string, take: TakeStep, logprobs?: TokenLogprob[]) => {
     if (fresh === '') return;
     written.text += fresh;
-    take({ type: 'answer', delta: fresh });
+    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }) });
   };
-  const show = ({ type, delta }: TurnDelta, take: TakeStep) => {
-    if (type === 'text') write(continuation.push(delta), take);
+  const show = (part: TurnDelta, take: TakeStep) => {
+    const { delta } = part;
+    if (part.type === 'text') {
+      const fresh = continuation.push(delta);
+      // Of a text that was joined to another, nobody knows which tokens are left.
+      write(fresh, take, fresh === delta ? part.logprobs : undefined);
+    }
     // Items do not interleave: what a model thinks after it began to write is not shown.
     else if (written.text === '') {
       written.thought ||= delta !== '';
@@ -162,8 +161,11 @@ async function* showTurn(run: PlainRun, written: Written, truncation: Truncation
       return part;
     }
     if (part.type === 'tool_call') continue;
+    let rest: TurnDelta = part;
     for (const delta of piecesOf(part.delta)) {
-      yield* stepsOf((take) => show({ ...part, delta }, take));
+      yield* stepsOf((take) => show({ ...rest, delta }, take));
+      // The tokens of all pieces stand with the first.
+      rest = { type: part.type, delta };
       if (delta.length < part.delta.length) await yieldToEventLoop();
     }
   }
@@ -286,33 +288,6 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
   return { type: 'reasoning_end', status: 'completed', entry };
 }
 
-/** A call as the client sees it: what was offered with its namespace is called by both names. */
-function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
-  const { tools } = request;
-  const offered = tools.find((tool) => tool.name === name);
-  if (offered?.custom) return { callId: id, name, arguments: textIn(args), as: 'custom' };
-  const shell = offered?.shell;
-  if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
-  if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
-  return { callId: id, ...clientNames(name, tools), arguments: args };
-}
-
-function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {
-  return tools.find((tool) => tool.name === name)?.shell;
-}
-
-/** Whether a call is one of the client's shell that its item has no words for: the model is told so, and calls again. */
-function isUnreadable({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
-  const shell = shellTool(name, request);
-  return shell !== undefined && shellArguments(shell, args) === undefined;
-}
-
-/** The text of a custom tool; a model that wrote it without the object around it meant the same. */
-function textIn(args: string): string {
-  const value = parseJson(args);
-  return isObject(value) && typeof value.input === 'string' ? value.input : args;
-}
-
 function cutOf({ reason }: Finish): IncompleteReason | null {
   if (reason === 'length') return 'max_output_tokens';
   return reason === 'content_filter' ? 'content_filter' : null;
@@ -320,7 +295,7 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
-  const { temperature, topP, format, reasoningEffort } = request;
+  const { temperature, topP, format, reasoningEffort, logprobs } = request;
   const isText = format === null || format.type === 'text';
   const hosted = [...run.tools.values()].map(offered);
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
@@ -334,6 +309,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(topP !== null && { topP }),
     ...(!isText && { responseFormat: responseFormat(format) }),
     ...(reasoningEffort !== null && { reasoningEffort }),
+    ...(logprobs !== undefined && { logprobs }),
     // A crash may have come between the last word and the end.
     ...(soFar !== '' && { mayBeEmpty: true }),
     cacheKey: request.cacheKey ?? run.id,

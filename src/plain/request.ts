@@ -44,6 +44,8 @@ export interface PlainRequest {
   truncates?: true | undefined;
   /** Whether thoughts carry what their provider wants back, for a client that keeps its items itself. */
   encryptedReasoning?: true | undefined;
+  /** How probable the answer's tokens are is told, with so many others in place of each; absent: it is not. */
+  logprobs?: number | undefined;
   /** Requests with the same find a provider's cache again; absent: the run's id. */
   cacheKey?: string | undefined;
 }

@@ -16,6 +16,8 @@ export const inputTokens = z.object({
 const part = z.union([
   z.object({ type: z.literal('input_text'), text: z.string() }),
   z.object({ type: z.literal('input_image'), image_url: z.string(), detail: z.literal('auto') }),
+  z.object({ type: z.literal('input_file'), filename: z.string(), file_data: z.string() }),
+  z.object({ type: z.literal('input_audio'), input_audio: z.object({ data: z.string(), format: z.string() }) }),
 ]);
 const userMessage = z.object({
   type: z.literal('message'),
@@ -37,8 +39,14 @@ export type CompactedResponse = z.output<typeof compactedResponseObject>;
 /** A message of the thread that was compacted. */
 interface SaidMessage {
   role: string;
-  content: string | readonly ({ type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } })[];
+  content: string | readonly SaidPart[];
 }
+
+type SaidPart =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'file'; file: { filename: string; file_data: string } }
+  | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
 export function compactedResponse({
   thread,
@@ -58,11 +66,7 @@ export function compactedResponse({
     id: itemId('msg', own, { input: index }),
     status: 'completed' as const,
     role: 'user' as const,
-    content: (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content).map((one) =>
-      one.type === 'text'
-        ? { type: 'input_text' as const, text: one.text }
-        : { type: 'input_image' as const, image_url: one.image_url.url, detail: 'auto' as const },
-    ),
+    content: (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content).map(asInput),
   }));
   const compaction = {
     type: 'compaction' as const,
@@ -70,4 +74,17 @@ export function compactedResponse({
     encrypted_content: sealed,
   };
   return { object: 'response.compaction', ...rest, output: [...messages, compaction] };
+}
+
+function asInput(said: SaidPart): z.output<typeof part> {
+  switch (said.type) {
+    case 'text':
+      return { type: 'input_text', text: said.text };
+    case 'image_url':
+      return { type: 'input_image', image_url: said.image_url.url, detail: 'auto' };
+    case 'file':
+      return { type: 'input_file', ...said.file };
+    case 'input_audio':
+      return said;
+  }
 }

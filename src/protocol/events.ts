@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emptyArray, outputItem, outputText, reasoningText, summaryPart, urlCitation } from './items.ts';
+import { outputItem, outputText, reasoningText, summaryPart, tokenLogprob, urlCitation } from './items.ts';
 import { openAiEvents, shellEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
@@ -13,7 +13,7 @@ const ofItem = { ...numbered, output_index: z.int().nonnegative() };
 const inItem = { ...ofItem, item_id: z.string() };
 const inPart = { ...inItem, content_index: z.int().nonnegative() };
 const inSummary = { ...inItem, summary_index: z.literal(0) };
-const noLogprobs = { logprobs: emptyArray };
+const logprobs = z.array(tokenLogprob);
 
 const part = z.discriminatedUnion('type', [outputText, reasoningText]);
 
@@ -24,14 +24,14 @@ export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.content_part.added'), ...inPart, part }),
   z.object({ type: z.literal('response.reasoning_text.delta'), ...inPart, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_text.done'), ...inPart, text: z.string() }),
-  z.object({ type: z.literal('response.output_text.delta'), ...inPart, delta: z.string(), ...noLogprobs }),
+  z.object({ type: z.literal('response.output_text.delta'), ...inPart, delta: z.string(), logprobs }),
   z.object({
     type: z.literal('response.output_text.annotation.added'),
     ...inPart,
     annotation_index: z.int().nonnegative(),
     annotation: urlCitation,
   }),
-  z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), ...noLogprobs }),
+  z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), logprobs }),
   z.object({ type: z.literal('response.content_part.done'), ...inPart, part }),
   z.object({ type: z.literal('response.output_item.done'), ...ofItem, item: outputItem }),
   z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryPart }),

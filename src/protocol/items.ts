@@ -3,8 +3,18 @@ import { lane, openAiItems, shellItems } from './openai-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 
-/** An array that is always empty; there because clients expect it. */
-export const emptyArray = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
+const probable = { token: z.string(), logprob: z.number(), bytes: z.array(z.int().min(0).max(255)) };
+/** A token of an answer, how probable it was, and the most probable ones in its place. */
+export const tokenLogprob = z.object({ ...probable, top_logprobs: z.array(z.object(probable)) });
+export type TokenLogprob = z.output<typeof tokenLogprob>;
+
+/** About what probabilities take as JSON, in characters. */
+export function logprobSize(logprobs: readonly TokenLogprob[]): number {
+  const size = ({ bytes }: { bytes: readonly number[] }) => 64 + bytes.length * 5;
+  return logprobs.reduce((sum, token) => {
+    return token.top_logprobs.reduce((more, other) => more + size(other), sum + size(token));
+  }, 0);
+}
 
 export const urlCitation = z.object({
   /** With OpenAI's items, what cites a file of the user's is a `file_citation`. */
@@ -39,7 +49,8 @@ export const outputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
   annotations: z.array(urlCitation),
-  logprobs: emptyArray,
+  /** Empty unless the request asked for them. */
+  logprobs: z.array(tokenLogprob),
 });
 
 export const summaryPart = z.object({ type: z.literal('summary_text'), text: z.string() });

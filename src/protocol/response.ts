@@ -115,7 +115,7 @@ export const responseObject = z.object({
   top_p: z.number(),
   presence_penalty: z.literal(0),
   frequency_penalty: z.literal(0),
-  top_logprobs: z.literal(0),
+  top_logprobs: z.int().min(0).max(20),
   parallel_tool_calls: z.boolean(),
   tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })]),
   /** Of a plain model: the client's own functions, as it sent them, with `strict`, and tools that run here. */

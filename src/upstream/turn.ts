@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { RouteConfig } from '../config/schema.ts';
+import type { TokenLogprob } from '../protocol/items.ts';
 
 /**
  * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
@@ -16,7 +17,12 @@ export type TurnMessage =
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
 
-export type UserPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+/** What a user says. `file_data` is a data URL, `data` base64. */
+export type UserPart =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'file'; file: { filename: string; file_data: string } }
+  | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
 /** What the model said in a finished turn: kept in the transcript, so that it can be sent back. */
 export interface AssistantMessage {
@@ -80,6 +86,8 @@ export interface TurnRequest {
   warmRoute?: RouteName;
   /** What is to be continued may be whole already: a turn without output is no failure. */
   mayBeEmpty?: boolean;
+  /** How probable the answer's tokens are is wanted, with so many others in place of each; absent: it is not. */
+  logprobs?: number;
 }
 
 /** Token counts of one turn. `estimated`: the provider reported none. */
@@ -120,7 +128,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
  */
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
-  | { type: 'text'; delta: string }
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[] }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 

@@ -153,17 +153,19 @@ describe('file_search', () => {
   }
 
   it('searches nothing of anybody else, and says what is wrong with it', async () => {
-    const refused = async (who: OpenAI, model: string, given: object, status: number) => {
+    const refused = async (who: OpenAI, model: string, given: object, status: number, param?: string) => {
       const asked = who.responses.create({ model, input: 'deposit?', tools: [given as never] });
       await assert.rejects(asked, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.equal(thrown.status, status, thrown.message);
+        if (param !== undefined) assert.equal(thrown.param, param);
         return true;
       });
     };
     for (const model of ['deep', 'plain']) {
-      await refused(bob, model, tool(), 404);
-      await refused(client, model, { type: 'file_search', vector_store_ids: ['vs_none'] }, 404);
+      await refused(bob, model, tool(), 404, 'tools[0].vector_store_ids[0]');
+      const some = { ...tool(), vector_store_ids: [store, 'vs_none'] };
+      await refused(client, model, some, 404, 'tools[0].vector_store_ids[1]');
       await refused(client, model, { type: 'file_search' }, 400);
       await refused(client, model, { type: 'file_search', vector_store_ids: [] }, 400);
       await refused(client, model, { ...tool(), filters: { type: 'like', key: 'a', value: 1 } }, 400);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { ask } from '../../src/cli/ask/ask.ts';
 import { KEYS } from '../support/http-gateway.ts';
+import { textPdf } from '../support/pdf-file.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
@@ -65,6 +66,13 @@ describe('files in requests', () => {
           vision: true,
           apis: ['chat_completions', 'responses'],
           routes: [{ provider: 'scripted', model: 'p' }],
+        },
+        senses: {
+          kind: 'proxy',
+          files: true,
+          audio: true,
+          apis: ['responses'],
+          routes: [{ provider: 'scripted', model: 's' }],
         },
       },
     });
@@ -144,6 +152,53 @@ describe('files in requests', () => {
     await assert.rejects(given([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
     await client.files.delete(file_id);
     await client.files.delete(image);
+  });
+
+  it('go as they are to a plain model that takes PDFs and audio, and to no other', async () => {
+    const pdf = textPdf([[{ text: 'The lake is 1642 metres deep.', x: 50, y: 700 }]]);
+    const notes = await upload('lake.md', TEXT);
+    const parts = [
+      { type: 'input_file', filename: 'lake.pdf', file_data: Buffer.from(pdf).toString('base64') },
+      { type: 'input_file', file_id: notes },
+      { type: 'input_audio', input_audio: { data: 'SUQz', format: 'mp3' } },
+    ];
+    const input = [{ role: 'user' as const, content: parts as never }];
+    const first = await client.responses.create({ model: 'senses', input });
+    const [file, text, audio] = JSON.parse(gateway.seen.at(-1)?.messages.at(-1)?.content ?? '');
+    const file_data = `data:application/pdf;base64,${Buffer.from(pdf).toString('base64')}`;
+    assert.deepEqual(file, { type: 'file', file: { filename: 'lake.pdf', file_data } });
+    assert.match(JSON.stringify(text), /1642 metres deep/);
+    assert.deepEqual(audio, parts[2]);
+    await client.responses.create({ model: 'senses', previous_response_id: first.id, input: 'And?' });
+    assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /data:application\/pdf;base64.*SUQz/);
+    await client.responses.create({ model: 'deep', previous_response_id: first.id, input: 'And now?' });
+    const seen = JSON.stringify(gateway.seen.map(({ messages }) => messages).slice(-3));
+    assert.match(seen, /The file lake\.pdf, which is not shown here/);
+    await client.responses.create({
+      model: 'senses',
+      input: [
+        { role: 'user', content: 'Look.' },
+        { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'call_1', output: parts.slice(0, 1) as never },
+      ],
+    });
+    assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Files of the result of look.*application\/pdf;base64/);
+    const told = [
+      { role: 'developer' as const, content: parts.slice(0, 1) as never },
+      ...asking({ type: 'input_text', text: '' }),
+    ];
+    await client.responses.create({ model: 'senses', input: told });
+    assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Attached document: lake\.pdf.*1642 metres/);
+    for (const model of ['plain', 'deep']) {
+      await client.responses.create({ model, input: asking(parts[0] ?? {}) });
+      assert.doesNotMatch(JSON.stringify(gateway.seen.at(-1)?.messages), /application\/pdf/);
+      const param = 'input[0].content[1]';
+      const heard = client.responses.create({ model, input: asking(parts[2] ?? {}) });
+      await assert.rejects(heard, { status: 400, code: 'unsupported_parameter', param });
+    }
+    const bad = { type: 'input_audio', input_audio: { data: '!', format: 'mp3' } };
+    await assert.rejects(client.responses.create({ model: 'senses', input: asking(bad) }), { status: 400 });
+    await client.files.delete(notes);
   });
 
   it('stand in the input of a research model too, and can be cited without being opened', async () => {

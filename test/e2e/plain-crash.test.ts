@@ -6,7 +6,14 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../supp
 import { type Cut, cutGateway, KILLED_KEY, type Seen } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
-import { type ProviderRequest, stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import {
+  type ProviderRequest,
+  type Script,
+  type Step,
+  stallAfter,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
@@ -32,6 +39,18 @@ const cutAt = (seen: Seen, { fields, ...cut }: Omit<Cut, 'configOf' | 'body'> & 
   cutGateway(seen, { ...cut, configOf, body: { model: 'plain', input: 'Look.', ...COMMON, ...fields } });
 const COMMON = { tools: [TOOL, SEARCH], include: ['reasoning.encrypted_content'] };
 
+/** Says how probable its tokens are, and stalls. */
+const PROBABLE: Script = {
+  ...turn(),
+  steps: [
+    ...['one', ' two', ' three'].map((token): Step => {
+      const choice = { index: 0, delta: { content: token }, logprobs: { content: [{ token, logprob: -1 }] } };
+      return { do: 'send', bytes: `data: ${JSON.stringify({ choices: [choice] })}\n\n` };
+    }),
+    { do: 'hang' },
+  ],
+};
+
 function survives(name: string, storeUrl: (folder: string) => string): void {
   describe(`a response of a plain model (${name})`, function () {
     // Gateways are killed and come back; a claim has to run out.
@@ -40,11 +59,16 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
     it('goes on in place behind kill -9 in the middle of its text, with the bytes that were shown', async () => {
       const { response, requests } = await cutAt('response.output_text.delta', {
         storeUrl,
-        respond: (_, n) =>
-          n === 0 ? stallAfter(4, { text: 'one two three four five six' }) : turn({ text: ' and done.' }),
+        fields: { include: ['message.output_text.logprobs'] },
+        respond: (_, n) => (n === 0 ? PROBABLE : turn({ text: ' and done.' })),
       });
       assert.match(response.output_text, /^one two .* and done\.$/);
-      assert.equal(response.output.length, 1);
+      const [message] = response.output;
+      assert.ok(message?.type === 'message' && response.output.length === 1);
+      assert.deepEqual(
+        message.content[0]?.logprobs.map(({ token }) => token),
+        ['one', ' two', ' three'],
+      );
       assert.equal(requests.length, 2);
       assert.deepEqual(
         requests[1]?.body.messages?.map(({ role }) => role),

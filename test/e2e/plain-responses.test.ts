@@ -5,10 +5,13 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import {
+  chunk,
   cutAfter,
+  frames,
   type ProviderRequest,
   type Script,
   startScriptedProvider,
+  status,
   turn,
 } from '../support/scripted-provider.ts';
 
@@ -38,9 +41,13 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    providers: {
+      scripted: { base_url: provider.url, max_retries: 0 },
+      messages: { base_url: provider.url, max_retries: 0, wire: 'messages' },
+    },
     models: {
       plain: { kind: 'proxy', apis: ['responses', 'chat_completions'], routes: [{ provider: 'scripted', model: 'm' }] },
+      mute: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'messages', model: 'm' }] },
     },
     keys: [
       { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
@@ -192,6 +199,82 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual(sent?.response_format, {
       type: 'json_schema',
       json_schema: { name: 'a', schema: { type: 'object' } },
+    });
+  });
+
+  it('tell how probable their tokens are, as the text of each is shown', async () => {
+    const probable = (token: string, bytes: number[] | null = null) => ({
+      token,
+      logprob: -0.5,
+      bytes,
+      top_logprobs: ['a', 'b', 'c'].map((other) => ({ token: other, logprob: -2, bytes: null })),
+    });
+    const said = (content: string, ...tokens: object[]) => {
+      const whole = chunk({ content }) as { choices: object[] };
+      return { ...whole, choices: [{ ...whole.choices[0], logprobs: { content: tokens } }] };
+    };
+    const [first, second] = [
+      [240, 159],
+      [152, 128],
+    ];
+    await using gateway = await openPlain(() =>
+      frames([
+        said('<thi', probable('<thi')),
+        said('nk>Hello</think>', ...['nk>', 'Hello', '</think>', '\n'].map((token) => probable(token))),
+        said('Hello', probable('Hel'), probable('lo')),
+        said('', probable('\\xf0\\x9f', first)),
+        said('😀', probable('\\x98\\x80', second), { token: 'x'.repeat(9999), logprob: 0 }, [], { token: 1 }),
+        chunk({}, 'stop'),
+      ]),
+    );
+    const asked = { model: 'plain', input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+    const stream = gateway.ann.responses.stream(asked);
+    const deltas: unknown[] = [];
+    for await (const event of stream) if (event.type === 'response.output_text.delta') deltas.push(...event.logprobs);
+    const response = await stream.finalResponse();
+    const [part] = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
+    assert.ok(part?.type === 'output_text');
+    assert.equal(part.text, 'Hello😀');
+    assert.deepEqual(deltas, part.logprobs);
+    const told = (part.logprobs ?? []).map(({ token, bytes, top_logprobs: { length } }) => [token, bytes, length]);
+    assert.deepEqual(told, [
+      ['Hel', [72, 101, 108], 2],
+      ['lo', [108, 111], 2],
+      ['\\xf0\\x9f', first, 2],
+      ['\\x98\\x80', second, 2],
+    ]);
+    assert.equal(response.top_logprobs, 2);
+    const again = await gateway.ann.responses.retrieve(response.id);
+    assert.deepEqual(again.output.flatMap((item) => (item.type === 'message' ? item.content[0] : []))[0], {
+      type: 'output_text',
+      text: part.text,
+      annotations: [],
+      logprobs: part.logprobs,
+    });
+    const { logprobs, top_logprobs } = gateway.provider.requests[0]?.body ?? {};
+    assert.deepEqual([logprobs, top_logprobs], [true, 2]);
+  });
+
+  it('have no probabilities of tokens where no provider tells them, and say so', async () => {
+    const asked = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+    await using gateway = await openPlain(({ body, path }) => {
+      if (path.endsWith('/messages')) return status(400);
+      return 'logprobs' in body
+        ? status(400, { message: "'logprobs' is not supported with this model." })
+        : turn({ text: 'Hello there.' });
+    });
+    const refused = await gateway.ann.responses.create({ ...asked, model: 'plain' });
+    assert.equal(refused.output_text, 'Hello there.');
+    assert.match(JSON.stringify(refused), /"parameter_adapted".*"param":"top_logprobs"/);
+    const mute = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-ann-0123456789abcdef', 'content-type': 'application/json' },
+      body: JSON.stringify({ ...asked, model: 'mute', background: true }),
+    });
+    assert.equal(mute.headers.get('x-ignored-parameters'), 'top_logprobs, include[0]');
+    await assert.rejects(gateway.ann.responses.create({ ...asked, model: 'plain', top_logprobs: 21 }), {
+      status: 400,
+      param: 'top_logprobs',
     });
   });
 

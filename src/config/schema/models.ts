@@ -126,8 +126,10 @@ export const model = z.discriminatedUnion(
        * every route speaks that wire.
        */
       responses: z.enum(['native', 'gateway']).optional(),
-      /** Whether the provider's model reads images, in responses that the gateway makes. */
+      /** Whether the provider's model reads images, PDFs, and hears audio, in responses that the gateway makes. */
       vision: z.boolean().default(false),
+      files: z.boolean().default(false),
+      audio: z.boolean().default(false),
       /** Tools that run here and that its clients may name, in responses that the gateway makes. */
       tools,
     }),

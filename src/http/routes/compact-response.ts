@@ -30,6 +30,9 @@ export function compactResponse(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses/compact' });
     }
+    const { store } = deps.config.current();
+    const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
+    await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(compactBody, body.json);
     const thread = await threadOf(value, { ...deps, ...identity, name, model });
     refuseEmpty(thread, value);

@@ -1,6 +1,6 @@
 import { parseBody } from '../../protocol/requests/parse.ts';
 import { countBody } from '../../protocol/requests/requests.ts';
-import { promptTokens } from '../../upstream/decoding/estimate.ts';
+import { estimateRequest, promptTokens } from '../../upstream/decoding/estimate.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -23,16 +23,18 @@ export function countInputTokens(deps: AppDeps): Endpoint {
       const api = 'responses/input_tokens';
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api });
     }
+    const { runs } = deps.config.current();
+    const keeping = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
+    await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(countBody, body.json);
     const messages = await threadOf(value, { ...deps, ...identity, name, model });
     const { instructions, tools, text } = value;
-    const read = {
-      messages,
-      ...(instructions && { instructions }),
-      ...(tools && { tools }),
-      ...(text != null && { text }),
-    };
-    const counted = { object: 'response.input_tokens', input_tokens: promptTokens(read), estimated: true };
+    const instructed = instructions ? [{ role: 'system' as const, content: instructions }] : [];
+    // As the usage of a provider that counts nothing is estimated.
+    const tokens =
+      estimateRequest([...instructed, ...messages]) +
+      promptTokens({ ...(tools && { tools }), ...(text != null && { text }) });
+    const counted = { object: 'response.input_tokens', input_tokens: tokens, estimated: true };
     return json(counted, { headers: ignoredHeader(ignored, {}) });
   };
 }

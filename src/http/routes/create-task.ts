@@ -24,8 +24,8 @@ export function createTask(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     const chosen = chooseModel(identity, body.json.model, 'async');
     await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
-    const { submission, worst, headers } = await taskOf(deps, call, { body, ...chosen });
-    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, worst });
+    const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
+    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
     return created(
       { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
       headers,
@@ -39,7 +39,7 @@ function created(task: { id: string; created_at: string; model: string }, header
   return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
 }
 
-interface Task extends Pick<RunSubmission, 'submission' | 'worst'> {
+interface Task extends Pick<RunSubmission, 'submission' | 'worst' | 'tools'> {
   headers: Record<string, string>;
 }
 
@@ -85,6 +85,7 @@ async function taskOf(
       metadata: value.metadata ?? {},
       webhook: value.webhook,
     },
+    tools: value.tools,
     worst: oneAnswer(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
-import type { ContentPart, InputPart } from '../../protocol/requests/content-parts.ts';
+import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
@@ -17,6 +17,10 @@ const READ_MS = 30_000;
 const WHOLE_SHARE = 0.25;
 /** The largest image that a model is sent, in bytes. */
 const LARGEST_IMAGE = 20 * 1024 * 1024;
+/** The same of a PDF; a larger one is read. */
+const LARGEST_PDF = LARGEST_IMAGE;
+/** What of files goes to a model as it is in one request, in bytes: it stands in memory and in the store. */
+const MOST_SENT = 40 * 1024 * 1024;
 /** Files of one request at most. */
 const MOST_FILES = 50;
 
@@ -29,6 +33,10 @@ export interface AttachmentContext {
   opens: boolean;
   /** Of the model, in tokens. */
   window: number;
+  /** The model takes PDFs as they are. */
+  takesPdf: boolean;
+  /** What goes to the model as it is; counted over all lists of a request. */
+  sent: { bytes: number };
 }
 
 /** Files and documents in the input of a request (docs/files.md, "In a request"). */
@@ -71,16 +79,32 @@ export class Attachments {
   }
 
   /** Parts as a model is sent them. @throws GatewayError `not_found`, `invalid_parameter` for what cannot be read. */
-  async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<ContentPart[]> {
-    const found: ContentPart[] = [];
+  async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<PlainPart[]> {
+    const found: PlainPart[] = [];
     for (const [index, part] of parts.entries()) {
       const place = `${context.place}[${index}]`;
-      if (part.type === 'file') found.push({ type: 'text', text: await this.#document(part, { ...context, place }) });
-      else if (part.type === 'image_file')
+      if (part.type === 'file') {
+        const pdf = await this.#pdf(part, { ...context, place });
+        found.push(pdf ?? { type: 'text', text: await this.#document(part, { ...context, place }) });
+      } else if (part.type === 'image_file')
         found.push({ type: 'image', url: await this.#image(part.id, context, place) });
       else found.push(part);
     }
     return found;
+  }
+
+  /** A PDF for a model that takes it as it is; undefined for whatever is read here. */
+  async #pdf(
+    { id }: Extract<InputPart, { type: 'file' }>,
+    { user, place, takesPdf, sent }: AttachmentContext,
+  ): Promise<PlainPart | undefined> {
+    if (!takesPdf || id === undefined) return undefined;
+    const file = await this.#files.find(user, id, `${place}.file_id`);
+    if (file.bytes > LARGEST_PDF || sent.bytes + file.bytes > MOST_SENT) return undefined;
+    using read = await this.#files.read(file, AbortSignal.timeout(READ_MS));
+    if (read.bytes.toString('latin1', 0, 5) !== '%PDF-') return undefined;
+    sent.bytes += file.bytes;
+    return { type: 'pdf', name: file.name, url: `data:application/pdf;base64,${read.bytes.toString('base64')}` };
   }
 
   async #document(
@@ -112,8 +136,11 @@ export class Attachments {
     return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
   }
 
-  async #image(id: string, { user }: AttachmentContext, place: string): Promise<string> {
+  async #image(id: string, { user, sent }: AttachmentContext, place: string): Promise<string> {
     const file = await this.#files.find(user, id, `${place}.file_id`);
+    sent.bytes += file.bytes;
+    if (sent.bytes > MOST_SENT)
+      throw refused(`${place}.file_id: the files of a request may take 40 MiB together.`, place);
     using read = file.bytes > LARGEST_IMAGE ? undefined : await this.#files.read(file, AbortSignal.timeout(READ_MS));
     const type = read && imageType(read.bytes);
     if (!type) throw refused(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);

@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
 import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
-import type { ContentPart, InputPart } from '../../protocol/requests/content-parts.ts';
+import type { ContentPart, InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
@@ -18,9 +18,16 @@ const MAX_REFERENCES = 500;
 /** The longest name of a tool that ran elsewhere, in UTF-16 code units. */
 const MAX_NAME = 128;
 
+/** What of a message a model takes as it is, beside text. */
+interface Senses {
+  vision: boolean;
+  /** Absent: it does not. */
+  audio?: boolean;
+}
+
 /** What turning input into a conversation needs to know. */
 export interface ConversationOptions {
-  model: { vision: boolean };
+  model: Senses;
   /** `input` or `messages`, for errors. */
   field: string;
   /** Gives the stored item of the caller's own runs, or throws `not_found`. */
@@ -29,18 +36,24 @@ export interface ConversationOptions {
   openCompaction(sealed: string, param: string): Promise<string>;
   /** What the client kept of a thought, as `openCompaction`. */
   openThought(sealed: string, param: string): Promise<Thought>;
-  /** Files among parts, as the model is sent them; `place` is the list. */
-  attach(parts: readonly InputPart[], place: string): Promise<ContentPart[]>;
+  /** Files among parts, as the model is sent them; `place` is the list. `isTold`: by the user, who alone gives PDFs. */
+  attach(parts: readonly InputPart[], place: string, isTold: boolean): Promise<PlainPart[]>;
 }
 
-/** Reads what clients keep sealed or attach, for one of them. `model`: see `AttachmentContext`. */
+/** Reads what clients keep sealed or attach, for one request of theirs. `model`: see `AttachmentContext`. */
 export function openedFor(
   { user }: Caller,
   { summaries, thoughts, attachments }: Sealed,
-  model: { opens: boolean; window: number },
+  {
+    takesPdf = false,
+    sentBefore = 0,
+    ...model
+  }: { opens: boolean; window: number; takesPdf?: boolean; sentBefore?: number },
 ): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
+  const sent = { bytes: sentBefore };
   return {
-    attach: (parts, place) => attachments.resolve(parts, { user, place, ...model }),
+    attach: (parts, place, isTold) =>
+      attachments.resolve(parts, { user, place, sent, takesPdf: takesPdf && isTold, ...model }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };
@@ -61,10 +74,10 @@ export type FoundItem =
   | ({ type: 'thought' } & Thought);
 
 /** An output whose files were looked up. */
-export type FoundOutput = PriorOutput & { images?: ContentPart[] };
+export type FoundOutput = PriorOutput & { shown?: PlainPart[] };
 
 /** A message whose files were looked up. */
-export type SaidMessage = Omit<InputMessage, 'content'> & { content: ContentPart[] };
+export type SaidMessage = Omit<InputMessage, 'content'> & { content: PlainPart[] };
 
 /**
  * Input items as messages (docs/api.md, "POST /v1/responses"): references are looked up, earlier tool calls become
@@ -86,7 +99,9 @@ export async function chatMessages(
   for (const [index, item] of items.entries()) {
     const found = await standsFor(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
-      if (found.content.length > 0) messages.push(checkedMessage(found, `${field}[${index}]`, options.model));
+      checkParts(found.content, `${field}[${index}].content`, options.model);
+      const content = found.content.filter(isForResearch);
+      if (content.length > 0) messages.push({ role: found.role, content });
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.of(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found));
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.of(found)));
@@ -144,10 +159,11 @@ export async function standsFor(item: InputItem, place: string, options: Convers
   if (found.type === 'reasoning' && found.sealed !== undefined) {
     return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
   }
-  if (found.type === 'message') return { ...found, content: await options.attach(found.content, `${place}.content`) };
+  if (found.type === 'message')
+    return { ...found, content: await options.attach(found.content, `${place}.content`, found.role === 'user') };
   if (found.type === 'prior_output' && found.parts) {
-    const parts = await options.attach(found.parts, `${place}.output`);
-    return { ...found, output: textOfParts(parts), images: parts.filter(({ type }) => type === 'image') };
+    const parts = await options.attach(found.parts, `${place}.output`, true);
+    return { ...found, output: textOfParts(parts), shown: parts.filter(({ type }) => type !== 'text') };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
@@ -168,20 +184,22 @@ export async function lookUp(
   }
 }
 
-function textOfParts(parts: readonly ContentPart[]): string {
+function textOfParts(parts: readonly PlainPart[]): string {
   return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-export function checkedMessage(message: SaidMessage, path: string, model: { vision: boolean }): ConversationMessage {
-  const image = message.content.findIndex((part) => part.type === 'image');
-  if (image !== -1 && !model.vision) {
-    throw noVision(`${path}.content[${image}]`);
+/** @throws GatewayError for a part that the model does not take. */
+export function checkParts(parts: readonly PlainPart[], place: string, { vision, audio = false }: Senses): void {
+  for (const [index, { type }] of parts.entries()) {
+    const lacks = type === 'image' && !vision ? 'read images' : type === 'audio' && !audio ? 'hear audio' : undefined;
+    if (lacks === undefined) continue;
+    const param = `${place}[${index}]`;
+    throw new GatewayError('unsupported_parameter', `${param}: this model does not ${lacks}.`, { param });
   }
-  return { role: message.role, content: message.content };
 }
 
-export function noVision(param: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `${param}: this model does not read images.`, { param });
+function isForResearch(part: PlainPart): part is ContentPart {
+  return part.type === 'text' || part.type === 'image';
 }
 
 /** A tool call of an earlier answer, as something the assistant said; what a tool returned is data, not instruction. */

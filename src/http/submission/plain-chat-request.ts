@@ -35,7 +35,7 @@ export async function fromPlainChat(
       model,
       field: 'messages',
       findItem: (item) => runs.findItem(caller, item),
-      ...openedFor(caller, sealed, { opens: false, window: model.context_length }),
+      ...openedFor(caller, sealed, { opens: false, window: model.context_length, takesPdf: model.files }),
       before: [],
     })),
     instructions: null,

@@ -8,11 +8,10 @@ import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
 import {
   type ConversationOptions,
-  checkedMessage,
+  checkParts,
   type FoundItem,
   type FoundOutput,
   lookUp,
-  noVision,
   priorCall,
   priorOutput,
   said,
@@ -38,7 +37,12 @@ export async function plainMessages(
   for (const [index, item] of items.entries()) {
     const place = `${field}[${index}]`;
     const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
-    if (one.type === 'prior_output' && one.images?.length && !options.model.vision) throw noVision(`${place}.output`);
+    if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
+    else if (one.type === 'message') {
+      const { vision, audio } = options.model;
+      // Wires have audio of users alone.
+      checkParts(one.content, `${place}.content`, { vision, audio: audio === true && one.role === 'user' });
+    }
     // A compaction stands for what was said before it; a client may send that again all the same.
     const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
     found.push(isOver ? { type: 'dropped' } : one);
@@ -46,13 +50,11 @@ export async function plainMessages(
   checkApprovals(found, { asked, field });
   const thread = new Thread(before, { outputs: outputsOf(found, asked), asked, field });
   const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
-  for (const [index, item] of found.entries()) {
+  for (const item of found) {
     // What was approved and made stands there as its call.
     if (item.type === 'prior_call' && item.asks && made.has(item.callId)) continue;
     if (item.type === 'message') {
-      if (item.content.length > 0) {
-        thread.say(asTurnMessage(checkedMessage(item, `${field}[${index}]`, options.model)));
-      }
+      if (item.content.length > 0) thread.say(asTurnMessage(item));
       for (const call of item.calls ?? []) thread.call(call);
     } else if (item.type === 'prior_call') thread.call(item);
     else if (item.type === 'thought') thread.think(item);
@@ -224,11 +226,12 @@ class Thread {
     for (const { call, answer } of told) {
       this.#messages.push({ role: 'tool', tool_call_id: call.id, content: answer.output });
     }
-    // Few wires take images as a result.
+    // Few wires take images and files as a result.
     for (const { call, answer } of told) {
-      if (!answer.images?.length) continue;
-      const text = { type: 'text' as const, text: `Images of the result of ${call.name}:` };
-      this.#messages.push(asTurnMessage({ role: 'user', content: [text, ...answer.images] }));
+      if (!answer.shown?.length) continue;
+      const what = answer.shown.every(({ type }) => type === 'image') ? 'Images' : 'Files';
+      const text = { type: 'text' as const, text: `${what} of the result of ${call.name}:` };
+      this.#messages.push(asTurnMessage({ role: 'user', content: [text, ...answer.shown] }));
     }
   }
 

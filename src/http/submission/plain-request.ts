@@ -34,9 +34,12 @@ export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }
 
 /** Of `include`: thoughts carry what their provider wants back. */
 const ENCRYPTED = 'reasoning.encrypted_content';
+/** Of `include`: how probable the tokens of the answer are. */
+const LOGPROBS = 'message.output_text.logprobs';
 /** What `include` may name and gets: what tools found is shown in any case. */
 const INCLUDED = [
   ENCRYPTED,
+  LOGPROBS,
   'web_search_call.action.sources',
   'code_interpreter_call.outputs',
   'file_search_call.results',
@@ -44,20 +47,31 @@ const INCLUDED = [
 
 /**
  * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
- * request: those that the gateway does not offer (`offered` names those it does) are left out and named.
+ * request: those that the gateway does not offer (`offered` names those it does) are left out and named. So are
+ * probabilities of tokens where no route tells them (`tellsLogprobs`).
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlain(
   { json }: JsonBody,
-  { offered, tools: { web_search: search } }: { offered: readonly string[]; tools: ToolsConfig },
+  {
+    offered,
+    tools: { web_search: search },
+    tellsLogprobs,
+  }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean },
 ): ParsedSubmission<PlainResponseBody> {
-  const { value, ignored } = parseBody(plainResponseBody, json);
+  const parsed = parseBody(plainResponseBody, json);
+  const { include = [], top_logprobs: others } = parsed.value;
+  const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
+  const ignored = [...parsed.ignored, ...(others !== undefined && !tellsLogprobs ? ['top_logprobs'] : [])];
+  const value = {
+    ...parsed.value,
+    include: include.filter((name) => granted.includes(name)),
+    top_logprobs: tellsLogprobs ? others : undefined,
+  };
   const all = value.tools ?? [];
   const leftOut = all.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`tools[${index}]`]));
   const parts = ignoredToolParts(all, { sent: json.tools, provider: search.provider });
-  const included = (value.include ?? []).flatMap((name, index) =>
-    INCLUDED.includes(name) ? [] : [`include[${index}]`],
-  );
+  const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
   return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
 }
@@ -116,9 +130,14 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     compactAt: compactAt(body, context),
     ...(body.truncation === 'auto' && { truncates: true }),
     ...(body.include?.includes(ENCRYPTED) && { encryptedReasoning: true }),
+    ...(asksLogprobs(body) && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
   };
   return { request, shown: shownOf(body, context) };
+}
+
+function asksLogprobs({ include = [], top_logprobs: others = 0 }: PlainResponseBody): boolean {
+  return include.includes(LOGPROBS) || others > 0;
 }
 
 /** Where a request names no threshold: what of the window is left is for the answer. */
@@ -154,10 +173,26 @@ export async function plainThread(
     model,
     field: 'input',
     findItem: (item) => runs.findItem(caller, item),
-    ...openedFor(caller, sealed, { opens: false, window: model.context_length }),
+    ...openedFor(caller, sealed, {
+      opens: false,
+      window: model.context_length,
+      takesPdf: model.files,
+      sentBefore: sentIn(before),
+    }),
     before,
     asked,
   });
+}
+
+/** The bytes of images, files and audio that go to a model again. */
+function sentIn(messages: readonly TurnMessage[]): number {
+  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  const base64 = parts.reduce((sum, part) => {
+    if (part.type === 'text') return sum;
+    if (part.type === 'image_url') return sum + part.image_url.url.length;
+    return sum + (part.type === 'file' ? part.file.file_data : part.input_audio.data).length;
+  }, 0);
+  return (base64 * 3) / 4;
 }
 
 type ChosenTools = Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'>;
@@ -261,6 +296,7 @@ function shownOf(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offer
     parallel_tool_calls: parallel,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     truncation: body.truncation ?? 'disabled',
+    top_logprobs: body.top_logprobs ?? 0,
     prompt_cache_key: body.prompt_cache_key ?? null,
     safety_identifier: body.safety_identifier ?? null,
   };

@@ -6,7 +6,7 @@ import type { AppDeps, Identity } from '../app-deps.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import type { ChosenModel } from '../models.ts';
+import { type ChosenModel, tellsLogprobs } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
 import { parseSubmission } from './parse-submission.ts';
 import { fromPlainResponse, offeredTools, parsePlain } from './plain-request.ts';
@@ -22,7 +22,8 @@ interface Asked extends ChosenModel {
 export type ReadResponse = Awaited<ReturnType<typeof readResponse>>;
 
 /** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
-export async function readResponse(deps: AppDeps, { caller, key, context }: Identity, asking: Asked) {
+export async function readResponse(deps: AppDeps, identity: Identity, asking: Asked) {
+  const { caller, key, context } = identity;
   await beginInTurn(deps.submissions, key.id, context.signal);
   const { body, name, model } = asking;
   const { tools, store, runs } = deps.config.current();
@@ -31,7 +32,11 @@ export async function readResponse(deps: AppDeps, { caller, key, context }: Iden
   await deps.attachments.keepData(body.json.input, { user: caller.user, keepMs, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
-    const { value, headers } = parsePlain(body, { offered, tools });
+    const { value, headers } = parsePlain(body, {
+      offered,
+      tools,
+      tellsLogprobs: tellsLogprobs(identity, name, model),
+    });
     const joined = await joinedBy(value, deps.conversations, caller);
     const asked = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined });
     return { ...asking, value, headers, joined, asked };
@@ -81,7 +86,7 @@ export async function submitResponse(
     conversation: joined?.joined,
   };
   const worst = oneAnswer(body.raw, value.max_output_tokens ?? model.max_completion_tokens);
-  const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission });
+  const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission, tools: value.tools });
   return { ...submitted, submission };
 }
 

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { currentTrace } from '../../base/trace-context.ts';
+import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
@@ -18,6 +20,8 @@ export interface RunSubmission {
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace' | 'tag'>;
+  /** Those of the body, where research or the gateway answers it. */
+  tools?: readonly ResponseTool[] | undefined;
   /** What the run will use at most, by what is known. */
   worst: WorstCase;
 }
@@ -72,14 +76,18 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   }
 }
 
-/** The vector stores that are to be searched are the user's. @throws GatewayError `not_found`. */
-async function requireStores(
-  { vectorStores }: AppDeps,
-  { identity, submission: { request } }: RunSubmission,
-): Promise<void> {
-  if (request.kind === 'proxy') return;
-  const tools = request.kind === 'plain' ? request.hosted : request.tools;
-  for (const id of tools?.fileSearch?.stores ?? []) await vectorStores.find(identity.caller.user, id);
+/** The vector stores that are to be searched are the user's. @throws GatewayError `not_found`, which names where it is not. */
+async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }: RunSubmission): Promise<void> {
+  for (const [index, tool] of tools.entries()) {
+    if (tool.type !== 'file_search') continue;
+    for (const [at, id] of tool.vector_store_ids.entries()) {
+      const param = `tools[${index}].vector_store_ids[${at}]`;
+      await vectorStores.find(identity.caller.user, id).catch((thrown: unknown) => {
+        if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;
+        throw new GatewayError('not_found', `${param}: ${thrown.message}`, { param, cause: thrown });
+      });
+    }
+  }
 }
 
 /** What a run will cost at most, by what is known; undefined if none of its routes has a price. */

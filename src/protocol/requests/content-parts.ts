@@ -55,6 +55,16 @@ const chatFilePart = z
     file: document.omit({ file_url: true }).refine(oneOf, 'give one of file_id and file_data'),
   })
   .transform(({ file }) => asFile(file));
+const audioPart = z
+  .object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({
+      data: z.string().regex(/^[\w+/-]+={0,2}$/, 'must be base64'),
+      format: z.enum(['mp3', 'wav']),
+    }),
+  })
+  .transform(({ input_audio: { data, format } }) => ({ type: 'audio' as const, data, format }))
+  .describe('Only for plain models that hear.');
 const refusalPart = z
   .object({ type: z.literal('refusal'), refusal: z.string() })
   .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
@@ -67,9 +77,10 @@ const parts = {
   image_url: imagePart,
   input_file: filePart,
   file: chatFilePart,
+  input_audio: audioPart,
 };
 const UNKNOWN_PART =
-  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text, image_url and file)';
+  'unknown part type: use text, an image, a file or audio (input_text, input_image, input_file and input_audio; in chats text, image_url, file and input_audio)';
 
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
 const contentPart = chosenBy((value) => {
@@ -77,10 +88,15 @@ const contentPart = chosenBy((value) => {
   return byType(value, parts, UNKNOWN_PART);
 }).meta(reference('ContentPart'));
 export type InputPart = z.output<typeof contentPart>;
-/** One that a model is sent as it is. */
+/** One that any kind of model is sent as it is. */
 export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
+/** The same of a plain model: `pdf` has its bytes in a data URL. */
+export type PlainPart =
+  | ContentPart
+  | Extract<InputPart, { type: 'audio' }>
+  | { type: 'pdf'; name: string; url: string };
 
 export const contentParts = boundedList(contentPart, { max: MAX_PARTS });
 
 /** For the API description. */
-export const anyPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, refusalPart]);
+export const anyPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, audioPart, refusalPart]);

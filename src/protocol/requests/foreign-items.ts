@@ -78,10 +78,11 @@ const outputParts = z
     const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
     return { type: 'prior_output', callId, output: texts.join('\n'), parts };
   });
-const NAMES = { image: 'an image', image_file: 'an image', file: 'a file' } as const;
+const MIXED = ['input_image', 'input_file', 'input_audio'];
+const NAMES = { image: 'an image', image_file: 'an image', file: 'a file', audio: 'audio' } as const;
 const functionOutput = chosenBy((value) => {
   const parts = isObject(value) && Array.isArray(value.output) ? value.output : [];
-  const isMixed = parts.some((part) => isObject(part) && (part.type === 'input_image' || part.type === 'input_file'));
+  const isMixed = parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
   return isMixed ? outputParts : textOutput;
 });
 

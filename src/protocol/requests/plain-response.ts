@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, byType, cannot, chosenBy, optional, type Refusal, unsupported } from './parse.ts';
+import { boundedList, byType, chosenBy, optional, type Refusal, unsupported } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import {
@@ -103,10 +103,7 @@ export const plainResponseBody = z.object({
   prompt_cache_key: z.string().max(256).optional(),
   safety_identifier: z.string().max(256).optional(),
   truncation: z.enum(['auto', 'disabled']).optional(),
-  top_logprobs: z
-    .int()
-    .refine((count) => count === 0, cannot('log probabilities are not supported'))
-    .optional(),
+  top_logprobs: z.int().min(0).max(20).optional(),
   prompt: unsupported('stored prompts are not supported: send input'),
   conversation,
   webhook: requestedWebhook.optional(),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { UrlCitation } from '../../protocol/items.ts';
+import type { TokenLogprob, UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { TurnTool } from '../../upstream/turn.ts';
 import type { TranscriptEntry } from './transcript.ts';
@@ -27,10 +27,16 @@ export type Step =
   /** A tool call is done. `call` is its number in the run. */
   | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
   /**
-   * Text of the final answer as the client reads it, and the citations that are complete with it. Opens the message
-   * item where none is open.
+   * Text of the final answer as the client reads it, the citations that are complete with it, and how probable its tokens
+   * were. Opens the message item where none is open.
    */
-  | { type: 'answer'; delta: string; annotations?: readonly UrlCitation[]; entry?: TranscriptEntry }
+  | {
+      type: 'answer';
+      delta: string;
+      annotations?: readonly UrlCitation[];
+      logprobs?: TokenLogprob[] | undefined;
+      entry?: TranscriptEntry;
+    }
   /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */
   | { type: 'mcp_servers'; servers: readonly ListedServer[] }
   /** The conversation was summed up: an item that stands for it. */

@@ -306,7 +306,7 @@ class Execution {
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
       plan: state.plan ?? null,
-      warnings: kind === 'research' ? finalWarnings(ending) : [],
+      warnings: kind === 'research' ? finalWarnings(ending) : [...state.warnings],
       claims,
       usage: kind === 'proxy' ? zeroUsage() : state.usage,
       startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),

@@ -1,5 +1,5 @@
 import type { RunEvent, UnnumberedEvent } from '../../protocol/events.ts';
-import type { OutputItem } from '../../protocol/items.ts';
+import type { OutputItem, TokenLogprob } from '../../protocol/items.ts';
 import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
@@ -79,7 +79,7 @@ export type TextDelta =
 export function addText(
   response: ResponseObject,
   index: number,
-  { type, delta }: { type: TextDelta; delta: string },
+  { type, delta, logprobs = [] }: { type: TextDelta; delta: string; logprobs?: readonly TokenLogprob[] },
 ): ResponseObject {
   const item: OutputItem | undefined = response.output[index];
   if (item?.type === 'reasoning') {
@@ -89,6 +89,7 @@ export function addText(
   if (item?.type === 'message') {
     const [part] = item.content;
     if (part) part.text += delta;
+    for (const each of logprobs) part?.logprobs.push(each);
     response.output_text = part?.text ?? '';
   }
   return response;

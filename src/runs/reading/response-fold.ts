@@ -2,6 +2,7 @@ import type { RunId } from '../../base/ids.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { eventsIn } from '../../protocol/frames.ts';
+import type { TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch, RunStore } from '../../store/run-store.ts';
 import { addText, applyEvent, type TextDelta } from '../projections/fold.ts';
@@ -39,7 +40,7 @@ export class ResponseFold {
   }
 
   /** Adds text to an item. */
-  addText(outputIndex: number, text: { type: TextDelta; delta: string }): void {
+  addText(outputIndex: number, text: { type: TextDelta; delta: string; logprobs?: readonly TokenLogprob[] }): void {
     if (this.#response) addText(this.#response, outputIndex, text);
     this.last++;
   }
@@ -78,7 +79,8 @@ function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'
     const { content, summary } = item;
     return { ...item, content: content.map((part) => ({ ...part })), summary: summary.map((part) => ({ ...part })) };
   }
-  if (item.type === 'message') return { ...item, content: item.content.map((part) => ({ ...part })) };
+  if (item.type === 'message')
+    return { ...item, content: item.content.map((part) => ({ ...part, logprobs: [...part.logprobs] })) };
   return { ...item };
 }
 
@@ -86,7 +88,10 @@ function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'
 function isolated(event: UnnumberedEvent): UnnumberedEvent {
   if ('response' in event) return { ...event, response: { ...event.response, output: [...event.response.output] } };
   if (event.type === 'response.output_item.added') return { ...event, item: copyOf(event.item) };
-  if (event.type === 'response.content_part.added') return { ...event, part: { ...event.part } };
+  if (event.type === 'response.content_part.added') {
+    const { part } = event;
+    return { ...event, part: part.type === 'output_text' ? { ...part, logprobs: [...part.logprobs] } : { ...part } };
+  }
   if (event.type === 'response.reasoning_summary_part.added') return { ...event, part: { ...event.part } };
   return event;
 }

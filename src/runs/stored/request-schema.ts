@@ -162,6 +162,14 @@ const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
         z.discriminatedUnion('type', [
           z.looseObject({ type: z.literal('text'), text: z.string() }),
           z.looseObject({ type: z.literal('image_url'), image_url: z.looseObject({ url: z.string() }) }),
+          z.looseObject({
+            type: z.literal('file'),
+            file: z.looseObject({ filename: z.string(), file_data: z.string() }),
+          }),
+          z.looseObject({
+            type: z.literal('input_audio'),
+            input_audio: z.looseObject({ data: z.string(), format: z.string() }),
+          }),
         ]),
       ),
     ]),
@@ -196,6 +204,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   compactAt: z.number().positive().optional(),
   truncates: z.literal(true).optional(),
   encryptedReasoning: z.literal(true).optional(),
+  logprobs: z.int().nonnegative().optional(),
   cacheKey: z.string().optional(),
 });
 

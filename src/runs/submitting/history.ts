@@ -2,6 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
+import type { ContentPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { asksFirst } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, TakenOver } from '../../research/run/request.ts';
@@ -10,7 +11,7 @@ import { fencePlainly } from '../../research/text/fence.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
-import type { TurnMessage } from '../../upstream/turn.ts';
+import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import { readGenerate, readPlainRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
@@ -86,16 +87,27 @@ export function askedIn(
 }
 
 /** A message of a conversation as providers are sent it. */
-export function asTurnMessage({ role, content }: ConversationMessage): TurnMessage {
+export function asTurnMessage({
+  role,
+  content,
+}: Pick<ConversationMessage, 'role'> & { content: readonly PlainPart[] }): TurnMessage {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   if (role === 'assistant') return { role, content: texts };
   if (role !== 'user') return { role: 'system', content: texts };
-  const parts = content.map((part) =>
-    part.type === 'text'
-      ? { type: 'text' as const, text: part.text }
-      : { type: 'image_url' as const, image_url: { url: part.url } },
-  );
-  return { role, content: parts.every((part) => part.type === 'text') ? texts : parts };
+  return { role, content: content.every((part) => part.type === 'text') ? texts : content.map(asUserPart) };
+}
+
+function asUserPart(part: PlainPart): UserPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image':
+      return { type: 'image_url', image_url: { url: part.url } };
+    case 'pdf':
+      return { type: 'file', file: { filename: part.name, file_data: part.url } };
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
+  }
 }
 
 /** What was said to and by a plain model, for a research model: calls and results are told in words, as data. */
@@ -115,13 +127,22 @@ function toldInWords(message: TurnMessage): ConversationMessage[] {
       return said('system', message.content);
     case 'user': {
       if (typeof message.content === 'string') return said('user', message.content);
-      const content = message.content.map((part) =>
-        part.type === 'text'
-          ? { type: 'text' as const, text: part.text }
-          : { type: 'image' as const, url: part.image_url.url },
-      );
-      return [{ role: 'user', content }];
+      return [{ role: 'user', content: message.content.map(asContentPart) }];
     }
+  }
+}
+
+/** A research model reads documents as text, which nobody has of one that went to its model as it was. */
+function asContentPart(part: UserPart): ContentPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image_url':
+      return { type: 'image', url: part.image_url.url };
+    case 'file':
+      return { type: 'text', text: `(The file ${part.file.filename}, which is not shown here)` };
+    case 'input_audio':
+      return { type: 'text', text: '(Audio, which is not heard here)' };
   }
 }
 

@@ -1,7 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { TokenLogprob } from '../../protocol/items.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
+import type { TokenLogprobs } from './token-logprobs.ts';
 
 /** A turn as a whole, once the provider has told that it is over. */
 export interface DecodedTurn {
@@ -30,9 +32,11 @@ export interface DecoderOptions {
   startsThinking?: boolean;
   /** See `RequestTraits`. */
   reasoningBeside?: boolean;
+  /** Takes what the provider tells of tokens, where the turn asked for it. */
+  logprobs?: TokenLogprobs | undefined;
 }
 
-export type Delta = { type: 'reasoning' | 'text'; delta: string };
+export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[] };
 
 /** Deltas of a turn until they are taken: those of one kind that stand together become one. */
 export class Deltas {

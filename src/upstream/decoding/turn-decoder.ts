@@ -101,7 +101,12 @@ export class TurnDecoder implements TurnReader {
 
   #choice(choice: Record<string, unknown>): void {
     const delta = isObject(choice.delta) ? choice.delta : this.#wholeMessage(choice);
-    if (delta) this.#delta(delta);
+    if (delta) {
+      // Some tell of the tokens of thoughts and calls, too, which come in fields of their own. A part of a character has no text yet.
+      if (typeof delta.content === 'string' && isObject(choice.logprobs))
+        this.#options.logprobs?.note(choice.logprobs.content);
+      this.#delta(delta);
+    }
     if (choice.usage) this.#readUsage(choice);
     const end = readFinishReason(choice.finish_reason);
     if (end !== undefined) this.#end = end;

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
+import { TokenLogprobs } from '../decoding/token-logprobs.ts';
 import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
@@ -76,6 +77,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       mayBeEmpty: request.mayBeEmpty ?? false,
       startsThinking: traits.startsThinking,
       reasoningBeside: traits.reasoningBeside,
+      logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
     patience: options.hasAlternative

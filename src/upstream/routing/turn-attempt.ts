@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { logprobSize } from '../../protocol/items.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { MaskedDeltas } from '../credentials/masked-deltas.ts';
 import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
@@ -116,7 +117,7 @@ class WaitingDeltas {
   push(deltas: readonly Delta[], onTaken: () => void): boolean {
     for (const delta of deltas) {
       if (this.#passOn(delta)) continue;
-      this.#characters += delta.delta.length;
+      this.#characters += delta.delta.length + logprobSize(delta.logprobs ?? []);
       this.#ready.push(delta);
     }
     if (this.#ready.length > 0) this.#wake?.();
@@ -229,7 +230,16 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   #show(deltas: readonly Delta[]): void {
-    if (deltas.length > 0 && this.#deltas.push(deltas, this.#resume)) this.#control.pause();
+    if (deltas.length > 0 && this.#deltas.push(this.#withLogprobs(deltas), this.#resume)) this.#control.pause();
+  }
+
+  #withLogprobs(deltas: readonly Delta[]): readonly Delta[] {
+    const { logprobs } = this.#options.reading;
+    if (!logprobs) return deltas;
+    return deltas.map((shown) => {
+      const of = logprobs.of(shown.delta);
+      return shown.type === 'text' && of.length > 0 ? { ...shown, logprobs: of } : shown;
+    });
   }
 
   #enterPhase(): void {

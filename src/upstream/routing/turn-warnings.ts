@@ -22,6 +22,7 @@ export function adaptedParameters(request: TurnRequest, { refusedParameters, out
   for (const [param, value] of [
     ['temperature', request.temperature],
     ['top_p', request.topP],
+    ['top_logprobs', request.logprobs],
   ] as const) {
     if (value !== undefined && refusedParameters.has(param))
       adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });

@@ -41,6 +41,10 @@ function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     ...(request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.topP !== undefined && { top_p: request.topP }),
     ...(request.responseFormat && { response_format: request.responseFormat }),
+    ...(request.logprobs !== undefined && {
+      logprobs: true,
+      ...(request.logprobs > 0 && { top_logprobs: request.logprobs }),
+    }),
   };
   shapeChat(body, target.traits);
   return { body, names };

@@ -332,6 +332,12 @@ describe('a message about a mistake', () => {
       /mean `web_search`\?/,
     ],
     [
+      'audio over an API without it',
+      model('kind: proxy, audio: true').replace('9/v1" }', '9/v1", wire: messages }'),
+      'models.m.audio',
+      /the provider `up` speaks the Messages API, which takes no audio/,
+    ],
+    [
       'a name',
       MINIMAL.replace('provider: up', 'provider: upp'),
       'models.m.routes[0].provider',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ChatModel, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
-import { startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { frames, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';
-import { chat, config, finishOf, textOf } from './chat-harness.ts';
+import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
 
 const TURNS = 40;
 const START: TurnMessage[] = [
@@ -139,6 +139,55 @@ describe('a request over another wire', () => {
     const messages = await body('messages', { responseFormat });
     assert.match(JSON.stringify(messages.system), /follows this schema.*"cache_control":\{"type":"ephemeral"\}/);
     assert.match(JSON.stringify(messages.messages), /What is the answer\?","cache_control"/);
+  });
+
+  it('has PDFs and audio as the wire has them', async () => {
+    const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' };
+    const audio = { type: 'input_audio' as const, input_audio: { data: 'SUQz', format: 'mp3' } };
+    const messages = [{ role: 'user' as const, content: [{ type: 'file' as const, file }, audio] }];
+    const responses = JSON.stringify((await body('responses', { messages })).input);
+    assert.ok(responses.includes(JSON.stringify([{ type: 'input_file', ...file }, audio])), responses);
+    assert.match(
+      JSON.stringify((await body('messages', { messages })).messages),
+      /"document","source":\{"type":"base64","media_type":"application\/pdf","data":"JVBERg=="\},"title":"a\.pdf"/,
+    );
+  });
+
+  it('is told how probable tokens are, by deltas or by a whole message, and does not send it back', async () => {
+    const logprobs = ['Hel', 'lo'].map((token) => ({ token, logprob: -1, bytes: null, top_logprobs: [] }));
+    const item = (status: string, content: object[]) => ({
+      type: 'message',
+      id: 'm',
+      role: 'assistant',
+      status,
+      content,
+    });
+    const whole = item('completed', [{ type: 'output_text', text: 'Hello', annotations: [], logprobs }]);
+    const end = [
+      { type: 'response.output_item.done', output_index: 0, item: whole },
+      { type: 'response.completed', response: { object: 'response', status: 'completed', output: [whole] } },
+    ];
+    const deltas = [
+      { type: 'response.output_item.added', output_index: 0, item: item('in_progress', []) },
+      { type: 'response.output_text.delta', output_index: 0, delta: 'Hello', logprobs },
+    ];
+    for (const events of [[...deltas, ...end], end]) {
+      await using provider = await startScriptedProvider({ respond: () => frames(events, { done: false }) });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire: 'responses' } }));
+      await using _ = upstream;
+      const parts = await ask(model, { messages: START, logprobs: 0 });
+      const told = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
+      assert.deepEqual(
+        told.map(({ token, bytes }) => [token, bytes]),
+        [
+          ['Hel', [72, 101, 108]],
+          ['lo', [108, 111]],
+        ],
+      );
+      assert.doesNotMatch(JSON.stringify(finishOf(parts).message.replay), /-1/);
+      const { include, top_logprobs } = provider.requests[0]?.body ?? {};
+      assert.deepEqual([include, top_logprobs], [['reasoning.encrypted_content', 'message.output_text.logprobs'], 0]);
+    }
   });
 
   it('reads images as the wire has them', async () => {

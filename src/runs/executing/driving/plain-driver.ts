@@ -1,4 +1,7 @@
 import { GatewayError } from '../../../base/errors.ts';
+import type { Warning } from '../../../protocol/warnings.ts';
+import { noted } from '../../../research/run/run.ts';
+import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import type { TurnMessage } from '../../../upstream/turn.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
@@ -23,6 +26,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     const [route] = key?.routes[run.model] ?? model.routes;
     state.useMoney({ currency: config.server.currency, price: route?.price });
     const { hosted, toolChoice } = request;
+    const told: Warning[] = [];
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {
       builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
@@ -46,6 +50,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         runId: run.id,
         conversation: () => conversationKeyOf(run),
         onUsed: (usage) => state.spending.saw(usage),
+        onWarning: (warning) => addWarning(told, warning),
       }),
       tools: opened.tools,
       onToolCall: (call) => parts.metrics?.toolCall(call),
@@ -70,6 +75,8 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     for (;;) {
       const next = await steps.next();
+      const warnings = told.splice(0).filter((warning) => !hasWarning(state.warnings, warning));
+      if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;
     }

@@ -1,4 +1,5 @@
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import type { TokenLogprob } from '../../../protocol/items.ts';
 import type { TextDelta } from '../../projections/fold.ts';
 
 /** Events as the log has them: a frame each, whose bytes never change again. */
@@ -9,6 +10,8 @@ export interface PendingDelta {
   itemId: string;
   outputIndex: number;
   delta: string;
+  /** Of an answer whose request asked for them. */
+  logprobs?: TokenLogprob[] | undefined;
 }
 
 /** `rest`: the payload after `sequence_number`, from its first key to the closing brace. */
@@ -17,7 +20,8 @@ export function eventFrame(event: { type: string; rest: string }, number: number
 }
 
 export function deltaFrame(delta: PendingDelta, number: number): string {
-  const tail = delta.type === 'response.output_text.delta' ? ',"logprobs":[]}' : '}';
+  const tail =
+    delta.type === 'response.output_text.delta' ? `,"logprobs":${JSON.stringify(delta.logprobs ?? [])}}` : '}';
   const part = delta.type === 'response.reasoning_summary_text.delta' ? 'summary_index' : 'content_index';
   return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
 }

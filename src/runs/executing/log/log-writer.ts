@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
+import { logprobSize } from '../../../protocol/items.ts';
 import type { Append, AppendResult, RunStore, TerminalStatus } from '../../../store/run-store.ts';
 import type { ResponseFold } from '../../reading/response-fold.ts';
 import { ClaimLostError, type RunLease } from '../run-lease.ts';
@@ -102,9 +103,13 @@ export class LogWriter {
   /** Adds text to an item; joined with what is still waiting for the same item. */
   pushDelta(delta: PendingDelta): void {
     const previous = this.#waitingDelta(delta);
-    if (previous) previous.delta += delta.delta;
-    else this.#pending.push({ ...delta });
-    this.#grow(delta.delta.length);
+    const { logprobs } = delta;
+    if (!previous) this.#pending.push({ ...delta, ...(logprobs && { logprobs: [...logprobs] }) });
+    else {
+      previous.delta += delta.delta;
+      if (logprobs) previous.logprobs = [...(previous.logprobs ?? []), ...logprobs];
+    }
+    this.#grow(delta.delta.length + logprobSize(logprobs ?? []));
   }
 
   /** What a delta can be joined with: a thought that is shown in two ways has two that wait. */

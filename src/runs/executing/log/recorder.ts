@@ -1,7 +1,13 @@
 import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
-import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../../protocol/items.ts';
+import {
+  logprobSize,
+  type OutputItem,
+  type ReasoningItem,
+  type TokenLogprob,
+  type UrlCitation,
+} from '../../../protocol/items.ts';
 import { UPDATE_PLAN } from '../../../protocol/plan.ts';
 import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
@@ -25,6 +31,7 @@ import {
 } from './call-items.ts';
 import { functionCall } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
+import { closedMessage, fittingLogprobs, type OpenMessage, openedMessage, reopenedMessage } from './message-events.ts';
 import {
   closedItem,
   compaction,
@@ -57,6 +64,8 @@ export interface RecorderOptions {
 
 /** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
 const MAX_REASONING = 4 * 1024 * 1024;
+/** What probabilities of tokens may take in all, in characters: they stand in the log several times. */
+const MAX_LOGPROBS = 4 * 1024 * 1024;
 const LEFT_OUT = '\n\n(Further thoughts are left out.)';
 
 /**
@@ -77,7 +86,9 @@ export class Recorder {
   /** UTF-16 code units of all reasoning so far. */
   #reasoned = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
-  #message: { index: number; item: MessageItem; text: string; annotations: UrlCitation[] } | undefined;
+  /** Characters of all probabilities so far. */
+  #probabilities = 0;
+  #message: OpenMessage | undefined;
 
   constructor(options: RecorderOptions) {
     this.#runId = options.runId;
@@ -101,9 +112,9 @@ export class Recorder {
         this.#reasoning = { index, item, text: textOfReasoning(item) };
       }
       if (item.type === 'message' && item.status === 'in_progress') {
-        const { text = '', annotations = [] } = item.content[0] ?? {};
-        this.#message = { index, item, text, annotations: [...annotations] };
+        this.#message = reopenedMessage(item, index);
       }
+      if (item.type === 'message') this.#probabilities += logprobSize(item.content[0]?.logprobs ?? []);
     });
   }
 
@@ -118,8 +129,10 @@ export class Recorder {
     const reasoning = this.#reasoning;
     const message = this.#message;
     const reasoned = this.#reasoned;
+    const probabilities = this.#probabilities;
     return () => {
       this.#reasoned = reasoned;
+      this.#probabilities = probabilities;
       this.#output.splice(0, this.#output.length, ...output);
       this.#reasoning = reasoning;
       this.#message = message;
@@ -157,7 +170,7 @@ export class Recorder {
         this.#endCall(step);
         break;
       case 'answer':
-        this.#addAnswer(step.delta, step.annotations ?? []);
+        this.#addAnswer(step);
         break;
       case 'mcp_servers':
         this.#listServers(step.servers);
@@ -175,23 +188,14 @@ export class Recorder {
   endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
     if (!this.#reasoning) return;
     const { index } = this.#reasoning;
-    const { item, events } = closedItem(this.#style, { ...this.#reasoning, status, encrypted });
-    for (const event of events) this.#writer.push(event);
-    this.#output[index] = item;
+    this.#tell(closedItem(this.#style, { ...this.#reasoning, status, encrypted }), index);
     this.#reasoning = undefined;
   }
 
   /** Closes the open message, if any. */
   endMessage(status: 'completed' | 'incomplete'): void {
     if (!this.#message) return;
-    const { index, text, annotations } = this.#message;
-    const part = { type: 'output_text' as const, text, annotations, logprobs: [] };
-    const item: MessageItem = { ...this.#message.item, status, content: [part] };
-    const place = { item_id: item.id, output_index: index, content_index: 0 };
-    this.#writer.push({ type: 'response.output_text.done', ...place, text, logprobs: [] });
-    this.#writer.push({ type: 'response.content_part.done', ...place, part });
-    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
-    this.#output[index] = item;
+    this.#tell(closedMessage(this.#message, status), this.#message.index);
     this.#message = undefined;
   }
 
@@ -243,23 +247,13 @@ export class Recorder {
     return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
-  #addAnswer(delta: string, annotations: readonly UrlCitation[]): void {
+  #addAnswer({ delta, annotations = [], logprobs }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
     if (!this.#encrypts) this.endReasoning('completed');
     if (!this.#message) {
-      const index = this.#output.length;
-      const id = itemId('msg', this.#runId, { output: index });
-      const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
-      this.#output.push(item);
-      this.#message = { index, item, text: '', annotations: [] };
-      this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
-      this.#writer.push({
-        type: 'response.content_part.added',
-        item_id: id,
-        output_index: index,
-        content_index: 0,
-        part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
-      });
+      const { open, events } = openedMessage(this.#runId, this.#output.length);
+      this.#tell({ item: open.item, events }, open.index);
+      this.#message = open;
     }
     const open = this.#message;
     open.text += delta;
@@ -269,16 +263,23 @@ export class Recorder {
         itemId: open.item.id,
         outputIndex: open.index,
         delta,
+        ...(logprobs && { logprobs: this.#told(open, logprobs) }),
       });
     }
     for (const annotation of annotations)
       this.#addAnnotation(open, this.#profile === undefined ? annotation : asOpenAi(annotation));
   }
 
-  #addAnnotation(
-    open: { index: number; item: MessageItem; annotations: UrlCitation[] },
-    annotation: UrlCitation,
-  ): void {
+  /** What of probabilities is still told. */
+  #told(open: OpenMessage, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+    const told = fittingLogprobs(logprobs, MAX_LOGPROBS - this.#probabilities);
+    // Behind those that are left out nothing is told.
+    this.#probabilities = told.length < logprobs.length ? MAX_LOGPROBS : this.#probabilities + logprobSize(told);
+    open.logprobs.push(...told);
+    return told;
+  }
+
+  #addAnnotation(open: OpenMessage, annotation: UrlCitation): void {
     const place = { item_id: open.item.id, output_index: open.index, content_index: 0 };
     const annotation_index = open.annotations.push(annotation) - 1;
     this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });

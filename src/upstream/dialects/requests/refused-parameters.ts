@@ -17,6 +17,8 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   response_format: 'response_format',
   reasoning_effort: 'reasoning_effort',
   prompt_cache_key: 'prompt_cache_key',
+  logprobs: '(?:top_)?logprobs?',
+  top_logprobs: '(?:top_)?logprobs?',
   include: '(?:include|encrypted content|encrypted_content)',
   reasoning: '(?:reasoning|reasoning summar(?:y|ies))',
 };

@@ -93,7 +93,7 @@ function markTurns(turns: readonly Turn[]): void {
   markFromEnd(blocks.length, (place) => {
     const found = blocks[place];
     // Thoughts cannot be marked.
-    if (!found || !/^(?:text|tool_use|tool_result|image)$/.test(String(found.block.type))) return false;
+    if (!found || !/^(?:text|tool_use|tool_result|image|document)$/.test(String(found.block.type))) return false;
     found.content[found.at] = marked(found.block);
     return true;
   });
@@ -194,11 +194,26 @@ function isThought({ type }: JsonObject): boolean {
 }
 
 function userBlocks(content: string | UserPart[]): JsonObject[] {
-  if (typeof content === 'string') return content.trim() === '' ? [] : [textBlock(content)];
-  return content.flatMap((part) => {
-    if (part.type === 'text') return part.text.trim() === '' ? [] : [textBlock(part.text)];
-    return [{ type: 'image', source: imageSource(part.image_url.url) }];
-  });
+  const parts: UserPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(userBlock);
+}
+
+function userBlock(part: UserPart): JsonObject {
+  switch (part.type) {
+    case 'text':
+      return textBlock(part.text);
+    case 'image_url':
+      return { type: 'image', source: imageSource(part.image_url.url) };
+    case 'file':
+      return { type: 'document', source: pdfSource(part.file.file_data), title: part.file.filename };
+    case 'input_audio':
+      // The configuration offers it over this API to nobody; a key may have routes of its own.
+      return textBlock('(audio that cannot be heard here)');
+  }
+}
+
+function pdfSource(url: string): JsonValue {
+  return { type: 'base64', media_type: 'application/pdf', data: url.slice(url.indexOf(',') + 1) };
 }
 
 function imageSource(url: string): JsonValue {

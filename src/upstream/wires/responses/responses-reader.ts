@@ -82,6 +82,9 @@ export class ResponsesReader implements TurnReader {
         this.#added(index, payload.item);
         return;
       case 'response.output_text.delta':
+        this.#options.logprobs?.note(payload.logprobs);
+        this.#show(index, 'text', delta);
+        return;
       case 'response.refusal.delta':
         this.#show(index, 'text', delta);
         return;
@@ -117,9 +120,22 @@ export class ResponsesReader implements TurnReader {
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     this.#items.set(index, item);
     this.#added(index, item);
-    if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
-    else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
+    if (item.type === 'message') {
+      this.#takeLogprobs(item, { isShown: this.#shownOf(index).text !== '' });
+      this.#showRest(index, 'text', textOfParts(item.content));
+    } else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
     else if (isClientCall(item)) this.deltas.count('.');
+  }
+
+  /** What a message says of its tokens, where no delta did; with what is sent back it would only be read again. */
+  #takeLogprobs({ content }: JsonObject, { isShown }: { isShown: boolean }): void {
+    const { logprobs } = this.#options;
+    if (!logprobs || !Array.isArray(content)) return;
+    for (const part of content) {
+      if (!isObject(part) || !Array.isArray(part.logprobs)) continue;
+      if (!isShown) logprobs.note(part.logprobs);
+      part.logprobs = [];
+    }
   }
 
   /** A whole response: the last event, or an answer that was not streamed. */

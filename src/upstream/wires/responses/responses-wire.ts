@@ -32,13 +32,15 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const instructions = first?.role === 'system' ? first.content : undefined;
   const input = (instructions === undefined ? messages : rest).flatMap((message) => inputOf(message, target, names));
   if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: GO_ON });
+  const tells = request.logprobs !== undefined && !target.traits.refusedParameters.has('top_logprobs');
   const body: JsonObject = {
     model: target.model,
     ...(instructions !== undefined && { instructions }),
     input,
     stream: true,
     store: false,
-    include: ['reasoning.encrypted_content'],
+    include: ['reasoning.encrypted_content', ...(tells ? ['message.output_text.logprobs'] : [])],
+    ...(tells && { top_logprobs: request.logprobs }),
     reasoning: { summary: 'auto', ...(request.reasoningEffort !== undefined && { effort: request.reasoningEffort }) },
     ...toolsOf(request, names),
     ...(request.maxOutputTokens !== undefined && { max_output_tokens: request.maxOutputTokens }),
@@ -81,13 +83,20 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
 }
 
 function userContent(content: string | UserPart[]): JsonValue {
-  if (typeof content === 'string') return content;
-  return content.map(
-    (part): JsonObject =>
-      part.type === 'text'
-        ? { type: 'input_text', text: part.text }
-        : { type: 'input_image', image_url: part.image_url.url, detail: 'auto' },
-  );
+  return typeof content === 'string' ? content : content.map(inputPart);
+}
+
+function inputPart(part: UserPart): JsonObject {
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text };
+    case 'image_url':
+      return { type: 'input_image', image_url: part.image_url.url, detail: 'auto' };
+    case 'file':
+      return { type: 'input_file', ...part.file };
+    case 'input_audio':
+      return part;
+  }
 }
 
 /**
