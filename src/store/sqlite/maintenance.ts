@@ -49,6 +49,19 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
   }
   // One state of all tables, whatever a running gateway writes meanwhile.
   db.exec('BEGIN');
+  try {
+    noteBroken(db, { version, note });
+    return { summary: `${await lookAtRuns(db, note)}; version ${version}`, problems };
+  } catch (thrown) {
+    // What was found before says more than that no further can be read.
+    if (problems.length === 0) throw thrown;
+    note(messageOf(thrown));
+    return { summary: `its runs cannot be read; version ${version}`, problems };
+  }
+}
+
+/** How many runs there are; notes those whose logs are damaged. */
+async function lookAtRuns(db: DatabaseSync, note: (problem: string) => void): Promise<string> {
   const runs = db.prepare('SELECT key, id, ended_at, last, sealed FROM runs').all();
   const logs = new StoredLogs(db);
   for (const run of runs) {
@@ -56,7 +69,31 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
     if (problem !== undefined) note(`run ${text(run, 'id')}: ${problem}`);
   }
   const open = runs.filter((run) => run.ended_at === null).length;
-  return { summary: `${runs.length} runs, ${open} of them open; version ${version}`, problems };
+  return `${runs.length} runs, ${open} of them open`;
+}
+
+/** Columns that hold JSON, and the version of the schema that has them first. */
+const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] = [
+  { since: 1, table: 'runs', column: 'metadata' },
+  { since: 1, table: 'requests', column: 'body' },
+  { since: 1, table: 'transcript', column: 'entry' },
+  { since: 6, table: 'conversations', column: 'metadata' },
+  { since: 6, table: 'conversation_items', column: 'json' },
+  { since: 7, table: 'deliveries', column: 'state' },
+  { since: 9, table: 'entries', column: 'value' },
+  { since: 9, table: 'readings', column: 'state' },
+];
+
+/** Rows that are there and not whole: whoever reads them later would fail, or go on without them. */
+function noteBroken(db: DatabaseSync, { version, note }: { version: number; note: (problem: string) => void }): void {
+  for (const { since, table, column } of JSON_COLUMNS) {
+    if (since > version) continue;
+    const query = `SELECT count(*) AS n FROM ${table} WHERE ${column} IS NOT NULL AND NOT json_valid(${column})`;
+    const broken = integer(db.prepare(query).get() ?? {}, 'n');
+    if (broken > 0) note(`${table}: ${broken} of its rows are not whole (${column})`);
+  }
+  const orphans = 'SELECT id FROM runs WHERE key NOT IN (SELECT run FROM requests) LIMIT 10';
+  for (const run of db.prepare(orphans).all()) note(`run ${text(run, 'id')}: its request is missing`);
 }
 
 /** @throws Error where the file is no database. */

@@ -93,6 +93,10 @@ describe('the commands about the store', () => {
       const damaged = await verify(copy);
       assert.equal(damaged.code, 1);
       assert.match(damaged.err, /event 3 is missing/);
+      edit(copy, 'UPDATE requests SET body = substr(body, 1, 5)');
+      assert.match((await verify(copy)).err, /^requests: 1 of its rows are not whole \(body\)$/m);
+      edit(copy, 'DELETE FROM requests');
+      assert.match((await verify(copy)).err, /^run [0-9a-f-]+: its request is missing$/m);
       // As a copy of the files of a running gateway, one by one, may leave it.
       const part = join(folder, 'part');
       await mkdir(part);
