@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
+import { isDamaged } from './failure.ts';
 import { isUsed } from './files/lock.ts';
 import { lostLog } from './files/lost-log.ts';
 import { integer, type Row, text } from './rows.ts';
@@ -43,19 +44,19 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
   const version = versionOf(db, path);
   if (version === 0) throw new Error(problems[0] ?? `${database} is a database, but no store of runs.`);
   if (version > SCHEMA_VERSION) note(`its version is ${version}; this gateway knows ${SCHEMA_VERSION}`);
-  for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
-    const found = text(row, 'integrity_check');
-    if (found !== 'ok') note(found);
-  }
-  // One state of all tables, whatever a running gateway writes meanwhile.
-  db.exec('BEGIN');
   try {
+    for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
+      const found = text(row, 'integrity_check');
+      if (found !== 'ok') note(found);
+    }
+    // One state of all tables, whatever a running gateway writes meanwhile.
+    db.exec('BEGIN');
     noteBroken(db, { version, note });
     return { summary: `${await lookAtRuns(db, note)}; version ${version}`, problems };
   } catch (thrown) {
-    // What was found before says more than that no further can be read.
-    if (problems.length === 0) throw thrown;
-    note(messageOf(thrown));
+    // A page is torn; what was found before says more than that. Anything else says nothing of the database.
+    if (problems.length === 0 && !(thrown instanceof Error && isDamaged(thrown))) throw thrown;
+    note(`${database} cannot be read further: ${messageOf(thrown)}`);
     return { summary: `its runs cannot be read; version ${version}`, problems };
   }
 }
