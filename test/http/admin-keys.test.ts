@@ -261,6 +261,8 @@ describe('keys in the store', () => {
     await tried(gateway, 'sk-stranger-canary');
     const upgrade = 'GET /v1/responses HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
     await rawExchange(gateway, `${upgrade}Authorization: Bearer sk-socket-canary\r\n\r\n`);
+    await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { allow_from: ['10.0.0.0/8'] } });
+    assert.equal(await tried(gateway, secret), 401);
     await send(gateway, `DELETE /admin/keys/${id}`, ADMIN);
     const page = async (query = '') =>
       (await send(gateway, `GET /admin/audit${query}`, ADMIN)).json as {
@@ -272,6 +274,8 @@ describe('keys in the store', () => {
       data.map(({ action, by, target }) => [action, by, target]),
       [
         ['key.deleted', 'boss', id],
+        ['key.refused', undefined, id],
+        ['key.updated', 'boss', id],
         ['key.refused', undefined, undefined],
         ['key.refused', undefined, undefined],
         ['key.updated', 'boss', id],
@@ -280,7 +284,7 @@ describe('keys in the store', () => {
     );
     assert.ok(data.every(({ address }) => address === '127.0.0.1'));
     assert.doesNotMatch(JSON.stringify(data), new RegExp(`canary|${secret}`));
-    const second = await page(`?limit=2&after=${data[2]?.id}`);
+    const second = await page(`?limit=2&after=${data[4]?.id}`);
     assert.deepEqual(
       second.data.map(({ action }) => action),
       ['key.updated', 'key.created'],

@@ -17,6 +17,26 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
 export function authenticate(req: ShownKey, config: GatewayConfig): KeyConfig {
+  const key = knownKey(req, config);
+  requireUsable(key, req, config);
+  return key;
+}
+
+/** As `authenticate`; that one was refused is recorded, and which one where it is known. */
+export function identified(req: ShownKey, config: GatewayConfig, { audit }: Pick<AppDeps, 'audit'>): KeyConfig {
+  let key: KeyConfig | undefined;
+  try {
+    key = knownKey(req, config);
+    requireUsable(key, req, config);
+    return key;
+  } catch (thrown) {
+    const address = clientAddress(req, config.server.trust_proxy)?.toString();
+    audit.refused({ target: key?.id, address, detail: messageOf(thrown) });
+    throw thrown;
+  }
+}
+
+function knownKey(req: ShownKey, config: GatewayConfig): KeyConfig {
   const header = req.headers.authorization ?? ownCredential(req);
   if (isRepeated(req, 'authorization')) {
     throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
@@ -28,23 +48,16 @@ export function authenticate(req: ShownKey, config: GatewayConfig): KeyConfig {
   // Hashes are compared, so that time tells nothing about a secret.
   const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
+  return key;
+}
+
+/** @throws GatewayError `invalid_api_key` where it may not be used now, or from there. */
+function requireUsable(key: KeyConfig, req: ShownKey, config: GatewayConfig): void {
   if (key.expires_at !== undefined && Date.now() >= Date.parse(key.expires_at)) {
     throw new GatewayError('invalid_api_key', `The API key expired at ${key.expires_at}.`);
   }
   if (key.allow_from && !comesFrom(req, key.allow_from, config.server.trust_proxy)) {
     throw new GatewayError('invalid_api_key', 'The API key may not be used from this address.');
-  }
-  return key;
-}
-
-/** As `authenticate`; that one was refused is recorded. */
-export function identified(req: ShownKey, config: GatewayConfig, { audit }: Pick<AppDeps, 'audit'>): KeyConfig {
-  try {
-    return authenticate(req, config);
-  } catch (thrown) {
-    const address = clientAddress(req, config.server.trust_proxy)?.toString();
-    audit.refused({ address, detail: messageOf(thrown) });
-    throw thrown;
   }
 }
 
