@@ -81,8 +81,6 @@ const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] 
   { since: 6, table: 'conversations', column: 'metadata' },
   { since: 6, table: 'conversation_items', column: 'json' },
   { since: 7, table: 'deliveries', column: 'state' },
-  { since: 9, table: 'entries', column: 'value' },
-  { since: 9, table: 'readings', column: 'state' },
 ];
 
 /** Rows that are there and not whole: whoever reads them later would fail, or go on without them. */
