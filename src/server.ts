@@ -220,6 +220,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const owned = stack.move();
   const close = once(() => closeInOrder({ config, closing, stopped, executor, listening, owned, log }));
   const reload = async (next: GatewayConfig) => {
+    // A command may take its time: keys are changed meanwhile.
+    await secrets.prepare(next.providers);
     await keys.reload(next);
     if (storage.upkeep === 'here') await audit.record({ action: 'config.reloaded' });
   };
@@ -278,7 +280,7 @@ function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade: apps.upgrade }]);
   return listen(host, [
     { app: apps.api, port, upgrade: apps.upgrade },
-    { app: apps.all, port: admin_port },
+    { app: apps.all, port: admin_port, upgrade: apps.upgrade },
   ]);
 }
 

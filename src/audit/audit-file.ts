@@ -1,13 +1,31 @@
-import { createWriteStream } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
  * Writes lines where `logging.audit` says: to standard output, or behind what stands in a file, which only its owner may
- * read. A file that cannot be written is told of in the log.
+ * read. The file is opened for each line: it may be moved away to begin a new one, and a disk that was full has room again.
+ * One that cannot be written is told of in the log, once until it can.
  */
-export function openAuditFile(target: string, log: Logger): { write(line: string): void } & Disposable {
-  if (target === 'stdout') return { write: (line) => void process.stdout.write(line), [Symbol.dispose]() {} };
-  const file = createWriteStream(target, { flags: 'a', mode: 0o600 });
-  file.on('error', (thrown) => log.error({ err: thrown.message }, 'the audit file cannot be written'));
-  return { write: (line) => void file.write(line), [Symbol.dispose]: () => void file.end() };
+export function openAuditFile(target: string, log: Logger): { write(line: string): void } & AsyncDisposable {
+  if (target === 'stdout')
+    return { write: (line) => void process.stdout.write(line), async [Symbol.asyncDispose]() {} };
+  let failed = false;
+  const append = async (text: string) => {
+    try {
+      await appendFile(target, text, { mode: 0o600 });
+      failed = false;
+    } catch (thrown) {
+      if (!failed) log.error({ err: messageOf(thrown) }, 'the audit file cannot be written');
+      failed = true;
+    }
+  };
+  // That it cannot be written is known from the start.
+  let written = append('');
+  return {
+    write(line) {
+      written = written.then(() => append(line));
+    },
+    [Symbol.asyncDispose]: () => written,
+  };
 }

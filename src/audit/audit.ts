@@ -70,7 +70,7 @@ export class Audit {
   }
 
   /** A request was refused for its key. So many a minute are recorded, and how many more there were. */
-  refused(event: Pick<AuditEvent, 'by' | 'address' | 'detail'>): void {
+  refused(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
       const more = this.#refused - REFUSED_A_MINUTE;

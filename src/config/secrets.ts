@@ -16,6 +16,7 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     ...[search, ...search.fallbacks].map((backend) => backend.api_key),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
+    ...config.store.encryption_keys,
     config.files.access_key_id,
     config.files.secret_access_key,
     ...telemetrySecrets(config.telemetry.headers),

@@ -1,12 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import { type WorkScope, workFor } from '../base/load/event-loop.ts';
-import { clientAddress } from '../base/networks.ts';
-import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
-import { authenticate } from './middleware/auth.ts';
+import { identified } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import { requestContextOf } from './request-context.ts';
 import { inRequestSpan } from './request-span.ts';
@@ -58,17 +56,6 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const { contents } = deps.config.current().telemetry;
     return workFor(scope, () => inRequestSpan({ req, res, route, contents }, () => handle(req, res, scope)));
   };
-}
-
-/** The key of a request; that one was refused is recorded. */
-function identified(req: Request, config: GatewayConfig, { audit }: AppDeps): KeyConfig {
-  try {
-    return authenticate(req, config);
-  } catch (thrown) {
-    const address = clientAddress(req, config.server.trust_proxy)?.toString();
-    audit.refused({ address, detail: messageOf(thrown) });
-    throw thrown;
-  }
 }
 
 /** An Express handler without a key, that writes its answer itself. */

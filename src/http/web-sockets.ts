@@ -5,11 +5,14 @@ import { checkedTarget, withoutOrigin } from '../protocol/requests/request-targe
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { openSockets } from './limits/bounds.ts';
-import { authenticate } from './middleware/auth.ts';
+import { authenticate, identified, type ShownKey } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { entryFor, streamedCall } from './routes/streamed.ts';
+import { entryFor, mayUse, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
 import { ResponsesSockets } from './socket/responses-sockets.ts';
+
+/** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
+const ASK_AGAIN_MS = 1000;
 
 /** Answers a request for another protocol. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -31,7 +34,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const config = deps.config.current();
     req.url = checkedTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
-    const key = authenticate(req, config);
+    const key = identified(req, config, deps);
     refuseNewWork(deps, { others: deps.openAnswers.size });
     const path = req.url.split('?', 1)[0] ?? '';
     const entry = entryFor(path, config);
@@ -46,8 +49,15 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const place = places.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
+    // The request itself is made over into the provider's.
+    const shown = { url: req.url, headers: req.headers, rawHeaders: req.rawHeaders, socket: req.socket };
+    // Nothing on it shows the key again: one that has expired, or may less by now, would go on for as long as it is used.
+    const watch = setInterval(() => {
+      if (!mayStillUse(shown, entry)) socket.destroy();
+    }, ASK_AGAIN_MS);
     const id = crypto.randomUUID();
     socket.once('close', () => {
+      clearInterval(watch);
       open.delete(socket);
       place[Symbol.dispose]();
       answer[Symbol.dispose]();
@@ -56,6 +66,14 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     socket.once('close', () => void admitted.settle().catch(() => {}));
     if (socket.destroyed) await admitted.settle();
     else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
+  }
+
+  function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
+    try {
+      return mayUse(authenticate(req, deps.config.current()), entry);
+    } catch {
+      return false;
+    }
   }
 
   return (req, socket, head) => {

@@ -1,3 +1,4 @@
+import { TimeoutError, withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import { matchesHost } from '../base/hosts.ts';
 import type { SafeFetch } from '../tools/safe-fetch/safe-fetch.ts';
@@ -25,22 +26,26 @@ export function createSender(options: { allowHosts(): readonly string[]; signal:
   /** Loaded with the first delivery: most gateways have none. */
   const opened = async () => {
     const { createSafeFetch } = await import('../tools/safe-fetch/safe-fetch.ts');
-    const bounds = { connections: CONNECTIONS, maxBytes: 65_536, userAgent: 'research-gateway' };
+    // Bodies are not read: a receiver has taken the event however much it says.
+    const bounds = { connections: CONNECTIONS, maxBytes: Number.POSITIVE_INFINITY, userAgent: 'research-gateway' };
     fetches ??= { open: createSafeFetch({ ...bounds, allowPrivateAddresses: true }), guarded: createSafeFetch(bounds) };
     return fetches;
   };
   return {
     async send(url, { headers, body }, now) {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-      try {
+      const tell = async (limited: AbortSignal) => {
         const { open, guarded } = await opened();
         const { fetch } = matchesHost(new URL(url).hostname, allowHosts()) ? open : guarded;
-        const init = { method: 'POST', headers, body, redirect: 'manual', signal: limit } as const;
+        const init = { method: 'POST', headers, body, redirect: 'manual', signal: limited } as const;
         const answer = await fetch(url, init);
         await answer.body?.cancel();
-        return { at: now, status: answer.status, error: null };
+        return answer.status;
+      };
+      try {
+        const status = await withTimeout('the receiver', ANSWER_MS, tell, { signal });
+        return { at: now, status, error: null };
       } catch (thrown) {
-        return { at: now, status: null, error: reasonOf(thrown, limit) };
+        return { at: now, status: null, error: reasonOf(thrown) };
       }
     },
     async [Symbol.asyncDispose]() {
@@ -50,7 +55,7 @@ export function createSender(options: { allowHosts(): readonly string[]; signal:
   };
 }
 
-function reasonOf(thrown: unknown, limit: AbortSignal): string {
-  if (limit.aborted) return 'timeout';
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof TimeoutError) return 'timeout';
   return thrown instanceof ToolError ? thrown.code : messageOf(thrown).slice(0, 100);
 }

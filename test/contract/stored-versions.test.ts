@@ -18,6 +18,7 @@ import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { CreateResult, RunStore } from '../../src/store/run-store.ts';
+import { checkDatabase } from '../../src/store/sqlite/maintenance.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
 import { FileBatches } from '../../src/vector-stores/file-batches.ts';
@@ -220,6 +221,7 @@ describe('data of earlier versions', () => {
       db.exec(await readFile(join(VERSIONS, version, 'sqlite.sql'), 'utf8'));
       const schema = Number(db.prepare('PRAGMA user_version').get()?.user_version);
       db.close();
+      assert.deepEqual((await checkDatabase(folder)).problems, [], version);
       const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
       const runs = await knownRuns(version, 'sqlite');
       await readsBeside(storageOf(store), { version, backend: 'sqlite' });

@@ -72,17 +72,33 @@ describe('/mcp', () => {
   it('goes on when its client leaves', async () => {
     await using connected = await connect(KEYS.ann);
     const leaving = new AbortController();
+    const told = Promise.withResolvers<string | undefined>();
     const asked = connected.client.callTool(
       { name: 'research', arguments: { question: 'How deep is the lake, again?' } },
-      { signal: leaving.signal, onprogress: () => leaving.abort() },
+      {
+        signal: leaving.signal,
+        onprogress: ({ message }) => {
+          told.resolve(message);
+          leaving.abort();
+        },
+      },
     );
     await assert.rejects(asked);
-    const headers = { authorization: `Bearer ${KEYS.ann}` };
-    for (;;) {
-      const { data } = JSON.parse(await (await fetch(`${gateway.url}/v1/responses?limit=1`, { headers })).text());
-      if (data[0].status === 'completed') break;
-      assert.notEqual(data[0].status, 'cancelled');
+    const id = /^(resp_\S+) has begun$/.exec((await told.promise) ?? '')?.[1];
+    await using later = await connect(KEYS.ann);
+    // Who has not heard the id asks for the newest.
+    for (const asked of [{ id }, {}]) {
+      for (;;) {
+        const { structuredContent: found } = await later.client.callTool({ name: 'research_status', arguments: asked });
+        const shown = found as { id: string; status: string };
+        assert.equal(shown.id, id);
+        if (shown.status === 'completed') break;
+        assert.equal(shown.status, 'in_progress');
+      }
     }
+    await using bob = await connect(KEYS.bob);
+    const his = await bob.client.callTool({ name: 'research_result', arguments: {} });
+    assert.match(JSON.stringify(his.content), /not_found/);
   });
 
   it("shows nobody what is another user's, and says what is wrong", async () => {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openAuditFile } from '../../src/audit/audit-file.ts';
+import { silentLogger } from '../../src/base/logger.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { keyringOf } from '../../src/config/keyring.ts';
 import { explanation } from '../../src/protocol/operating/explanation.ts';
-import { assertRefused, send } from '../support/http-client.ts';
+import { assertRefused, rawExchange, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
 
@@ -257,6 +259,10 @@ describe('keys in the store', () => {
     const { id, secret } = await make(gateway, { id: `eve-${randomUUID()}` });
     await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { tags: ['t'] } });
     await tried(gateway, 'sk-stranger-canary');
+    const upgrade = 'GET /v1/responses HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
+    await rawExchange(gateway, `${upgrade}Authorization: Bearer sk-socket-canary\r\n\r\n`);
+    await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { allow_from: ['10.0.0.0/8'] } });
+    assert.equal(await tried(gateway, secret), 401);
     await send(gateway, `DELETE /admin/keys/${id}`, ADMIN);
     const page = async (query = '') =>
       (await send(gateway, `GET /admin/audit${query}`, ADMIN)).json as {
@@ -268,6 +274,9 @@ describe('keys in the store', () => {
       data.map(({ action, by, target }) => [action, by, target]),
       [
         ['key.deleted', 'boss', id],
+        ['key.refused', undefined, id],
+        ['key.updated', 'boss', id],
+        ['key.refused', undefined, undefined],
         ['key.refused', undefined, undefined],
         ['key.updated', 'boss', id],
         ['key.created', 'boss', id],
@@ -275,7 +284,7 @@ describe('keys in the store', () => {
     );
     assert.ok(data.every(({ address }) => address === '127.0.0.1'));
     assert.doesNotMatch(JSON.stringify(data), new RegExp(`canary|${secret}`));
-    const second = await page(`?limit=2&after=${data[1]?.id}`);
+    const second = await page(`?limit=2&after=${data[4]?.id}`);
     assert.deepEqual(
       second.data.map(({ action }) => action),
       ['key.updated', 'key.created'],
@@ -288,5 +297,21 @@ describe('keys in the store', () => {
     for (let n = 0; n < 80; n++) await tried(gateway, 'sk-stranger');
     const refusals = (await page('?limit=1000')).data.filter(({ action }) => action === 'key.refused');
     assert.ok(refusals.length <= 121, `${refusals.length} refusals are recorded in at most two minutes`);
+  });
+});
+
+describe('the file of the audit', () => {
+  it('begins anew where it was moved away', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'audit-'));
+    const target = join(folder, 'audit.jsonl');
+    {
+      await using file = openAuditFile(target, silentLogger);
+      file.write('first\n');
+      await until(async () => ((await readFile(target, 'utf8').catch(() => '')) === 'first\n' ? true : undefined));
+      await rename(target, `${target}.1`);
+      file.write('second\n');
+    }
+    assert.equal(await readFile(target, 'utf8'), 'second\n');
+    await rm(folder, { recursive: true });
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configSchema } from '../../src/config/schema.ts';
 import { completion } from '../support/chat-faults.ts';
-import { chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { json, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 import { eventually } from '../support/two-instances.ts';
 
@@ -52,7 +52,7 @@ describe('secrets that run out', () => {
         },
         models: { late: { kind: 'proxy', routes: LATE } },
         passthrough: [{ path: '/v1/batches', provider: 'waiting' }],
-        key: { passthrough: ['/v1/batches'] },
+        key: { passthrough: ['/v1/batches'], admin: true },
       }),
     );
   });
@@ -107,6 +107,29 @@ describe('secrets that run out', () => {
       assert.ok(!gateway.log.join('').includes(secret));
     }
     provider.respond = () => json(completion('fine'));
+  });
+
+  it('of a new source may be slow: keys are revoked meanwhile', async () => {
+    const admin = (method: string, path: string, body = {}) =>
+      fetch(new URL(path, gateway.url), {
+        method,
+        headers: { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const { secret } = JSON.parse(await (await admin('POST', '/admin/keys', { id: 'gone' })).text());
+    const script = `until [ -e '${at('open')}' ]; do sleep 0.05; done; echo ${SECOND}`;
+    const written = {
+      up: { base_url: provider.url, api_key: { command: ['sh', '-c', script], timeout_seconds: 600 } },
+    };
+    const providers = configSchema.shape.providers.parse(written);
+    const reloading = gateway.gateway.reload({ ...gateway.config, providers });
+    assert.equal((await admin('DELETE', '/admin/keys/gone')).status, 200);
+    const headers = { authorization: `Bearer ${secret}` };
+    assert.equal((await fetch(`${gateway.url}/models`, { headers })).status, 401);
+    await writeFile(at('open'), '');
+    await reloading;
+    await ask();
+    assert.equal(lastHeaders().authorization, `Bearer ${SECOND}`);
   });
 
   it('of a new source are there when the reload is done', async () => {

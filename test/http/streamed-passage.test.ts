@@ -20,6 +20,9 @@ function* megabytes(count: number): Generator<Buffer> {
   for (let n = 0; n < count; n += 1) yield MEGABYTE;
 }
 
+/** Keys that may use a WebSocket no longer while it is open. */
+const ENDING = ['expired', 'elsewhere', 'narrowed'];
+
 const NONE: IncomingMessage['headers'] = {};
 
 const digestOf = (count: number) => {
@@ -130,6 +133,7 @@ describe('passed-through APIs', function () {
           { path: '/v1/batches', provider: 'files' },
         ],
         key: { passthrough: ['/v1/files', '/v1/realtime', '/v1/messages'] },
+        keys: ENDING.map((id) => ({ id, secret: `sk-${id}`, passthrough: 'all' })),
       }),
     );
   });
@@ -315,6 +319,22 @@ describe('passed-through APIs', function () {
       (await open('/realtime', { 'sec-websocket-protocol': `openai-insecure-api-key.${CLIENT_KEY}` })).head,
       / 101 /,
     );
+  });
+
+  it('end where their key may no longer use them, and go on for others', async () => {
+    const kept = await open('/realtime', { authorization: `Bearer ${CLIENT_KEY}` });
+    const ending = await Promise.all(ENDING.map((id) => open('/realtime', { authorization: `Bearer sk-${id}` })));
+    const closed = Promise.all(ending.map(({ socket }) => once(socket.resume(), 'close')));
+    const [client, ...others] = gateway.config.keys;
+    assert.ok(client);
+    const changes = [{ expires_at: '2020-01-01T00:00:00Z' }, { allow_from: ['10.0.0.0/8'] }, { passthrough: [] }];
+    const keys = [client, ...others.map((key, n) => ({ ...key, ...changes[n] }))];
+    await gateway.gateway.reload({ ...gateway.config, keys });
+    await closed;
+    const said = '\x81\x0bstill there';
+    kept.socket.write(said, 'latin1');
+    assert.equal((await once(kept.socket, 'data'))[0].toString('latin1'), said);
+    kept.socket.destroy();
   });
 
   it('end with a gateway that stops', async () => {

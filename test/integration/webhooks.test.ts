@@ -179,6 +179,16 @@ describe('webhooks', () => {
     assert.equal(inside.messages.length, 0);
   });
 
+  it('are told to a receiver that takes them and says more than anybody reads, without an end', async () => {
+    const headers = { 'content-length': '100000000' };
+    await using receiver = await startReceiver(() => ({ status: 200, headers }));
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url });
+    await hooks.webhooks.ended(run.id);
+    const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+    assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
+  });
+
   it('of a dead receiver hold up no others', async () => {
     await using dead = await startReceiver(() => 'nothing');
     await using receiver = await startReceiver();

@@ -1,4 +1,5 @@
-import { GatewayError } from '../../base/errors.ts';
+import { GatewayError, toGatewayError } from '../../base/errors.ts';
+import { publicId } from '../../base/ids.ts';
 import type { RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -7,6 +8,9 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { chooseModel, declares, findModel } from '../models.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
+
+/** Responses of a user that are looked through for the newest research. */
+const LATEST = 100;
 
 /** What is asked of a research. */
 export interface ResearchQuestion {
@@ -56,11 +60,15 @@ export class ResearchCalls {
     return (await submitResponse(this.#deps, { req, identity, read })).run;
   }
 
-  /** Waits for the end, and says what is being done meanwhile. @throws the reason of the signal. */
+  /**
+   * Waits for the end, and says what is being done meanwhile; its id first, for whoever does not wait for so long.
+   * @throws the reason of the signal.
+   */
   async finished(
     run: RunRecord,
     { signal, say }: { signal: AbortSignal; say(what: string): void },
   ): Promise<ShownResearch> {
+    say(`${publicId('responses', run.id)} has begun`);
     for await (const batch of this.#deps.runs.follow(run, { after: 0, signal })) {
       for (const event of decodeFrames(batch.frames)) {
         const what = doneIn(event);
@@ -71,10 +79,29 @@ export class ResearchCalls {
     return shown(await this.#deps.runs.ended(run, { signal }));
   }
 
-  /** @throws GatewayError `not_found`. */
-  async find(id: string): Promise<ShownResearch> {
+  /** The research of this id, or the user's newest. @throws GatewayError `not_found`. */
+  async find(id: string | undefined): Promise<ShownResearch> {
     const { runs } = this.#deps;
-    return shown(await runs.response(await runs.find(this.#call.identity.caller, 'responses', id)));
+    const { caller } = this.#call.identity;
+    return shown(await runs.response(await runs.find(caller, 'responses', id ?? (await this.#newest()))));
+  }
+
+  /** What is told of a failure: nothing of the gateway's inside, which is for the log. */
+  failureOf(thrown: unknown): GatewayError {
+    const { context } = this.#call.identity;
+    const error = toGatewayError(thrown);
+    if (error.code === 'internal_error' && !context.signal.aborted) {
+      this.#deps.log.error({ req: context.id, err: thrown }, 'a tool of /mcp failed');
+    }
+    return error;
+  }
+
+  async #newest(): Promise<string> {
+    const { config, key, caller } = this.#call.identity;
+    const page = await this.#deps.runs.list(caller, 'responses', { limit: LATEST });
+    const newest = page.runs.find(({ model }) => findModel(config, key, model)?.kind === 'research');
+    if (!newest) throw new GatewayError('not_found', 'There is no research yet.');
+    return publicId('responses', newest.id);
   }
 
   #firstModel(): string {

@@ -1,7 +1,6 @@
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { ResearchCalls, ShownResearch } from './research-calls.ts';
 
@@ -10,6 +9,7 @@ const question = z.string().min(1).max(LONGEST_QUESTION).describe('What to find 
 const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much is researched; medium unless told.');
 const model = z.string().optional().describe('A research model of this gateway; its first one unless told.');
 const id = z.string().min(1).describe('Of a research, as research gave it: resp_...');
+const idOrNewest = id.optional().describe('Of a research: resp_...; the newest one unless told.');
 const research = z.object({
   id: z.string(),
   status: z.string(),
@@ -30,12 +30,12 @@ export function researchServer(calls: ResearchCalls): McpServer {
     {
       title: 'Research',
       description:
-        'Researches a question on the web for minutes and returns a report with its sources. It goes on if you leave: ask research_result with its id.',
+        'Researches a question on the web for minutes and returns a report with its sources. It goes on if you stop waiting: ask research_status and research_result later, without an id for the newest.',
       inputSchema: z.object({ question, effort, model }),
       outputSchema: research,
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    (asked, context) => answered(() => run(calls.begin(asked), context)),
+    (asked, context) => answered(calls, () => run(calls.begin(asked), context)),
   );
   server.registerTool(
     'follow_up',
@@ -46,20 +46,20 @@ export function researchServer(calls: ResearchCalls): McpServer {
       outputSchema: research,
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    ({ id: follows, ...asked }, context) => answered(() => run(calls.begin({ ...asked, follows }), context)),
+    ({ id: follows, ...asked }, context) => answered(calls, () => run(calls.begin({ ...asked, follows }), context)),
   );
   server.registerTool(
     'research_status',
     {
       title: 'Status of a research',
       description: 'Says whether a research is in progress, completed, failed or cancelled.',
-      inputSchema: z.object({ id }),
+      inputSchema: z.object({ id: idOrNewest }),
       outputSchema: research.pick({ id: true, status: true, error: true }),
       annotations: { readOnlyHint: true },
     },
-    ({ id }) =>
-      answered(async () => {
-        const { status, error } = await calls.find(id);
+    ({ id: asked }) =>
+      answered(calls, async () => {
+        const { id, status, error } = await calls.find(asked);
         return { id, status, ...(error !== undefined && { error }) };
       }),
   );
@@ -68,11 +68,11 @@ export function researchServer(calls: ResearchCalls): McpServer {
     {
       title: 'Result of a research',
       description: 'Returns the report of a research and its sources, or as much as there is of it.',
-      inputSchema: z.object({ id }),
+      inputSchema: z.object({ id: idOrNewest }),
       outputSchema: research,
       annotations: { readOnlyHint: true },
     },
-    ({ id }) => answered(() => calls.find(id)),
+    ({ id }) => answered(calls, () => calls.find(id)),
   );
   return server;
 }
@@ -90,7 +90,7 @@ function progressOf({ mcpReq }: ServerContext): (what: string) => void {
 }
 
 /** What a tool returns: the report as text, all of it as structured content; refusals as errors that a model can read. */
-async function answered(work: () => Promise<Partial<ShownResearch> & { id: string }>) {
+async function answered(calls: ResearchCalls, work: () => Promise<Partial<ShownResearch> & { id: string }>) {
   try {
     const { ...structuredContent } = await work();
     const { report = '', sources = [] } = structuredContent;
@@ -99,7 +99,7 @@ async function answered(work: () => Promise<Partial<ShownResearch> & { id: strin
     const isError = structuredContent.status === 'failed';
     return { content: [{ type: 'text' as const, text }], structuredContent, ...(isError && { isError }) };
   } catch (thrown) {
-    if (!(thrown instanceof GatewayError)) throw thrown;
-    return { content: [{ type: 'text' as const, text: `${thrown.code}: ${thrown.message}` }], isError: true };
+    const { code, message } = calls.failureOf(thrown);
+    return { content: [{ type: 'text' as const, text: `${code}: ${message}` }], isError: true };
   }
 }

@@ -1,10 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../../base/errors.ts';
+import { GatewayError, messageOf } from '../../base/errors.ts';
 import { clientAddress, isWithin, parseNetwork } from '../../base/networks.ts';
 import { keyringOf } from '../../config/keyring.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import { secretHash } from '../../config/secrets.ts';
+import type { AppDeps } from '../app-deps.ts';
 import { isRepeated } from './framing.ts';
+
+/** What of a request says whose it is. */
+export type ShownKey = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'> & { url?: string | undefined };
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
@@ -12,7 +16,27 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  * The key that a request shows (docs/api.md, "In general").
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
-export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyConfig {
+export function authenticate(req: ShownKey, config: GatewayConfig): KeyConfig {
+  const key = knownKey(req, config);
+  requireUsable(key, req, config);
+  return key;
+}
+
+/** As `authenticate`; that one was refused is recorded, and which one where it is known. */
+export function identified(req: ShownKey, config: GatewayConfig, { audit }: Pick<AppDeps, 'audit'>): KeyConfig {
+  let key: KeyConfig | undefined;
+  try {
+    key = knownKey(req, config);
+    requireUsable(key, req, config);
+    return key;
+  } catch (thrown) {
+    const address = clientAddress(req, config.server.trust_proxy)?.toString();
+    audit.refused({ target: key?.id, address, detail: messageOf(thrown) });
+    throw thrown;
+  }
+}
+
+function knownKey(req: ShownKey, config: GatewayConfig): KeyConfig {
   const header = req.headers.authorization ?? ownCredential(req);
   if (isRepeated(req, 'authorization')) {
     throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
@@ -24,22 +48,26 @@ export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyCo
   // Hashes are compared, so that time tells nothing about a secret.
   const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
+  return key;
+}
+
+/** @throws GatewayError `invalid_api_key` where it may not be used now, or from there. */
+function requireUsable(key: KeyConfig, req: ShownKey, config: GatewayConfig): void {
   if (key.expires_at !== undefined && Date.now() >= Date.parse(key.expires_at)) {
     throw new GatewayError('invalid_api_key', `The API key expired at ${key.expires_at}.`);
   }
   if (key.allow_from && !comesFrom(req, key.allow_from, config.server.trust_proxy)) {
     throw new GatewayError('invalid_api_key', 'The API key may not be used from this address.');
   }
-  return key;
 }
 
-function comesFrom(req: IncomingMessage, networks: readonly string[], proxies: readonly string[]): boolean {
+function comesFrom(req: ShownKey, networks: readonly string[], proxies: readonly string[]): boolean {
   const address = clientAddress(req, proxies);
   return address !== undefined && isWithin(address, networks.map(parseNetwork));
 }
 
 /** Anthropic's clients show their key as `x-api-key`, those of Realtime in a browser as a protocol of the WebSocket. */
-function ownCredential({ url = '', headers }: IncomingMessage): string | undefined {
+function ownCredential({ url = '', headers }: ShownKey): string | undefined {
   const key = headers['x-api-key'];
   if (/^\/v1\/messages(?:[/?]|$)/.test(url)) return typeof key === 'string' ? `Bearer ${key}` : undefined;
   if (headers.upgrade === undefined) return undefined;

@@ -26,7 +26,7 @@ export function requireOneReading(req: IncomingMessage): void {
  * the gateway looked at is not known here.
  * @param name in lower case.
  */
-export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+export function isRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): boolean {
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) seen++;

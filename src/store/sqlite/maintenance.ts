@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
+import { isDamaged } from './failure.ts';
 import { isUsed } from './files/lock.ts';
 import { lostLog } from './files/lost-log.ts';
 import { integer, type Row, text } from './rows.ts';
@@ -43,12 +44,25 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
   const version = versionOf(db, path);
   if (version === 0) throw new Error(problems[0] ?? `${database} is a database, but no store of runs.`);
   if (version > SCHEMA_VERSION) note(`its version is ${version}; this gateway knows ${SCHEMA_VERSION}`);
-  for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
-    const found = text(row, 'integrity_check');
-    if (found !== 'ok') note(found);
+  try {
+    for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
+      const found = text(row, 'integrity_check');
+      if (found !== 'ok') note(found);
+    }
+    // One state of all tables, whatever a running gateway writes meanwhile.
+    db.exec('BEGIN');
+    noteBroken(db, { version, note });
+    return { summary: `${await lookAtRuns(db, note)}; version ${version}`, problems };
+  } catch (thrown) {
+    // A page is torn; what was found before says more than that. Anything else says nothing of the database.
+    if (problems.length === 0 && !(thrown instanceof Error && isDamaged(thrown))) throw thrown;
+    note(`${database} cannot be read further: ${messageOf(thrown)}`);
+    return { summary: `its runs cannot be read; version ${version}`, problems };
   }
-  // One state of all tables, whatever a running gateway writes meanwhile.
-  db.exec('BEGIN');
+}
+
+/** How many runs there are; notes those whose logs are damaged. */
+async function lookAtRuns(db: DatabaseSync, note: (problem: string) => void): Promise<string> {
   const runs = db.prepare('SELECT key, id, ended_at, last, sealed FROM runs').all();
   const logs = new StoredLogs(db);
   for (const run of runs) {
@@ -56,7 +70,29 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
     if (problem !== undefined) note(`run ${text(run, 'id')}: ${problem}`);
   }
   const open = runs.filter((run) => run.ended_at === null).length;
-  return { summary: `${runs.length} runs, ${open} of them open; version ${version}`, problems };
+  return `${runs.length} runs, ${open} of them open`;
+}
+
+/** Columns that hold JSON, and the version of the schema that has them first. */
+const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] = [
+  { since: 1, table: 'runs', column: 'metadata' },
+  { since: 1, table: 'requests', column: 'body' },
+  { since: 1, table: 'transcript', column: 'entry' },
+  { since: 6, table: 'conversations', column: 'metadata' },
+  { since: 6, table: 'conversation_items', column: 'json' },
+  { since: 7, table: 'deliveries', column: 'state' },
+];
+
+/** Rows that are there and not whole: whoever reads them later would fail, or go on without them. */
+function noteBroken(db: DatabaseSync, { version, note }: { version: number; note: (problem: string) => void }): void {
+  for (const { since, table, column } of JSON_COLUMNS) {
+    if (since > version) continue;
+    const query = `SELECT count(*) AS n FROM ${table} WHERE ${column} IS NOT NULL AND NOT json_valid(${column})`;
+    const broken = integer(db.prepare(query).get() ?? {}, 'n');
+    if (broken > 0) note(`${table}: ${broken} of its rows are not whole (${column})`);
+  }
+  const orphans = 'SELECT id FROM runs WHERE key NOT IN (SELECT run FROM requests) LIMIT 10';
+  for (const run of db.prepare(orphans).all()) note(`run ${text(run, 'id')}: its request is missing`);
 }
 
 /** @throws Error where the file is no database. */

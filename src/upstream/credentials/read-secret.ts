@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { withTimeout } from '../../base/abort.ts';
 import type { SecretSource } from '../../config/schema/refreshed.ts';
 
@@ -16,7 +16,7 @@ export async function readSecret(source: SecretSource, signal: AbortSignal): Pro
   const text =
     source.kind === 'command'
       ? await withTimeout('the command', source.timeoutMs, (limited) => outputOf(source.command, limited), { signal })
-      : await withTimeout('the file', FILE_MS, (limited) => textOf(source.file, limited), { signal });
+      : await withTimeout('the file', FILE_MS, () => textOf(source.file), { signal });
   const secret = text.trim();
   if (secret === '') throw new Error(`the ${source.kind} gave nothing`);
   if (secret.length > LONGEST) throw new Error(`the ${source.kind} gave more than ${LONGEST} characters`);
@@ -24,9 +24,14 @@ export async function readSecret(source: SecretSource, signal: AbortSignal): Pro
   return secret;
 }
 
-async function textOf(file: string, signal: AbortSignal): Promise<string> {
+/** The text of a file, or as much of it as shows that it is too long. */
+async function textOf(file: string): Promise<string> {
   try {
-    return await readFile(file, { encoding: 'utf8', signal });
+    // A pipe or a device may have no end, and waiting for one would hold a thread of the process.
+    if (!(await stat(file)).isFile()) throw Object.assign(new Error('no file'), { code: 'it is no plain file' });
+    await using opened = await open(file);
+    const { buffer, bytesRead } = await opened.read(Buffer.alloc(2 * LONGEST));
+    return buffer.toString('utf8', 0, bytesRead);
   } catch (error) {
     throw new Error(`the file cannot be read (${codeOf(error)})`, { cause: error });
   }

@@ -25,6 +25,8 @@ export class RefreshedSecrets implements Disposable {
   readonly #options: RefreshedSecretsOptions;
   readonly #held = new Map<string, HeldSecret>();
   readonly #listeners = new Set<() => void>();
+  /** Those whose first answers are waited for. */
+  readonly #awaited = new Set<Providers>();
   /** Keys of the store come and go with their credentials. */
   #ofKeys: readonly string[] = [];
 
@@ -42,12 +44,14 @@ export class RefreshedSecrets implements Disposable {
       this.#held.set(idOf(source), held);
       return held.first;
     });
+    this.#awaited.add(providers);
     await Promise.all(asked);
+    this.#awaited.delete(providers);
   }
 
-  /** Forgets the sources that these providers do not have. */
+  /** Forgets the sources that these providers do not have, and that nobody waits for. */
   retain(providers: Providers): void {
-    const kept = new Set(sourcesIn(providers).map(({ source }) => idOf(source)));
+    const kept = new Set([providers, ...this.#awaited].flatMap(sourcesIn).map(({ source }) => idOf(source)));
     for (const [id, held] of this.#held) {
       if (kept.has(id)) continue;
       held[Symbol.dispose]();
@@ -104,6 +108,7 @@ export class RefreshedSecrets implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#awaited.clear();
     this.retain({});
   }
 }

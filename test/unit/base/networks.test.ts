@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { clientAddress } from '../../../src/base/networks.ts';
+import { clientAddress, isNetwork, isWithin, parseAddress, parseNetwork } from '../../../src/base/networks.ts';
 
 /** Where a request comes from whose connection and header are these. */
 function from(remoteAddress: string | undefined, forwarded: string | undefined, trusted: string[]): string {
@@ -22,8 +22,45 @@ describe('the address of a client', () => {
     assert.equal(from('127.0.0.1', '10.0.0.9', ['loopback', 'uniquelocal']), '10.0.0.9');
   });
 
+  it('is read with the port that some proxies write behind it', () => {
+    assert.equal(from('127.0.0.1', '1.1.1.1:50234', ['loopback']), '1.1.1.1');
+    assert.equal(from('127.0.0.1', '[2001:db8::7]:443', ['loopback']), '2001:db8::7');
+    assert.equal(from('127.0.0.1', '[::ffff:1.1.1.1]', ['loopback']), '1.1.1.1');
+    assert.equal(from('127.0.0.1', '2001:db8::7', ['loopback']), '2001:db8::7');
+  });
+
   it('is unknown where a trusted proxy tells none', () => {
     assert.equal(from('127.0.0.1', 'unknown', ['loopback']), 'undefined');
     assert.equal(from(undefined, undefined, []), 'undefined');
+  });
+});
+
+describe('a network', () => {
+  const holds = (network: string, address: string) => {
+    const parsed = parseAddress(address);
+    return parsed !== undefined && isWithin(parsed, [parseNetwork(network)]);
+  };
+
+  it('of IPv4 addresses may be written as IPv6', () => {
+    assert.ok(holds('::ffff:10.0.0.0/104', '10.1.2.3'));
+    assert.ok(!holds('::ffff:10.0.0.0/104', '11.1.2.3'));
+    assert.ok(holds('::ffff:10.1.2.3', '10.1.2.3'));
+    assert.ok(holds('2001:db8::/32', '2001:db8:1::1') && !holds('2001:db8::/32', '2001:db9::1'));
+    assert.ok(holds('0.0.0.0/0', '8.8.8.8') && !holds('::/0', '8.8.8.8'));
+  });
+
+  it('is written out: a short or octal form would be another one than it seems', () => {
+    for (const text of [
+      '10.1/16',
+      '10/8',
+      '0x0a.0.0.0/8',
+      '10.0.0.0/33',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      'fe80::%1/64',
+      '::/129',
+    ]) {
+      assert.equal(isNetwork(text), false, text);
+    }
   });
 });

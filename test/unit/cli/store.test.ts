@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,6 +10,8 @@ import type { RunStore } from '../../../src/store/run-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { claimedRun, endedRun, events, newRun } from '../../contract/run-store-fixture.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
+
+const PAGE = 8192;
 
 describe('the commands about the store', () => {
   let folder: string;
@@ -93,6 +95,15 @@ describe('the commands about the store', () => {
       const damaged = await verify(copy);
       assert.equal(damaged.code, 1);
       assert.match(damaged.err, /event 3 is missing/);
+      edit(copy, 'UPDATE requests SET body = substr(body, 1, 5)');
+      assert.match((await verify(copy)).err, /^requests: 1 of its rows are not whole \(body\)$/m);
+      edit(copy, 'DELETE FROM requests');
+      assert.match((await verify(copy)).err, /^run [0-9a-f-]+: its request is missing$/m);
+      const torn = join(folder, 'torn.db');
+      await writeFile(torn, (await readFile(copy)).fill(0, PAGE));
+      const found = await verify(torn);
+      assert.equal(found.code, 1);
+      assert.match(found.err, /torn\.db cannot be read further: database disk image is malformed/);
       // As a copy of the files of a running gateway, one by one, may leave it.
       const part = join(folder, 'part');
       await mkdir(part);

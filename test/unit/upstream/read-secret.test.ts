@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readSecret } from '../../../src/upstream/credentials/read-secret.ts';
 
 const never = new AbortController().signal;
@@ -25,6 +28,16 @@ describe('a secret from a command or a file', () => {
       readSecret({ kind: 'file', file: '/nowhere', refreshMs: 1 }, never),
       /cannot be read \(ENOENT\)/,
     );
+  });
+
+  it('is read from plain files only, and no more of them than a secret may have', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'secret-'));
+    const large = join(folder, 'large');
+    await writeFile(large, Buffer.alloc(1024 * 1024, 'sk-secret'));
+    const from = (file: string) => readSecret({ kind: 'file', file, refreshMs: 1 }, never);
+    await assert.rejects(from(large), /^Error: the file gave more than 16384 characters$/);
+    for (const file of ['/dev/zero', folder]) await assert.rejects(from(file), /no plain file/, file);
+    await rm(folder, { recursive: true });
   });
 
   it('a command that takes too long is given up, also where what it started holds its output open', async () => {
