@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { documentSearch } from './scenarios/document-search.ts';
+import { lanes } from './scenarios/lanes.ts';
 import { manyStreams, overload, steadyDelta } from './scenarios/live-streams.ts';
 import { mainJob } from './scenarios/main-job.ts';
 import { manyKeys } from './scenarios/many-keys.ts';
@@ -26,6 +27,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   'steady-delta': steadyDelta,
   'short-run': shortRun,
   'main-job': mainJob,
+  lanes,
   'many-streams': manyStreams,
   overload,
   replay,

@@ -124,7 +124,7 @@ export function gatewayConfig(
 /** Asks the gateway of an evaluation and waits for the whole response. */
 export async function askGateway(
   gateway: string,
-  { text, effort }: { text: string; effort: EvaluationOptions['effort'] },
+  { text, effort, research }: { text: string; effort: EvaluationOptions['effort']; research?: object },
 ): Promise<ResponseObject> {
   const answer = await fetch(`${gateway}/v1/responses`, {
     method: 'POST',
@@ -134,6 +134,7 @@ export async function askGateway(
       input: text,
       instructions: INSTRUCTIONS,
       reasoning: { effort },
+      research,
       stream: false,
     }),
   });

@@ -81,7 +81,8 @@ export async function startMeter(baseUrl: string): Promise<Meter> {
   };
 }
 
-function commonStart(a: string, b: string): number {
+/** The length of the beginning that two texts share, in UTF-16 code units. */
+export function commonStart(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
   return length;

@@ -9,6 +9,7 @@ import { billed, type Prices, type RunCost } from './meter.ts';
 import { PART_NAMES } from './parts/part-pages.ts';
 import { partsOf, runParts } from './parts/run-parts.ts';
 import { report } from './report.ts';
+import { runReports } from './reports/run-reports.ts';
 import { type Summary, summarise } from './scores.ts';
 
 type MeteredRun = { question: string; cost: RunCost; outputTokens: number };
@@ -51,6 +52,7 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --model NAME      its model
   --parts NAMES     other questions instead: all, or some of ${PART_NAMES.join(', ')}
   --suite claims    instead: pairs of a sentence and a passage, held against each other; no model
+  --suite report    instead: reports that a scripted model writes, with sentences that their sources do not carry
   --suite NAME      instead: ${BENCHMARKS.join(', ')}, from files that you bring
   --file PATH       the questions of the suite: a file, of deepresearch the folder
   --config FILE     the gateway's configuration; --model is a research model of it
@@ -90,8 +92,10 @@ else await askParts(values.parts);
 async function runSuite(name: string): Promise<void> {
   const benchmark = BENCHMARKS.find((each) => each === name);
   if (benchmark) return runQuestions(benchmark);
-  if (name !== 'claims') refuse(`--suite is claims, ${BENCHMARKS.join(', ')}.`);
-  const { text, isGood } = await runClaims({ json: values.json });
+  if (name !== 'claims' && name !== 'report') refuse(`--suite is claims, report, ${BENCHMARKS.join(', ')}.`);
+  const { json } = values;
+  const run = name === 'claims' ? runClaims({ json }) : runReports({ json, reports: wholeNumber('questions', 12) });
+  const { text, isGood } = await run;
   process.stdout.write(text);
   if (!isGood) process.exitCode = 1;
 }

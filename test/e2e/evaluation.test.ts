@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type Evaluation, evaluate } from '../../bench/eval/evaluate.ts';
 import { askQuestions, planOf } from '../../bench/eval/questions.ts';
 import { report } from '../../bench/eval/report.ts';
+import { runReports } from '../../bench/eval/reports/run-reports.ts';
 import { startResearcher } from '../../bench/eval/researcher-server.ts';
 import { summarise } from '../../bench/eval/scores.ts';
 import { makeWorld } from '../../bench/eval/world.ts';
@@ -60,6 +61,14 @@ describe('the evaluation', function () {
     assert.equal(await run.closed(), 0, run.output.err);
     assert.match(run.output.out, /^\| questions +\| +1 \| +1 \| +2 \|$/m);
     assert.doesNotMatch(run.output.out + run.output.err, /sk-canary/);
+  });
+
+  it('has reports written with inventions in them, and finds these', async () => {
+    const { text, isGood } = await runReports({ reports: 1, json: true });
+    const [alone, checked]: { sentences: number; found: number; doubted: number }[] = JSON.parse(text);
+    assert.ok(isGood, text);
+    assert.ok(alone && checked && alone.sentences > 30 && alone.found > 0.5 && alone.doubted < 0.5, text);
+    assert.ok(checked.found > alone.found || alone.found === 1, text);
   });
 
   it('says what is wrong with its flags', async () => {

@@ -12,13 +12,20 @@ const SLICE_MS = 4;
 /** Looking at the clock costs more than many a step. */
 const STEPS_A_LOOK = 16;
 
-/** Does a step for each item, in slices between which everything else has its turn. */
-export async function inSlices<T>(items: Iterable<T>, each: (item: T, index: number) => void): Promise<void> {
+/**
+ * Does a step for each item, in slices between which everything else has its turn. `stepsALook`: steps between two looks
+ * at the clock; 1 where a step may take as long as a slice.
+ */
+export async function inSlices<T>(
+  items: Iterable<T>,
+  each: (item: T, index: number) => void,
+  { stepsALook = STEPS_A_LOOK } = {},
+): Promise<void> {
   let until = performance.now() + SLICE_MS;
   let index = 0;
   for (const item of items) {
     each(item, index++);
-    if (index % STEPS_A_LOOK !== 0 || performance.now() < until) continue;
+    if (index % stepsALook !== 0 || performance.now() < until) continue;
     await yieldToEventLoop();
     until = performance.now() + SLICE_MS;
   }

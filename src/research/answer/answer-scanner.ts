@@ -70,6 +70,11 @@ export class AnswerScanner {
     this.#mayShow = mayShow;
   }
 
+  /** Whether something is held back. */
+  get isHolding(): boolean {
+    return this.#from < this.#buffer.length;
+  }
+
   /** The parts that are complete with this delta. */
   push(delta: string): AnswerPart[] {
     this.#buffer += delta;

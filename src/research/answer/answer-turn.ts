@@ -7,8 +7,8 @@ import type { Step } from '../run/steps.ts';
 import { takeReasoning } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import type { AnswerRequest } from './answer-request.ts';
-import { takeCited, type Written } from './answer-steps.ts';
-import type { CitedAnswer } from './cited-answer.ts';
+import { citedSteps, takeCited, type Written } from './answer-steps.ts';
+import { type CitedAnswer, citedInSlices } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
@@ -54,9 +54,13 @@ export class AnswerTurn {
     this.#started = (shown.inMessage ?? false) || written.text !== '';
   }
 
-  /** Whether a delta gives no more than its own text: the text of a continuation is held back at first. */
-  get isJoined(): boolean {
-    return this.#continuation.isDecided;
+  /**
+   * Whether a delta gives no more than its own text, and no citation whose check others would have to wait for: the text
+   * of a continuation, and the first line of a section, are held back at first.
+   */
+  readsAtOnce({ type, delta }: TurnDelta): boolean {
+    if (!this.#continuation.isDecided) return false;
+    return type === 'reasoning' || (!this.#shown.filter && !this.#shown.cited.mayCite(delta));
   }
 
   /** A delta that may be read at once. @throws AnswerCut */
@@ -66,7 +70,7 @@ export class AnswerTurn {
       return;
     }
     const fresh = this.#take(this.#continuation.push(part.delta));
-    if (fresh !== '') this.#write(fresh, take);
+    if (fresh !== '') this.#show(this.#filtered(fresh), take);
     this.#throwIfCut();
   }
 
@@ -84,7 +88,7 @@ export class AnswerTurn {
   async *end(): AsyncGenerator<Step> {
     yield* this.#writeInPieces(this.#take(this.#continuation.end()));
     const { filter } = this.#shown;
-    if (filter) yield* stepsOf((take) => this.#show(filter.end(), take));
+    if (filter) yield* this.#showInSlices(filter.end());
     yield* stepsOf((take) => this.#endThoughts(take));
     this.#written.cut = this.#bound.cut;
   }
@@ -105,7 +109,7 @@ export class AnswerTurn {
   async *#writeInPieces(fresh: string): AsyncGenerator<Step> {
     if (fresh === '') return;
     for (const piece of piecesOf(fresh)) {
-      yield* stepsOf((take) => this.#write(piece, take));
+      yield* this.#showInSlices(this.#filtered(piece));
       if (piece.length < fresh.length) await yieldToEventLoop();
     }
   }
@@ -117,9 +121,9 @@ export class AnswerTurn {
     return fresh;
   }
 
-  #write(fresh: string, take: TakeStep): void {
+  #filtered(fresh: string): string {
     const { filter } = this.#shown;
-    this.#show(filter ? filter.push(fresh) : fresh, take);
+    return filter ? filter.push(fresh) : fresh;
   }
 
   #show(text: string, take: TakeStep): void {
@@ -127,6 +131,14 @@ export class AnswerTurn {
     this.#endThoughts(take);
     this.#started = true;
     takeCited(this.#run, this.#shown.cited.push(text), take);
+  }
+
+  /** The same where citations are held against their sources. */
+  async *#showInSlices(text: string): AsyncGenerator<Step> {
+    if (text === '') return;
+    yield* stepsOf((take) => this.#endThoughts(take));
+    this.#started = true;
+    yield* citedSteps(this.#run, await citedInSlices(this.#shown.cited.pushInSteps(text)));
   }
 
   #throwIfCut(): void {

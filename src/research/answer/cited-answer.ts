@@ -1,3 +1,4 @@
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { ChartEvidence } from '../charts/chart-evidence.ts';
 import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
@@ -102,71 +103,93 @@ export class CitedAnswer {
 
   /** What is ready for the client with this delta of the model. */
   push(delta: string): CitedText {
-    if (!this.#charts) return this.#cite(this.#scanner.push(delta));
-    return this.#write(this.#charts.filter.push(delta), this.#charts.evidence);
+    return joined([...this.pushInSteps(delta)]);
+  }
+
+  /** The same in steps that hold one source against a claim at most; see `citedInSlices`. */
+  *pushInSteps(delta: string): Generator<CitedText> {
+    if (!this.#charts) yield* this.#cite(this.#scanner.push(delta));
+    else yield* this.#write(this.#charts.filter.push(delta), this.#charts.evidence);
+  }
+
+  /** Whether this delta may end a citation, whose check takes longer than reading does. */
+  mayCite(delta: string): boolean {
+    if (!this.#claims || this.#sources.size === 0) return false;
+    return this.#charts !== undefined || this.#scanner.isHolding || /[[【［]|:\/\//.test(delta);
   }
 
   /** What was held back: a paragraph, or all of it, ends here. */
   end(): CitedText {
-    if (!this.#charts) return this.#cite(this.#scanner.end());
-    const held = this.#write(this.#charts.filter.end(), this.#charts.evidence);
-    return joined([held, this.#cite(this.#scanner.end())]);
+    return joined([...this.endInSteps()]);
+  }
+
+  /** The same in steps. */
+  *endInSteps(): Generator<CitedText> {
+    if (this.#charts) yield* this.#write(this.#charts.filter.end(), this.#charts.evidence);
+    yield* this.#cite(this.#scanner.end());
   }
 
   /** Text that cites nothing, as it is. */
   pass(text: string): CitedText {
-    return this.#cite([{ type: 'text', text }]);
+    return joined([...this.#cite([{ type: 'text', text }])]);
   }
 
   /** Text and charts as the client reads them. */
-  #write(parts: readonly ChartPart[], evidence: ChartEvidence): CitedText {
-    const write = (part: ChartPart) =>
-      part.type === 'text' ? this.#cite(this.#scanner.push(part.text)) : this.#draw(part.block, evidence);
-    return joined(parts.map(write));
+  *#write(parts: readonly ChartPart[], evidence: ChartEvidence): Generator<CitedText> {
+    for (const part of parts) {
+      if (part.type === 'text') yield* this.#cite(this.#scanner.push(part.text));
+      else yield* this.#draw(part.block, evidence);
+    }
   }
 
   /** A chart, or what stands in its place. A claim does not begin before it and end behind it. */
-  #draw(block: string, evidence: ChartEvidence): CitedText {
-    const before = this.#tail;
-    const cited = this.#cite(this.#scanner.push(writeChart(block, { evidence, before })));
-    this.#tail = behindCharts(before + cited.text).slice(-LONGEST_CLAIM);
-    return cited;
+  *#draw(block: string, evidence: ChartEvidence): Generator<CitedText> {
+    let whole = this.#tail;
+    for (const cited of this.#cite(this.#scanner.push(writeChart(block, { evidence, before: whole })))) {
+      whole += cited.text;
+      yield cited;
+    }
+    this.#tail = behindCharts(whole).slice(-LONGEST_CLAIM);
   }
 
-  #cite(parts: readonly AnswerPart[]): CitedText {
-    const cited = { ...this.#owed, text: '' };
+  *#cite(parts: readonly AnswerPart[]): Generator<CitedText> {
+    yield { ...this.#owed, text: '' };
     this.#owed = { text: '', annotations: [], unknown: [] };
     for (const part of parts) {
-      const text = this.#shown(part, cited);
+      const cited: CitedText = { text: '', annotations: [], unknown: [] };
+      cited.text = part.type === 'marker' ? yield* this.#marker(part, cited) : this.#shown(part);
       if (part.type === 'url') cited.annotations.push(this.#address(part.text));
-      cited.text += text;
-      this.#length += text.length;
-      this.#tail += text;
+      this.#length += cited.text.length;
+      this.#tail += cited.text;
       if (this.#tail.length > 4 * LONGEST_CLAIM) this.#tail = this.#tail.slice(-LONGEST_CLAIM);
+      yield cited;
     }
-    return cited;
   }
 
   /**
    * A part as the client reads it. A space keeps a mark from being one: an escape could be taken for the end of an
    * address before it, and is not read as one in plain text.
    */
-  #shown(part: AnswerPart, cited: CitedText): string {
-    if (part.type === 'marker') return this.#marker(part, cited);
+  #shown(part: AnswerPart): string {
     if (part.type !== 'mark' || this.#isReading) return part.text;
     return spaced(part.text);
   }
 
-  /** The marker as the client reads it. */
-  #marker({ text, numbers }: { text: string; numbers: readonly number[] }, cited: CitedText): string {
+  /** The marker as the client reads it, once each of its sources was held against its claim. */
+  *#marker(
+    { text, numbers }: { text: string; numbers: readonly number[] },
+    cited: CitedText,
+  ): Generator<CitedText, string> {
     const sources = numbers.map((number) => this.#sources.byId(number)).filter((source) => source !== undefined);
     cited.unknown.push(...numbers.filter((number) => !this.#sources.byId(number)));
     const places = sources.map((source) => ({ source, index: this.#numberOf(source) }));
     const shown = places.map(({ index }) => index).join(', ');
     const marker = this.#keepsNumbers ? text : sources.length === 0 ? NO_SOURCE : `[${shown}]`;
     const range = { start_index: this.#length, end_index: this.#length + marker.length };
-    for (const { source, index } of places)
+    for (const { source, index } of places) {
       cited.annotations.push(citation(range, { source, index }, this.#supportOf(source)));
+      yield { text: '', annotations: [], unknown: [] };
+    }
     return marker;
   }
 
@@ -214,7 +237,7 @@ export class CitedAnswer {
       if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = true;
       at += part.text.length;
     }
-    if (this.#keepsNumbers) this.#owed = this.#cite(parts);
+    if (this.#keepsNumbers) this.#owed = joined([...this.#cite(parts)]);
     this.#length = text.length;
     this.#tail = (this.#charts ? behindCharts(text) : text).slice(-LONGEST_CLAIM);
     this.#isReading = false;
@@ -229,26 +252,29 @@ function joined(texts: readonly CitedText[]): CitedText {
   };
 }
 
+/** Takes the steps of a text, in slices between which everything else has its turn. */
+export async function citedInSlices(steps: Iterable<CitedText>): Promise<CitedText> {
+  const all: CitedText[] = [];
+  await inSlices(steps, (step) => void all.push(step), { stepsALook: 1 });
+  return joined(all);
+}
+
 /**
  * The citations of a JSON answer: only what its strings say can cite, names of fields do not. Numbers run
  * through all of it. `keepNumbers`: markers stay as they are.
  */
-export function citeJson(text: string, sources: SourceRegistry, options: CitingOptions = {}): CitedText {
-  const answer = new CitedAnswer(sources, undefined, options);
-  const cited: CitedText = { text: '', annotations: [], unknown: [] };
-  const add = (more: CitedText) => {
-    cited.text += more.text;
-    cited.annotations.push(...more.annotations);
-    cited.unknown.push(...more.unknown);
-  };
+export async function citeJson(text: string, sources: SourceRegistry, options: CitingOptions = {}): Promise<CitedText> {
+  return await citedInSlices(jsonSteps(text, new CitedAnswer(sources, undefined, options)));
+}
+
+function* jsonSteps(text: string, answer: CitedAnswer): Generator<CitedText> {
   let taken = 0;
   for (const { index, 0: string, groups } of text.matchAll(/"(?:[^"\\]|\\.)*"(?<name>\s*:)?/g)) {
     if (groups?.name !== undefined) continue;
-    add(answer.pass(text.slice(taken, index)));
-    add(answer.push(string));
-    add(answer.end());
+    yield answer.pass(text.slice(taken, index));
+    yield* answer.pushInSteps(string);
+    yield* answer.endInSteps();
     taken = index + string.length;
   }
-  add(answer.pass(text.slice(taken)));
-  return cited;
+  yield answer.pass(text.slice(taken));
 }

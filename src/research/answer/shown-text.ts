@@ -99,7 +99,7 @@ async function* streamText(
   const pass = readLive(
     run.live,
     (part, take) => answer.read(part, take),
-    () => answer.isJoined,
+    (part) => answer.readsAtOnce(part),
   );
   try {
     for await (const part of run.chat.turn(turn.asked.request, { signal: turn.signal, pass })) {

@@ -81,11 +81,11 @@ async function citedJson(
 ): Promise<CitedText> {
   const { run, format, claims, signal } = options;
   const { sources } = run.state;
-  const cited = citeJson(text, sources, { claims });
+  const cited = await citeJson(text, sources, { claims });
   if (cited.text === text) return cited;
   const stillFits = checkAnswer(cited.text, { format, schemas: run.schemas, signal }).then(
     (checked) => 'text' in checked,
     () => false,
   );
-  return (await stillFits) ? cited : citeJson(text, sources, { keepNumbers: true, claims });
+  return (await stillFits) ? cited : await citeJson(text, sources, { keepNumbers: true, claims });
 }

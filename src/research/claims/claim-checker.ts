@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -46,17 +46,8 @@ export class ClaimChecker {
 
   /** Takes the texts of all sources apart, in steps that do not hold up others. */
   static async of(state: Pick<ResearchState, 'sources' | 'results'>): Promise<ClaimChecker> {
-    const shown = shownTexts(state);
     const texts = new Map<number, SourceText>();
-    let sinceRest = 0;
-    for (const source of state.sources.all()) {
-      const text = (shown.get(source.id) ?? [source.snippet]).join(BORDER);
-      texts.set(source.id, await SourceText.openInSteps({ title: source.title, text }));
-      sinceRest += text.length;
-      if (sinceRest < REST_AFTER) continue;
-      sinceRest = 0;
-      await yieldToEventLoop();
-    }
+    await inSlices(openAll(state, texts), () => {}, { stepsALook: 1 });
     return new ClaimChecker(texts);
   }
 
@@ -133,14 +124,24 @@ function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;
 }
 
-/** UTF-16 code units of sources that are taken apart before others have their turn. */
-const REST_AFTER = 40_000;
+/** Takes the texts of all sources apart, step by step. */
+function* openAll(
+  state: Pick<ResearchState, 'sources' | 'results'>,
+  texts: Map<number, SourceText>,
+): Generator<undefined> {
+  const shown = yield* shownTexts(state);
+  for (const { id, title, snippet } of state.sources.all()) {
+    const text = (shown.get(id) ?? [snippet]).join(BORDER);
+    texts.set(id, yield* SourceText.opening({ title, text }));
+  }
+}
 
 /** What tool results showed of each source: pages first, then what searches said of them. */
-function shownTexts({ results }: Pick<ResearchState, 'results'>): Map<number, string[]> {
+function* shownTexts({ results }: Pick<ResearchState, 'results'>): Generator<undefined, Map<number, string[]>> {
   const pages = new Map<number, string[]>();
   const hits = new Map<number, string[]>();
   for (const { status, result, sources } of results.values()) {
+    yield;
     if (status !== 'completed') continue;
     const value = parseJson(result);
     const [only] = sources;

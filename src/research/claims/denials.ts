@@ -4,6 +4,9 @@ import type { Clause, Parsed } from './text/parsed.ts';
 import { spoken } from './text/word-list.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
+/** Negations that are looked at; no sentence has more. */
+const MOST_NEGATIONS = 12;
+
 /** Signs between a word and a negation of Japanese that denies it. */
 const CJK_REACH = 4;
 
@@ -12,9 +15,10 @@ const CJK_REACH = 4;
  * aside; where both have another one left, they may say the same in other words.
  */
 export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
-  const ofClaim = claim.clauses.flatMap(negationsOf);
+  const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MOST_NEGATIONS);
   const ofSource = source
     .flatMap(({ clauses }) => clauses.flatMap(negationsOf))
+    .slice(0, MOST_NEGATIONS)
     .filter((denied) => !isDoubled(denied, claim));
   if (ofClaim.length + ofSource.length === 0) return false;
   const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));

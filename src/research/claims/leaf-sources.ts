@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { citation } from '../answer/citation.ts';
 import type { Source } from '../run/sources.ts';
@@ -40,24 +40,28 @@ export async function citeLeaves(
     const own = marked.filter(({ start_index }) => start_index >= leaf.start && start_index < leaf.end);
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
     if (own.length > 0 || leaf.kind === 'other') continue;
-    const best = bestOf(leaf, texts);
+    const best = await bestOf(leaf, texts);
     if (best) citations.push(best);
-    await yieldToEventLoop();
   }
   return citations;
 }
 
-function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): UrlCitation | undefined {
+async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): Promise<UrlCitation | undefined> {
   const value = parseSentence(leaf.text);
   const about = parseSentence(leaf.about.join(' '));
-  let best: { source: Source; text: SourceText; found: FoundValue } | undefined;
-  for (const [source, text] of texts) {
+  const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
+  const look = ([source, text]: readonly [Source, SourceText]) => {
     const found =
       leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue(leaf, value, { about, text });
-    if (found && (!best || found.worth > best.found.worth)) best = { source, text, found };
-  }
-  if (!best) return undefined;
-  const { source, text, found } = best;
+    if (found) all.push({ source, text, found });
+  };
+  await inSlices(texts, look, { stepsALook: 1 });
+  const [first, ...others] = all;
+  if (!first) return undefined;
+  const { source, text, found } = others.reduce(
+    (best, each) => (each.found.worth > best.found.worth ? each : best),
+    first,
+  );
   const range = { start_index: leaf.start, end_index: leaf.end };
   const cited_text = text.text.slice(found.start, found.end).trim();
   return { ...citation(range, { source, index: null }, { cited_text, support: found.support }), path: leaf.path };

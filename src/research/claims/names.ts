@@ -47,12 +47,12 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
   const shown = window.map((sentence) => sentence.text).join(' ');
   if (/^\p{Lu}[\p{Lu}.]+$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
     return (
-      initials(shown).includes(plain) || initials(source.title).includes(plain) || standsAlone(plain, source.folded)
+      initials(shown).includes(plain) || initials(source.title).includes(plain) || standsAlone(plain, source.undotted)
     );
   }
   const name = `${capitalsBefore(claim.text.slice(0, start))} ${/^\p{L}+(?:\s\p{Lu}\p{L}+)*/u.exec(claim.text.slice(start))?.[0] ?? ''}`;
   const short = initials(name);
-  return short.length > 1 && short.length < 6 && standsAlone(short, source.folded);
+  return short.length > 1 && short.length < 6 && standsAlone(short, source.undotted);
 }
 
 /** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
@@ -67,9 +67,8 @@ function capitalsBefore(text: string): string {
   return words.slice(words.findLastIndex((word) => !/^\p{Lu}\p{L}+$/u.test(word)) + 1).join(' ');
 }
 
-/** Whether letters stand in a text as a word of their own, with dots behind them or without. */
-function standsAlone(letters: string, folded: string): boolean {
-  const text = folded.replaceAll('.', '');
+/** Whether letters stand in a text without dots as a word of their own. */
+function standsAlone(letters: string, text: string): boolean {
   for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
     if (!/\p{L}/u.test(text[at - 1] ?? '') && !/\p{L}/u.test(text[at + letters.length] ?? '')) return true;
   }

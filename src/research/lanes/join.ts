@@ -1,4 +1,5 @@
-import { ClaimChecker } from '../claims/claim-checker.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
+import { ClaimChecker, type Support } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Source } from '../run/sources.ts';
@@ -46,28 +47,32 @@ function partsText(
 
 async function attemptsText(run: ResearchRun, states: readonly ResearchState[]): Promise<string> {
   const claims = await ClaimChecker.of(run.state);
-  const conclusions = states.map((lane, index) => {
-    const lines = conclusionOf(lane, claims);
-    return `Attempt ${index + 1}:\n${run.fence.around(lines.join('\n'))}`;
-  });
+  const conclusions: string[] = [];
+  for (const [index, lane] of states.entries()) {
+    const lines = await conclusionOf(lane, claims);
+    conclusions.push(`Attempt ${index + 1}:\n${run.fence.around(lines.join('\n'))}`);
+  }
   return run.prompts.compare({ count: String(states.length), conclusions: conclusions.join('\n') });
 }
 
 /** What an attempt said last, sentence by sentence, each with the source that carries it. */
-function conclusionOf(lane: ResearchState, claims: ClaimChecker): string[] {
+async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<string[]> {
   const said = lane.own.findLast((entry) => entry.t === 'turn');
   if (!said || said.calls.length > 0) return [`- no answer: ${lane.forced?.why ?? 'it said nothing'}`];
   const met = new Set(lane.results.values().flatMap(({ records = [] }) => records.map(({ source }) => source)));
   const sources = [...met].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MOST_SOURCES);
   const sentences = splitSentences(said.message.content).slice(0, MOST_SENTENCES);
-  return sentences.map((sentence) => {
+  const lines: string[] = [];
+  for (const sentence of sentences) {
     const text = sentence.slice(0, LONGEST_SENTENCE).toWellFormed();
-    return `- ${text} (${carriedBy(text, sources, claims)})`;
-  });
+    lines.push(`- ${text} (${await carriedBy(text, sources, claims)})`);
+  }
+  return lines;
 }
 
-function carriedBy(sentence: string, sources: readonly Source[], claims: ClaimChecker): string {
-  const held = sources.map((source) => ({ source, ...claims.check(sentence, source) }));
+async function carriedBy(sentence: string, sources: readonly Source[], claims: ClaimChecker): Promise<string> {
+  const held: ({ source: Source } & Support)[] = [];
+  await inSlices(sources, (source) => void held.push({ source, ...claims.check(sentence, source) }), { stepsALook: 1 });
   const named = (support: 'quoted' | 'partial') =>
     held
       .filter((each) => each.support === support)

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, parseJson } from '../../base/json.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
@@ -49,14 +50,14 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
   if (doubtful.length > 0) {
     try {
-      const request = checkRequest(run, answering, { text, doubtful, claims });
+      const request = await checkRequest(run, answering, { text, doubtful, claims });
       const held = yield* collectText(run, answering, {
         limit: run.model.max_completion_tokens,
         shown: checked.shown,
         ask: async () => request,
       });
       const verdicts = verdictsIn(held.text, doubtful);
-      Object.assign(entry, corrected(text, verdicts, { run, claims }), { usage: held.usage });
+      Object.assign(entry, await corrected(text, verdicts, { run, claims }), { usage: held.usage });
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError)) throw thrown;
@@ -97,13 +98,14 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChe
   });
 }
 
-function checkRequest(
+async function checkRequest(
   run: ResearchRun,
   { context }: Answering,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
-): AnswerRequest {
+): Promise<AnswerRequest> {
   const { prompts, fence, state, model } = run;
-  const asked = doubtful.map(({ start, end, citations }, index) => {
+  const asked: string[] = [];
+  const ask = ({ start, end, citations }: Doubtful, index: number) => {
     const sentence = text.slice(start, end);
     const sources = [...new Set(citations.map(({ source_id }) => source_id))];
     const passages = sources.flatMap((id) => {
@@ -111,10 +113,10 @@ function checkRequest(
       if (!source) return [];
       return claims.passages(sentence, source, PASSAGES).map((passage) => `   [${source.id}] ${passage}`);
     });
-    return [`${index + 1}. ${sentence}`, ...(passages.length > 0 ? passages : ['   (no passage speaks of it)'])].join(
-      '\n',
-    );
-  });
+    const shown = passages.length > 0 ? passages : ['   (no passage speaks of it)'];
+    asked.push([`${index + 1}. ${sentence}`, ...shown].join('\n'));
+  };
+  await inSlices(doubtful, ask, { stepsALook: 1 });
   const { date } = commonValues(run);
   const messages: TurnMessage[] = [
     { role: 'system', content: prompts.check({ date, mark: fence.mark }) },
@@ -147,11 +149,11 @@ function verdictsIn(answer: string, doubtful: readonly Doubtful[]): Verdict[] {
 }
 
 /** The text with what was put right, and the passages that stand in their sources word for word. */
-function corrected(
+async function corrected(
   text: string,
   verdicts: readonly Verdict[],
   { run, claims }: { run: ResearchRun; claims: ClaimChecker },
-): Pick<CheckedEntry, 'text' | 'accepted'> {
+): Promise<Pick<CheckedEntry, 'text' | 'accepted'>> {
   const accepted: AcceptedPassage[] = [];
   let result = text;
   for (const verdict of verdicts.toSorted((a, b) => b.start - a.start)) {
@@ -167,7 +169,7 @@ function corrected(
     }
     const sentence = text.slice(start, end);
     const instead = verdict.instead === '' ? '' : inPlaceOf(sentence, verdict.instead);
-    if (instead === undefined || (instead !== '' && saysNothingOfSources(instead, run, claims))) continue;
+    if (instead === undefined || (instead !== '' && (await saysNothingOfSources(instead, run, claims)))) continue;
     const [head, rest] = [result.slice(0, start), result.slice(end)];
     if (instead !== '') result = head + instead + rest;
     else if (/(?:^|\n)$/.test(head)) result = head + rest.trimStart();
@@ -186,8 +188,8 @@ function inPlaceOf(sentence: string, said: string): string | undefined {
 }
 
 /** Whether a sentence cites nothing, or nothing that speaks of it. */
-function saysNothingOfSources(sentence: string, { state }: ResearchRun, claims: ClaimChecker): boolean {
+async function saysNothingOfSources(sentence: string, { state }: ResearchRun, claims: ClaimChecker): Promise<boolean> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
-  const annotations = [...cited.push(sentence).annotations, ...cited.end().annotations];
+  const { annotations } = await citedWhole(cited, sentence);
   return annotations.every(({ support }) => support === 'none');
 }

@@ -35,12 +35,12 @@ export function endOfPiece(text: string, end: number): number {
 export function readLive(
   live: LiveSteps | undefined,
   read: (delta: TurnDelta, take: TakeStep) => void,
-  canRead: () => boolean = () => true,
+  canRead: (delta: TurnDelta) => boolean = () => true,
 ): PassDelta | undefined {
   if (!live) return undefined;
   const take: TakeStep = (step) => live.take(step);
   return (part) => {
-    if (!live.open || part.delta.length > LONGEST_AT_ONCE || !canRead()) return false;
+    if (!live.open || part.delta.length > LONGEST_AT_ONCE || !canRead(part)) return false;
     read(part, take);
     return true;
   };

@@ -191,8 +191,11 @@ describe('an answer that goes on after a crash', () => {
 });
 
 describe('an answer that is a JSON value', () => {
-  it('cites in its strings alone, with numbers that run through all of it', () => {
-    const { text, annotations } = citeJson('{"a [7]": "So [7].", "list": [3], "b": ["Or [3, 7]", "[99]"]}', sources);
+  it('cites in its strings alone, with numbers that run through all of it', async () => {
+    const { text, annotations } = await citeJson(
+      '{"a [7]": "So [7].", "list": [3], "b": ["Or [3, 7]", "[99]"]}',
+      sources,
+    );
     assert.equal(text, '{"a [7]": "So [1].", "list": [3], "b": ["Or [2, 1]", "[?]"]}');
     assert.deepEqual(
       annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
+import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
 import { LONGEST_AT_ONCE } from '../../../src/research/run/live-steps.ts';
 import { readSources } from '../../support/cited-answer.ts';
 
@@ -94,7 +95,30 @@ function looksOf(work: () => void): number {
   return looks;
 }
 
+const SAID = 'The lake is deep [1-20]. It is old [3][4][5]. See https://s1.example/page for more.';
+
 describe('the work of reading an answer', () => {
+  it('holds one source against a claim a step, however many a marker names and a delta has', async () => {
+    const many = readSources(...Array.from({ length: 20 }, (_, at) => `https://s${at}.example/page`));
+    const claims = await ClaimChecker.of({ sources: many, results: new Map() });
+    let checks = 0;
+    const { check } = claims;
+    claims.check = (...claim) => {
+      checks++;
+      return check.apply(claims, claim);
+    };
+    const answer = new CitedAnswer(many, undefined, { claims });
+    const before = new CitedAnswer(many, undefined, { claims }).push(SAID);
+    checks = 0;
+    let text = '';
+    for (const step of answer.pushInSteps(SAID)) {
+      assert.ok(checks <= 1, `${checks} checks in a step`);
+      checks = 0;
+      text += step.text;
+    }
+    assert.equal(text, before.text);
+  });
+
   for (const unit of HOSTILE) {
     it(`is bounded for each piece: ${JSON.stringify(unit).slice(0, 40)}`, () => {
       const text = unit.repeat(Math.ceil(200_000 / unit.length));

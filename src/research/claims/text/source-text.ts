@@ -1,4 +1,3 @@
-import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { type Parsed, parseSentence } from './parsed.ts';
@@ -13,25 +12,28 @@ export class SourceText {
   readonly #parsed = new Map<number, Parsed>();
   #parsedTitle: Parsed | undefined;
   #whole: string | undefined;
+  #undotted: string | undefined;
 
   private constructor(title: string, text: string) {
     this.title = title;
     this.text = text.length > MOST ? text.slice(0, betweenCharacters(text, MOST)) : text;
   }
 
-  /** Takes a text apart at once; for long ones there is `openInSteps`. */
-  static open({ title, text }: { title: string; text: string }): SourceText {
-    const source = new SourceText(title, text);
-    for (let at = 0; at < source.text.length; ) at = source.#read(at);
-    return source;
+  /** Takes a text apart at once; for long ones there is `opening`. */
+  static open(source: { title: string; text: string }): SourceText {
+    const steps = SourceText.opening(source);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
   }
 
-  /** The same with rests, so that others are served meanwhile. */
-  static async openInSteps({ title, text }: { title: string; text: string }): Promise<SourceText> {
+  /** The same in steps. */
+  static *opening({ title, text }: { title: string; text: string }): Generator<undefined, SourceText> {
     const source = new SourceText(title, text);
     for (let at = 0; at < source.text.length; ) {
       at = source.#read(at);
-      if (at < source.text.length) await yieldToEventLoop();
+      yield;
     }
     return source;
   }
@@ -40,6 +42,12 @@ export class SourceText {
   get folded(): string {
     this.#whole ??= this.#folded.join('');
     return this.#whole;
+  }
+
+  /** The folded text without its dots: `U.S.` is `us`. */
+  get undotted(): string {
+    this.#undotted ??= this.folded.replaceAll('.', '');
+    return this.#undotted;
   }
 
   get sentences(): number {
@@ -113,7 +121,7 @@ export class SourceText {
 
 /** The most of one source that is looked at, and of one step, in UTF-16 code units. */
 const MOST = 400_000;
-const STEP = 40_000;
+const STEP = 10_000;
 /** Longer sentences are tables or lists: they are cut. */
 const LONGEST = 300;
 /** Where a sentence ends. A line that goes on with a small letter is one that was wrapped. */

@@ -68,10 +68,15 @@ function isNameAt(original: string, start: number, word: string): boolean {
   return /^[\s-]\p{Lu}/u.test(original.slice(start + word.length, start + word.length + 2));
 }
 
+const FIRST_CJK = 0x3000;
+
 /** Whether two words are forms of one: the same beginning, or one inside the other. */
 export function sameWord(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  // Most pairs end here: forms of one word begin alike where a script has letters.
+  const first = short.charCodeAt(0);
+  if (first < FIRST_CJK && first !== long.charCodeAt(0)) return false;
   if (short.length < 3 || CJK.test(short)) return short.length > 2 && CJK.test(short) && long.includes(short);
   let common = 0;
   while (common < short.length && short[common] === long[common]) common++;
