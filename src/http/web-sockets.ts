@@ -8,7 +8,7 @@ import { openSockets } from './limits/bounds.ts';
 import { authenticate, identified, type ShownKey } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { entryFor, mayUse, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
+import { entryFor, mayUsePath, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
 import { ResponsesSockets } from './socket/responses-sockets.ts';
 
 /** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
@@ -70,7 +70,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
 
   function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
     try {
-      return mayUse(authenticate(req, deps.config.current()), entry);
+      return mayUsePath(authenticate(req, deps.config.current()), entry);
     } catch {
       return false;
     }
