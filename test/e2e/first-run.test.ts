@@ -31,6 +31,7 @@ describe('the first run', function () {
       /thought: /,
       /web_search: “/,
       /read “/,
+      /Claims: [1-9]\d* quoted/,
       /The API was at/,
     ]) {
       assert.match(demo.output.err, shown);
