@@ -108,7 +108,7 @@ const RESPONSES: typeof SHARED = {
     [{ input: say([{ type: 'input_image', image_url: 'http://a.example/a.png' }]) }, 'input[0].content[0].image_url'],
     [{ input: say([{ type: 'input_image', image_url: 'file:///etc/passwd' }]) }, 'input[0].content[0].image_url'],
     [{ input: say([{ type: 'input_image', image_url: 'data:' }]) }, 'input[0].content[0].image_url'],
-    [{ input: say([{ type: 'input_audio' }]) }, 'input[0].content[0].input_audio', 'missing_parameter'],
+    [{ input: say([{ type: 'input_audio' }]) }, 'input[0].content[0].input_audio', MISSING],
     [{ input: say([{ text: 'a' }]) }, 'input[0].content[0].type', MISSING],
     [{ input: say([{ type: 'input_text' }]) }, 'input[0].content[0].text', MISSING],
     [{ input: say([{ type: 'input_text', text: 7 }]) }, 'input[0].content[0].text'],
