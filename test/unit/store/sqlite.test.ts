@@ -212,7 +212,7 @@ describe('the SQLite store in a folder', () => {
   });
 
   it('is looked through and backed up while it is used', async () => {
-    const { run } = await endedRun(store, { request: 'a request' });
+    const { run } = await endedRun(store, { request: '{"a":"request"}' });
     const live = await claimedRun(store);
     await endedRun(store);
     await store.compressEnded({ endedForMs: 0, limit: 1 });
@@ -224,7 +224,7 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await stat(join(copy, 'runs.db'))).mode & 0o077, 0);
     await store.append(live.run.id, events(live.token, 3, 3));
     const restored = openSqliteStore(`file:${copy}`, { sync: 'normal', log: silentLogger });
-    assert.equal((await restored.get(run.id))?.request, 'a request');
+    assert.equal((await restored.get(run.id))?.request, '{"a":"request"}');
     assert.equal((await restored.get(live.run.id))?.last, 2);
     await restored.close();
 
