@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts';
 /**
  * Writes lines where `logging.audit` says: to standard output, or behind what stands in a file, which only its owner may
  * read. The file is opened for each line: it may be moved away to begin a new one, and a disk that was full has room again.
- * One that cannot be written is told of in the log, once until it can.
+ * A line that cannot be written is reported in the log, once until writing works again.
  */
 export function openAuditFile(target: string, log: Logger): { write(line: string): void } & AsyncDisposable {
   if (target === 'stdout')

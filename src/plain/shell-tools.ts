@@ -85,7 +85,7 @@ export function shellArguments(tool: ShellTool, written: string): string | undef
   return read.success ? JSON.stringify(read.data) : undefined;
 }
 
-/** What the model is told of a call that no client could make. */
+/** What the model reads about a call that no client could make. */
 export function refusedShell(tool: ShellTool): string {
   return `Not made: the arguments of ${tool} are not as its schema says. Call it again with the right ones.`;
 }

@@ -7,7 +7,7 @@ const count = z.int().nonnegative();
 export const timelineTurn = z.object({
   /** What the model was asked for. */
   kind: z.enum(['research', 'outline', 'answer', 'check', 'summary', 'other']),
-  /** Which of the lanes that research side by side, counted from 1; absent where there is one. */
+  /** Which of the lanes that research side by side, counted from 1; absent in a run without lanes. */
   lane: z.int().positive().optional(),
   started_ms: count,
   ended_ms: count,

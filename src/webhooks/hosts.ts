@@ -17,7 +17,7 @@ interface Host {
 }
 
 /**
- * How many runs each host is told of at a time, and which of them wait: one host gets no more than it leaves for
+ * How many deliveries go to each host at a time, and which of them wait: one host gets no more than it leaves for
  * others, so that one that does not answer holds up no other.
  */
 export class Hosts {

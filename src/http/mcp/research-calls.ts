@@ -86,7 +86,7 @@ export class ResearchCalls {
     return shown(await runs.response(await runs.find(caller, 'responses', id ?? (await this.#newest()))));
   }
 
-  /** What is told of a failure: nothing of the gateway's inside, which is for the log. */
+  /** What the client reads about a failure. Internals go to the log alone. */
   failureOf(thrown: unknown): GatewayError {
     const { context } = this.#call.identity;
     const error = toGatewayError(thrown);

@@ -135,7 +135,7 @@ export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSou
 
 /** What a request answers functions with that a research called. */
 export interface FunctionOutputs {
-  /** Outputs by `call_id`, and what is told of approvals by the ids of their requests. */
+  /** Outputs by `call_id`, and what becomes of approvals, by the ids of their requests. */
   outputs: ReadonlyMap<string, string>;
   /** Whether a call may be made, by the id of its request. */
   approvals: ReadonlyMap<string, boolean>;

@@ -150,7 +150,7 @@ export interface JoinedEntry {
   findings: string;
   /** The first turn that is sent as such, counted from 0 over the whole run. */
   from: number;
-  /** What the model is told of the lanes. */
+  /** What the model reads about the lanes. */
   text: string;
   /** Lanes that did what they were to do. */
   done: number[];

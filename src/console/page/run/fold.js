@@ -25,7 +25,7 @@ export class RunState {
   calls = 0;
   /** What the run plans to find out, as it stands: `[{text, status, finding}]`; null where it has no plan. */
   plan = null;
-  /** Lanes that research side by side, 0 where there is one way only. */
+  /** How many lanes research side by side; 0 for a run without lanes. */
   lanes = 0;
   ended = false;
 
