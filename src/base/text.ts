@@ -10,3 +10,9 @@ export function withoutQuery(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed && `${parsed.origin}${parsed.pathname}`;
 }
+
+/** The text of a message: among its content parts, in lines. */
+export function textAmong(content: string | readonly { type: string; text?: string }[]): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap(({ type, text = '' }) => (type === 'text' && text !== '' ? [text] : [])).join('\n');
+}

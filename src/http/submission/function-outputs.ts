@@ -1,3 +1,4 @@
+import { textAmong } from '../../base/text.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
 
@@ -23,7 +24,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
   if (!all && rest.some(isAssistant)) return NOTHING;
   const said = rest.flatMap((item) =>
     item.type === 'message' && item.role === 'user'
-      ? [item.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')]
+      ? [textAmong(item.content)]
       : [],
   );
   const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
