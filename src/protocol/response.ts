@@ -81,7 +81,7 @@ const customTool = z.object({
 });
 
 /** A tool of OpenAI's that runs at the client, as a response shows it. */
-export const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
+const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
 
 /** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
 export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'file_search', 'code_interpreter', 'mcp']) });

@@ -10,7 +10,7 @@ import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../re
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
 import type { Used } from '../upstream/used.ts';
-import type { FollowOptions } from './reading/follow.ts';
+import type { FollowLogOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {
@@ -178,10 +178,10 @@ export interface Runs {
   /**
    * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
    * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
-   * `pass`: see `FollowOptions`.
+   * `pass`: see `FollowLogOptions`.
    * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
    */
-  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch>;
+  follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch>;
 
   /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
   response(run: RunRecord): Promise<ResponseObject>;

@@ -11,7 +11,7 @@ import { Cancels } from './executing/cancels.ts';
 import { taskJson, toTaskEntry } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
-import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
+import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
@@ -110,7 +110,7 @@ class StoredRuns implements Runs {
     return page;
   }
 
-  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch> {
+  follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch> {
     if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
       throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
@@ -304,7 +304,7 @@ class StoredRuns implements Runs {
   }
 
   /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
-  async *#replay(run: RunRecord, options: FollowOptions): AsyncGenerator<LogBatch> {
+  async *#replay(run: RunRecord, options: FollowLogOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
     // Where the store is away, its stream waits for it like that of a run in progress.
     const log = await this.#endedLogs.after(run, options.after).catch(undefinedWhereAway);
@@ -312,7 +312,7 @@ class StoredRuns implements Runs {
     else yield* this.#followUntilClosing(run, options);
   }
 
-  async *#followUntilClosing(run: RunRecord, options: FollowOptions) {
+  async *#followUntilClosing(run: RunRecord, options: FollowLogOptions) {
     const { id, api } = run;
     const known = this.#beginnings.get(run);
     let { after } = options;
@@ -323,7 +323,7 @@ class StoredRuns implements Runs {
         yield fromCursor(known, after);
         after = known.last;
       }
-      yield* follow(this.#store, id, { ...options, after, signal: linked.signal });
+      yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;

@@ -212,10 +212,10 @@ export interface RunStore {
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
-   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`:
-   * only abandoned ones.
+   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
+   * `abandoned`: no queued ones.
    */
-  claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]>;
+  claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel`: a cancel was accepted. */
   renew(
     id: RunId,

@@ -16,7 +16,7 @@ import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, makesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { threadOf } from '../submission/thread.ts';
+import { requestedThread } from '../submission/thread.ts';
 
 /**
  * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
@@ -34,7 +34,7 @@ export function compactResponse(deps: AppDeps): Endpoint {
     const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
     await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(compactBody, body.json);
-    const thread = await threadOf(value, { ...deps, ...identity, name, model });
+    const thread = await requestedThread(value, { ...deps, ...identity, name, model });
     refuseEmpty(thread, value);
     const { sealed, usage } = await compactCounted(deps, call, { name, model, body: body.raw, value, thread });
     const answer = compactedResponse({

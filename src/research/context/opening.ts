@@ -5,7 +5,7 @@ import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import { ASK_USER } from '../run/own-tools.ts';
 import type { ConversationMessage } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
-import { languageOf } from '../text/language.ts';
+import { questionLanguage } from '../text/language.ts';
 import { questionOf } from '../text/prose.ts';
 import { createEarlierSources } from './earlier-sources.ts';
 
@@ -72,7 +72,7 @@ export function commonValues({ request, model, startedAt }: Pick<ContextRun, 're
   ].filter((text) => text !== undefined && text !== '');
   return {
     date: new Date(startedAt).toISOString().slice(0, 10),
-    language: languageOf(questionOf(request)) ?? 'that of the question',
+    language: questionLanguage(questionOf(request)) ?? 'that of the question',
     instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
   };
 }

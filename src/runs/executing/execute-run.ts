@@ -56,8 +56,8 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     // given back without having been tried.
     if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
     if (!(thrown instanceof ClaimLostError)) {
-      const passing = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
-      log[passing ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+      const isTemporary = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
+      log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
     }
   }
   try {

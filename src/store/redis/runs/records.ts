@@ -122,7 +122,7 @@ export class RedisRecords extends RedisPart {
         keys.length > 0 ? JSON.stringify(keys, STORED_OF_KEYS) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
-        ...toFields(run, { ...claimed?.fields, ...(this.held && { shown: '0' }) }),
+        ...toFields(run, { ...claimed?.fields, ...(this.awaitsReplicas && { shown: '0' }) }),
       ],
     );
   }
