@@ -5,7 +5,7 @@ export function withoutTrailing(text: string, char: string): string {
   return text.slice(0, end);
 }
 
-/** An address without query and fragment, which may hold credentials; null where it is none. */
+/** An address without query and fragment, which may hold credentials; null for any other text. */
 export function withoutQuery(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed && `${parsed.origin}${parsed.pathname}`;

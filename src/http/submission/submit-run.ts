@@ -34,8 +34,8 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = {
 };
 
 /**
- * Submits a run under the limits of its key, or finds the one that this request was submitted as before (contract
- * section 2, idempotency). The answer tells of it with `idempotent-replayed`.
+ * Submits a run under the limits of its key, or finds the one that this request was submitted as before: the
+ * answer says so with `idempotent-replayed` (docs/api.md, "In general").
  * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {

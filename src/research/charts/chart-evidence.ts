@@ -24,7 +24,7 @@ export async function chartsOf(
   return request.charts ? await ChartEvidence.of(state, about) : undefined;
 }
 
-/** The numbers that a run found or computed: a chart draws no others (contract of reports, section 5). */
+/** The numbers that a run found or computed: a chart draws no others (docs/research.md, "Charts"). */
 export class ChartEvidence {
   readonly #found = new Numbers();
   readonly #computed = new Numbers();
