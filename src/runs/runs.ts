@@ -4,7 +4,6 @@ import type { TraceContext } from '../base/trace-context.ts';
 import type { PlainRequest } from '../plain/request.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import type { Task } from '../protocol/tasks.ts';
 import type { Timeline } from '../protocol/timeline.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
@@ -193,9 +192,6 @@ export interface Runs {
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */
   taskJson(run: RunRecord): Promise<string>;
-  taskEntry(run: RunSummary): Task;
-  /** Input items in the order submitted, each with an id. */
-  inputItems(run: RunRecord): JsonObject[];
 
   /**
    * Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. Where the store

@@ -8,7 +8,7 @@ import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
-import { taskJson, toTaskEntry } from './projections/task.ts';
+import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
@@ -165,14 +165,6 @@ class StoredRuns implements Runs {
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
     if (entry === undefined) throw await this.#unread(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
-  }
-
-  taskEntry(run: RunSummary) {
-    return toTaskEntry(run);
-  }
-
-  inputItems(run: RunRecord): JsonObject[] {
-    return readInput(run);
   }
 
   async cancel(run: RunRecord): Promise<ResponseObject> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { RequestedMcpServer } from '../../../src/research/run/request.ts';
+import { readInput } from '../../../src/runs/stored/stored-request.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openHarness, question, readAll, runToEnd } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
@@ -38,7 +39,7 @@ describe('credentials of MCP servers that a request attaches', () => {
       const { run, bytes } = await runToEnd(harness, question({ research: { mcpServers: [SERVER] } }));
       assert.deepEqual(opened, [[SERVER]]);
       const shown = [run.request, bytes.toString(), ...(await store.readTranscript(run.id))];
-      shown.push(JSON.stringify([await harness.runs.response(run), harness.runs.inputItems(run)]));
+      shown.push(JSON.stringify([await harness.runs.response(run), readInput(run)]));
       for (const text of shown) assert.doesNotMatch(text, /canary/);
     }
     await store.close();
