@@ -5,7 +5,7 @@ import type { Sealer } from '../base/secrets/sealed.ts';
 import { textAmong } from '../base/text.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../upstream/turn.ts';
-import { stepsOf } from './truncation.ts';
+import { stepsOfThread } from './truncation.ts';
 
 /** How a thread is summed up (docs/api.md, "Counting and compacting"). */
 
@@ -58,7 +58,7 @@ function isSummary(content: TurnMessage['content']): boolean {
 }
 
 function parted(thread: readonly TurnMessage[]): { kept: TurnMessage[]; left: TurnMessage[] } {
-  const steps = stepsOf(thread);
+  const steps = stepsOfThread(thread);
   const question = steps.findLastIndex(([first]) => first?.role === 'user');
   const isKept = ([first]: TurnMessage[], index: number) =>
     first?.role === 'system' || index === question || index === steps.length - 1;

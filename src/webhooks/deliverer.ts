@@ -9,9 +9,9 @@ import { readTrace } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import {
-  type Attempt,
   afterAttempt,
   type Deliveries,
+  type DeliveryAttempt,
   firstDeliveries,
   givenUp,
   newDelivery,
@@ -22,7 +22,7 @@ import {
 } from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';
 import { Hosts } from './hosts.ts';
-import { type Receiver, receiversOf } from './receivers.ts';
+import { receiversOf, type WebhookReceiver } from './receivers.ts';
 import { createSender, type Sender } from './send.ts';
 import { webhookHeaders } from './signature.ts';
 
@@ -195,7 +195,7 @@ export class Deliverer implements AsyncDisposable {
   }
 
   /** In a span of its own, in the trace of the request that started the run. */
-  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver): Promise<Attempt> {
+  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: WebhookReceiver): Promise<DeliveryAttempt> {
     const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
     const root = { trace: readTrace(run), contents: false };
     return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
@@ -215,6 +215,6 @@ export class Deliverer implements AsyncDisposable {
   }
 }
 
-function hostOf(receiver: Receiver | undefined): string | undefined {
+function hostOf(receiver: WebhookReceiver | undefined): string | undefined {
   return receiver && new URL(receiver.url).host;
 }

@@ -10,7 +10,7 @@ const attempt = z.looseObject({
   /** Why there was none, in a word. */
   error: z.string().nullable(),
 });
-export type Attempt = z.output<typeof attempt>;
+export type DeliveryAttempt = z.output<typeof attempt>;
 
 const delivery = z.looseObject({
   status: z.enum(['pending', 'delivered', 'failed']),
@@ -58,7 +58,7 @@ export function newDelivery(now: number): Delivery {
 }
 
 /** The same with a further attempt. */
-export function afterAttempt(before: Delivery, attempt: Attempt): Delivery {
+export function afterAttempt(before: Delivery, attempt: DeliveryAttempt): Delivery {
   const attempts = [...before.attempts, attempt].slice(-MOST_ATTEMPTS);
   const { status } = attempt;
   if (status !== null && status >= 200 && status < 300) {

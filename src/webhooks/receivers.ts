@@ -6,7 +6,7 @@ import type { ReceiverName } from './delivery.ts';
 import type { WebhookEventType } from './event.ts';
 
 /** Where the end of a run is told, and what signs it. */
-export interface Receiver {
+export interface WebhookReceiver {
   url: string;
   /** None: it is not signed. */
   secrets: readonly string[];
@@ -20,7 +20,7 @@ export function receiversOf(
   run: RunRecord,
   type: WebhookEventType,
   config: Pick<LiveConfig, 'keyById' | 'encryptionKeyOf'>,
-): Partial<Record<ReceiverName, Receiver>> {
+): Partial<Record<ReceiverName, WebhookReceiver>> {
   const ofKey = config.keyById(run.keyId)?.webhook;
   const requested = requestedIn(run, config);
   const isWanted = ofKey && (ofKey.events?.includes(type) ?? true);
