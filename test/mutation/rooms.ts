@@ -58,7 +58,7 @@ export const ROOMS: readonly Room[] = [
     files: 'src/http/limits/*.ts',
     stages: [
       ['test/unit/http/*.test.ts'],
-      overHttp(['limits*', 'bounds', 'bodies', 'early-refusals', 'keys', 'costs*']),
+      overHttp(['limits*', 'bounds', 'bodies', 'long-answers', 'early-refusals', 'keys', 'costs*']),
     ],
   },
   {
