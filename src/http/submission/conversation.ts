@@ -84,7 +84,7 @@ export type SaidMessage = Omit<InputMessage, 'content'> & { content: PlainPart[]
  * context, here or elsewhere; earlier reasoning is dropped.
  * @throws GatewayError `not_found` for an unknown reference, `unsupported_parameter` for an image without vision.
  */
-export async function conversationMessages(
+export async function chatMessages(
   items: readonly InputItem[],
   options: ConversationOptions,
 ): Promise<ConversationMessage[]> {

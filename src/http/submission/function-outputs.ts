@@ -23,9 +23,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
   const rest = all ? items : items.slice(last + 1);
   if (!all && rest.some(isAssistant)) return NOTHING;
   const said = rest.flatMap((item) =>
-    item.type === 'message' && item.role === 'user'
-      ? [textAmong(item.content)]
-      : [],
+    item.type === 'message' && item.role === 'user' ? [textAmong(item.content)] : [],
   );
   const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
   return { outputs, approvals, called, said: said.filter((text) => text.trim() !== '') };

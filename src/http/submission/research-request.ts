@@ -17,7 +17,7 @@ import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
-import { conversationMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
+import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
 import { planning } from './research-options.ts';
@@ -217,7 +217,7 @@ async function conversationIn(
   { caller, key, name, model, runs, param, tools = null, ...sealed }: ThreadContext & { param: string },
 ): Promise<ConversationMessage[]> {
   const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
-  const conversation = await conversationMessages(items, {
+  const conversation = await chatMessages(items, {
     model,
     field: param,
     findItem: (id) => runs.findItem(caller, id),

@@ -26,7 +26,7 @@ export function toChatCompletion(response: ResponseObject): ChatCompletion {
     annotations,
     ...(tool_calls.length > 0 && { tool_calls }),
   };
-  return completionOf(response, message, sources);
+  return completionOf(response, { message, logprobs: null }, sources);
 }
 
 /** What a model thought, and the functions of the client's that it called. */
@@ -40,14 +40,18 @@ export function saidIn({ output }: ResponseObject): { thoughts: string; tool_cal
   };
 }
 
-/** A message as the one choice of a chat completion, with what else it says. */
-export function completionOf<Message, More>(response: ResponseObject, message: Message, more: More) {
+/** A message as the one choice of a chat completion, and what else that says. */
+export function completionOf<Message, Logprobs, More>(
+  response: ResponseObject,
+  { message, logprobs }: { message: Message; logprobs: Logprobs },
+  more: More,
+) {
   return {
     id: response.id.replace(/^resp_/, 'chatcmpl-'),
     object: 'chat.completion' as const,
     created: response.created_at,
     model: response.model,
-    choices: [{ index: 0 as const, message, finish_reason: finishReason(response), logprobs: null }],
+    choices: [{ index: 0 as const, message, finish_reason: finishReason(response), logprobs }],
     ...more,
     usage: toChatUsage(response.usage),
     ...(response.status === 'failed' && response.error ? { error: response.error } : {}),

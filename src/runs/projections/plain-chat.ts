@@ -21,7 +21,7 @@ export function toPlainCompletion(response: ResponseObject) {
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
   };
-  return completionOf(response, message, {});
+  return completionOf(response, { message, logprobs: null }, {});
 }
 
 /**
