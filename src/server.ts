@@ -44,6 +44,7 @@ import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/load-meter.ts'
 import { RunMetrics } from './runs/metrics.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
 import { createRuns } from './runs/service.ts';
+import { CarriedTranscripts } from './runs/stored/carried-transcripts.ts';
 import { sharedCache } from './store/cache.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
@@ -138,7 +139,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...accounting({ ...foundation, usage, webhooks }),
   });
   const owner = randomUUID();
-  const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs: config.store.retentionMs };
+  const kept = { store: storage.runs, clock: systemClock, retentionMs: config.store.retentionMs };
+  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const common = { ...kept, carried, driver, log, owner };
   const executor = await openExecutor(foundation, common, stack);
   const instances = stack.use(
     new Instances({

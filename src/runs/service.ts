@@ -198,6 +198,7 @@ class StoredRuns implements Runs {
     if (isOpen(run)) await this.cancel(run);
     await this.#options.conversations.keepOf(run);
     await this.#store.delete(run.id);
+    await this.#options.carried.left(run);
     this.#submissions.deleted();
   }
 
@@ -213,7 +214,7 @@ class StoredRuns implements Runs {
 
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const taken = await takenOver(this.#store, run, (await this.response(run)).output_text);
+    const taken = await takenOver(this.#options, run, (await this.response(run)).output_text);
     // A transcript that was removed meanwhile reads as an empty one.
     await this.#again(run);
     return taken;
@@ -221,7 +222,7 @@ class StoredRuns implements Runs {
 
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
     const go = (run: RunRecord, param?: string) =>
-      goOn(this.#store, run, { ...answered, param, output: async () => (await this.response(run)).output });
+      goOn(this.#options, run, { ...answered, param, output: async () => (await this.response(run)).output });
     if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
     const named = runOfCalls(answered.outputs.keys());
     const run = named === undefined ? undefined : await this.#owned(caller, named);

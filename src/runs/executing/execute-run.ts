@@ -10,6 +10,7 @@ import type { RunStore } from '../../store/run-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -32,6 +33,7 @@ export interface ExecutionOptions {
   owner: string;
   tick: AppendTick;
   store: RunStore;
+  carried: CarriedTranscripts;
   driver: RunDriver;
   clock: Clock;
   log: Logger;
@@ -127,7 +129,7 @@ class Execution {
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
-    const { store, lease, beginning } = options;
+    const { store, carried, lease, beginning } = options;
     const { id } = lease.run;
     const fold = new ResponseFold();
     const found = new FoundLog();
@@ -145,7 +147,7 @@ class Execution {
     return new Execution(options, {
       response,
       fold,
-      state: ResearchState.of(entries, research?.earlierSources, research?.goesOn?.entries),
+      state: ResearchState.of(entries, research?.earlierSources, await carried.before(research ?? {})),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
       found,

@@ -126,7 +126,12 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   functions: z.array(turnTool).optional(),
   functionChoice: turnToolChoice.optional(),
   goesOn: z
-    .looseObject({ entries: z.array(transcriptEntry), from: z.string(), approved: z.array(approvedCall).optional() })
+    .looseObject({
+      entries: z.array(transcriptEntry),
+      from: z.string(),
+      after: z.string().optional(),
+      approved: z.array(approvedCall).optional(),
+    })
     .optional(),
   approvals: approvals.optional(),
   plan: z.enum(['auto', 'propose', 'off']).optional(),

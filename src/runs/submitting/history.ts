@@ -12,6 +12,7 @@ import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { readGenerate, readPlainRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
@@ -29,7 +30,11 @@ const MAX_LENGTH = 4_000_000;
  * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
  * followed in one step and outlives the deletion of its earlier runs.
  */
-export async function takenOver(store: RunStore, run: RunRecord, answer: string): Promise<TakenOver> {
+export async function takenOver(
+  { store, carried }: { store: RunStore; carried: CarriedTranscripts },
+  run: RunRecord,
+  answer: string,
+): Promise<TakenOver> {
   const request = readResearchRequest(run);
   if (!request) {
     return {
@@ -41,12 +46,13 @@ export async function takenOver(store: RunStore, run: RunRecord, answer: string)
   const answered: ConversationMessage[] = readGenerate(run)
     ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
     : [];
-  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, request.goesOn?.entries);
+  const before = await carried.before(request);
+  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, before);
   const about = keywords(`${questionOf(request)} ${answer}`);
-  const before = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
+  const earlier = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
   const facts = await readPages(state, about);
   const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
-    const read = facts.get(id) ?? before.get(id);
+    const read = facts.get(id) ?? earlier.get(id);
     return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
   });
   return {
