@@ -231,8 +231,8 @@ class StoredRuns implements Runs {
 
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const { output, output_text } = await this.response(run);
-    const messages = await conversationUpTo(this.#store, run, output_text);
+    const response = this.response(run);
+    const [{ output }, messages] = await Promise.all([response, conversationUpTo(this.#store, run, response)]);
     await this.#again(run);
     return { messages, asked: askedIn(run, { output, messages }) };
   }

@@ -38,7 +38,7 @@ export async function takenOver(
   const request = readResearchRequest(run);
   if (!request) {
     return {
-      history: latest((await conversationUpTo(store, run, answer)).flatMap(toldInWords)),
+      history: latest((await conversationUpTo(store, run, { output_text: answer })).flatMap(toldInWords)),
       earlierSources: [],
       askedBack: false,
     };
@@ -64,19 +64,25 @@ export async function takenOver(
 }
 
 /** The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays. */
-export async function conversationUpTo(store: RunStore, run: RunRecord, answer: string): Promise<TurnMessage[]> {
+export async function conversationUpTo(
+  store: RunStore,
+  run: RunRecord,
+  response: Promise<{ output_text: string }> | { output_text: string },
+): Promise<TurnMessage[]> {
   const plain = readPlainRequest(run);
   if (plain && !readGenerate(run)) return plain.messages;
   if (plain) {
     const entries = await readTranscript(store, run.id);
     const ended = entries.findLast((entry) => entry.t === 'answered');
-    const said: TurnMessage = (ended?.t === 'answered' && ended.message) || { role: 'assistant', content: answer };
-    return [...threadOf(plain.messages, entries), said];
+    if (ended?.t === 'answered' && ended.message) return [...threadOf(plain.messages, entries), ended.message];
+    const { output_text: content } = await response;
+    return [...threadOf(plain.messages, entries), { role: 'assistant', content }];
   }
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
-  return readGenerate(run) ? [...messages, { role: 'assistant', content: answer }] : messages;
+  const { output_text: content } = await response;
+  return readGenerate(run) ? [...messages, { role: 'assistant', content }] : messages;
 }
 
 /** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */
