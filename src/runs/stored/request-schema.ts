@@ -104,6 +104,9 @@ const turnTool = z.looseObject({
   description: z.string(),
   parameters: jsonObject,
   strict: z.boolean().optional(),
+  grammar: z
+    .looseObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
+    .optional(),
 });
 const turnToolChoice = z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ name: z.string() })]);
 
