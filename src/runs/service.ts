@@ -223,13 +223,7 @@ class StoredRuns implements Runs {
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
     const go = async (run: RunRecord, param?: string) => {
       const output = async () => (await this.response(run)).output;
-      try {
-        return await goOn(this.#options, run, { ...answered, param, output });
-      } catch (thrown) {
-        // Of a run that was removed meanwhile no call waits.
-        await this.#again(run);
-        throw thrown;
-      }
+      return await goOn(this.#options, run, { ...answered, param, output, isThere: () => this.#again(run) });
     };
     if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
     const named = runOfCalls(answered.outputs.keys());

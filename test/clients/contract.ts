@@ -43,7 +43,10 @@ export interface AgentsClient {
   /** A run of an agent with a function tool of its own. */
   withFunctionTool(target: Target, question: string): Promise<string>;
   /** A run that an agent with a function tool answers to whom another one hands it over, under a guardrail of its input. */
-  withHandoff(target: Target, question: string): Promise<{ output: string; agent: string | undefined; guarded: string[] }>;
+  withHandoff(
+    target: Target,
+    question: string,
+  ): Promise<{ output: string; agent: string | undefined; guarded: string[] }>;
 }
 
 /** `langchain.ts`. */

@@ -116,17 +116,18 @@ export async function chatMessages(
 
 /**
  * The items with their files and images as a research model is told them: files as their text, images as they are. Of an
- * output, images are named where it does not see them.
+ * output, images are named where it does not see them. Messages before the place `from` are left as they are.
  * @throws GatewayError as `attach` of the options, and `unsupported_parameter` for an image in a message without vision.
  */
 export async function withFilesRead(
   items: readonly InputItem[],
   { model, field, attach }: Pick<ConversationOptions, 'model' | 'field' | 'attach'>,
+  from = 0,
 ): Promise<InputItem[]> {
   const read: InputItem[] = [];
   for (const [index, item] of items.entries()) {
     const place = `${field}[${index}]`;
-    if (item.type === 'message') {
+    if (item.type === 'message' && index >= from) {
       const content = await attach(item.content, `${place}.content`, item.role === 'user');
       checkParts(content, `${place}.content`, model);
       read.push({ ...item, content: content.filter(isForResearch) });

@@ -55,18 +55,15 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const common = commonParts(body, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const previous = body.previous_response_id;
-  const input = await withFilesRead(body.input, optionsOf({ ...context, tools: common.tools, param: 'input' }));
-  const goingOn = await runs.goOn(caller, {
-    previous,
-    isStored: body.store !== false,
-    ...functionOutputs(input, { all: previous !== undefined }),
-  });
+  const asked = { ...context, tools: common.tools, param: 'input' };
+  const { input, ...answered } = await answersIn(body.input, asked, { all: previous !== undefined });
+  const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
   if (!goingOn) requireQuestion(input);
   requireServers(approvedCalls(goingOn), common);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
   const said = goingOn ?? {
-    conversation: await conversationIn(input, { ...context, tools: common.tools, param: 'input' }),
+    conversation: await conversationIn(input, asked),
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
   };
@@ -130,10 +127,12 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
+  const asked = { ...context, tools: common.tools, param: 'messages' };
+  const { input, ...answered } = await answersIn(body.messages, asked, { all: false });
   return {
     ...common,
-    ...((await runs.goOn(caller, { isStored: true, ...functionOutputs(body.messages, { all: false }) })) ?? {
-      conversation: await conversationIn(body.messages, { ...context, tools: common.tools, param: 'messages' }),
+    ...((await runs.goOn(caller, { isStored: true, ...answered })) ?? {
+      conversation: await conversationIn(input, asked),
       instructions: null,
     }),
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
@@ -228,6 +227,18 @@ async function conversationIn(
   const conversation = await chatMessages(items, optionsOf(context));
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;
+}
+
+/** What an input answers functions with, and the input with the files of that read: the rest of a thread may be known. */
+async function answersIn(
+  items: readonly InputItem[],
+  context: ThreadContext & { param: string },
+  { all }: { all: boolean },
+) {
+  const last = items.findLastIndex(({ type }) => type === 'prior_output');
+  const from = last === -1 ? items.length : all ? 0 : last + 1;
+  const input = await withFilesRead(items, optionsOf(context), from);
+  return { input, ...functionOutputs(input, { all }) };
 }
 
 function optionsOf({

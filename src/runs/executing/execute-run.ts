@@ -130,17 +130,16 @@ class Execution {
 
   static async open(options: ExecutionOptions): Promise<Execution> {
     const { store, carried, lease, beginning } = options;
-    const { id } = lease.run;
     const fold = new ResponseFold();
     const found = new FoundLog();
     if (beginning) {
       fold.begin(beginning.response, beginning.batch);
       found.see(beginning.batch);
-    } else await fold.readOn(store, id, found.see);
+    } else await fold.readOn(store, lease.run.id, found.see);
     const { response } = fold;
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
-    const stored = beginning ? [] : await store.readTranscript(id);
+    const stored = beginning ? [] : await store.readTranscript(lease.run.id);
     if (found.isKept) found.transcript = stored;
     const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [parseTranscript(stored)];
     const research = readResearchRequest(lease.run);
@@ -323,8 +322,7 @@ class Execution {
       restore();
       return written;
     }
-    const used = this.#used();
-    const error = errorObject?.code;
+    const [used, error] = [this.#used(), errorObject?.code];
     this.ended = { status, used, error };
     const [tokens, cost, incomplete] = [tokensOf(used), used.cost || undefined, outcome?.incomplete ?? undefined];
     this.#options.log.info({ status, error, incomplete, tokens, cost, attempts: lease.attempts }, 'run ended');

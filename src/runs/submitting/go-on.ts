@@ -13,18 +13,24 @@ import { readTranscript } from '../stored/stored-transcript.ts';
 /**
  * The research of a run with what the calls that it waits for are answered with (docs/api.md, "Functions of research
  * models"). Undefined where it waits for none, or `param` is absent and the answers do not fit.
- * @param output gives the output of its response.
- * @throws GatewayError `invalid_parameter` for an answer that is missing, and for one of no call.
+ * @param output gives the output of its response, `isThere` throws where it was removed.
+ * @throws GatewayError as `isThere`; `invalid_parameter` for an answer that is missing, and for one of no call.
  */
 export async function goOn(
   { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
-  { output, ...answered }: FunctionOutputs & { output(): Promise<readonly OutputItem[]> },
+  {
+    output,
+    isThere,
+    ...answered
+  }: FunctionOutputs & { output(): Promise<readonly OutputItem[]>; isThere(): Promise<unknown> },
 ): Promise<GoingOn | undefined> {
   const request = readResearchRequest(run);
   if (!request?.functions && !request?.approvals) return undefined;
   const before = await carried.before(request);
   const own = (await readTranscript(store, run.id)).flatMap(goingOn);
+  // A transcript that was removed meanwhile reads as an empty one.
+  await isThere();
   const state = ResearchState.of(own, request.earlierSources, before);
   const open = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
   if (open.size === 0) refuseStray(answered);

@@ -14,6 +14,7 @@ import { frame, LEASE, newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { CALLER, type Harness, openHarness, question, runToEnd } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { wrapStore } from '../../support/wrapped-store.ts';
 
 const DESK = { name: 'ask_desk', description: 'Asks the desk.', parameters: { type: 'object' } };
 const ASK = question({ research: { functions: [DESK], plan: 'off' } });
@@ -23,7 +24,7 @@ const OUTPUT = 4000;
 const OPTIONS = { log: silentLogger };
 
 /** A model that asks the desk for as long as it may, and the runs of its research. */
-async function openResearch(storage: Storage, clock: Clock = systemClock) {
+async function openResearch(storage: Pick<Storage, 'runs' | 'conversations'>, clock: Clock = systemClock) {
   const chat = new ScriptedModel((request) =>
     isAnswerTurn(request) ? { text: ['So it is.'] } : { calls: [{ name: 'ask_desk', arguments: '{}' }] },
   );
@@ -107,6 +108,21 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       for (const id of [`conv_${run.id}`, `conv_${run.id}/runs`]) {
         await assert.rejects(harness.conversations.find(CALLER, id), { code: 'not_found' });
       }
+    });
+
+    it('is unknown to who goes on from a response that is removed meanwhile', async () => {
+      const { harness } = await openResearch(storage);
+      await using _ = harness;
+      const { run } = await runToEnd(harness, ASK);
+      const runs = wrapStore(storage.runs, {
+        async readTranscript(id) {
+          await storage.runs.delete(id);
+          return await storage.runs.readTranscript(id);
+        },
+      });
+      const late = await openResearch({ runs, conversations: storage.conversations });
+      await using __ = late.harness;
+      await assert.rejects(goOn(late.harness, run), { code: 'not_found' });
     });
 
     it('goes on where a version stored it that kept all of it with each response', async () => {
