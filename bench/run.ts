@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { documentSearch } from './scenarios/document-search.ts';
+import { functionLoop } from './scenarios/function-loop.ts';
 import { lanes } from './scenarios/lanes.ts';
 import { manyStreams, overload, steadyDelta } from './scenarios/live-streams.ts';
 import { mainJob } from './scenarios/main-job.ts';
 import { manyKeys } from './scenarios/many-keys.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
+import { plainDelta } from './scenarios/plain-delta.ts';
 import { install, start, workers } from './scenarios/processes.ts';
 import { replay, resume, snapshots } from './scenarios/reading.ts';
 import { shortRun } from './scenarios/short-run.ts';
@@ -26,6 +28,8 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   tokens,
   'steady-delta': steadyDelta,
   'short-run': shortRun,
+  'plain-delta': plainDelta,
+  'function-loop': functionLoop,
   'main-job': mainJob,
   lanes,
   'many-streams': manyStreams,

@@ -48,6 +48,7 @@ import { MAX_LAG_MS } from './runs/load-meter.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
 import type { Runs } from './runs/runs.ts';
 import { createRuns } from './runs/service.ts';
+import { CarriedTranscripts } from './runs/stored/carried-transcripts.ts';
 import { startTelemetry } from './telemetry/start-telemetry.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { Upstream } from './upstream/upstream.ts';
@@ -186,7 +187,9 @@ async function openRuns(
     encryptionKeyOf,
     ...accounting({ ...foundation, ...parts }),
   });
-  const common = { store: storage.runs, driver, clock: systemClock, log, owner: parts.id, retentionMs };
+  const kept = { store: storage.runs, clock: systemClock, retentionMs };
+  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const common = { ...kept, carried, driver, log, owner: parts.id };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, conversations: storage.conversations });
   const runs = createRuns({

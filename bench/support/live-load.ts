@@ -9,6 +9,8 @@ export interface LiveLoad {
   streams: number;
   /** Deltas of each stream. */
   deltas: number;
+  /** Further fields of the body. */
+  fields?: object;
   /** Whether a stream may be refused with `overloaded`; any other failure ends the benchmark. */
   mayRefuse?: boolean;
 }
@@ -75,6 +77,7 @@ async function readOne(
       ? { messages: [{ role: 'user', content: 'Go.' }] }
       : { input: 'Go.', tool_choice: 'none' }),
     stream: true,
+    ...load.fields,
   });
   const response = await request(url + load.path, { method: 'POST', headers: HEADERS, body, dispatcher });
   if (response.statusCode === 503 && load.mayRefuse) {

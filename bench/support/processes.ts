@@ -57,6 +57,14 @@ export function researchConfig(provider: { url: string }): object {
   };
 }
 
+/** One plain model whose responses the gateway makes, over a provider that speaks chat completions. */
+export function plainConfig(provider: { url: string }): object {
+  return {
+    providers: { bench: { base_url: provider.url } },
+    models: { bench: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'bench', model: 'bench' }] } },
+  };
+}
+
 /** Where a gateway keeps its runs. */
 export type StoreKind = 'SQLite' | 'Redis';
 

@@ -86,6 +86,15 @@ export function tellsLogprobs(
   return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
 }
 
+/** Whether every provider of a model's routes holds it to the grammar of a custom tool: the Responses API alone does. */
+export function takesGrammars(
+  identity: Pick<Identity, 'key' | 'config'>,
+  name: string,
+  model: ProxyModelConfig,
+): boolean {
+  return wiresOf(identity, name, model).every((wire) => wire === 'responses');
+}
+
 /** What the providers of a model's routes speak. */
 function wiresOf({ key, config }: Pick<Identity, 'key' | 'config'>, name: string, { routes }: ProxyModelConfig) {
   return (key.routes[name] ?? routes).map(({ provider: named }) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
+import { tokenLogprob } from './items.ts';
 import { cost } from './response.ts';
 import { warning } from './warnings.ts';
 
@@ -73,6 +74,8 @@ const chatAnnotation = z.object({
     path: z.string().optional(),
   }),
 });
+/** Of plain models, where they were asked for. */
+const chatLogprobs = z.object({ content: z.array(tokenLogprob), refusal: z.null() });
 const message = z.object({
   role: z.literal('assistant'),
   content: z.string(),
@@ -99,7 +102,7 @@ export const chatCompletion = z.object({
       index: z.literal(0),
       message,
       finish_reason: finishReason,
-      logprobs: z.null(),
+      logprobs: chatLogprobs.nullable(),
     }),
   ),
   ...sources,
@@ -122,7 +125,7 @@ export const chatChunk = z.object({
       index: z.literal(0),
       delta: message.partial(),
       finish_reason: finishReason.nullable(),
-      logprobs: z.null(),
+      logprobs: chatLogprobs.nullable(),
     }),
   ),
   usage: chatUsage.nullable().optional(),

@@ -77,7 +77,10 @@ const customTool = z.object({
   type: z.literal('custom'),
   name: z.string(),
   description: z.string().nullable(),
-  format: z.object({ type: z.literal('text') }),
+  format: z.union([
+    z.object({ type: z.literal('text') }),
+    z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() }),
+  ]),
 });
 
 /** A tool of OpenAI's that runs at the client, as a response shows it. */

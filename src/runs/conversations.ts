@@ -9,6 +9,7 @@ import type { EarlierSource, TakenOver } from '../research/run/request.ts';
 import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/beside/conversation-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
+import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
 import { readConversation, readInput } from './stored/stored-request.ts';
 import { takenOver } from './submitting/history.ts';
 
@@ -23,6 +24,7 @@ const PAGE = 500;
 export interface ConversationsOptions {
   store: RunStore;
   conversations: ConversationStore;
+  carried: CarriedTranscripts;
   clock: Clock;
   /** How long a conversation stays after its last change, in milliseconds. */
   retentionMs: number;
@@ -140,11 +142,8 @@ export class Conversations {
     const run = parsedId && (await this.#options.store.get(parsedId.run));
     if (run?.user !== user || run.kind !== 'research') return { earlierSources: [], askedBack: false };
     const answers = items.filter(({ role }) => role === 'assistant');
-    const { history: _, ...known } = await takenOver(
-      this.#options.store,
-      run,
-      JSON.stringify(answers.at(-1)?.content ?? ''),
-    );
+    const answer = JSON.stringify(answers.at(-1)?.content ?? '');
+    const { history: _, ...known } = await takenOver(this.#options, run, answer);
     return known;
   }
 

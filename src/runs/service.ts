@@ -190,6 +190,7 @@ class StoredRuns implements Runs {
     if (isOpen(run)) await this.cancel(run);
     await this.#options.conversations.keepOf(run);
     await this.#store.delete(run.id);
+    await this.#options.carried.left(run);
     this.#submissions.deleted();
   }
 
@@ -205,15 +206,17 @@ class StoredRuns implements Runs {
 
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const taken = await takenOver(this.#store, run, (await this.response(run)).output_text);
+    const taken = await takenOver(this.#options, run, (await this.response(run)).output_text);
     // A transcript that was removed meanwhile reads as an empty one.
     await this.#again(run);
     return taken;
   }
 
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
-    const go = (run: RunRecord, param?: string) =>
-      goOn(this.#store, run, { ...answered, param, output: async () => (await this.response(run)).output });
+    const go = async (run: RunRecord, param?: string) => {
+      const output = async () => (await this.response(run)).output;
+      return await goOn(this.#options, run, { ...answered, param, output, isThere: () => this.#again(run) });
+    };
     if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
     const named = runOfCalls(answered.outputs.keys());
     const run = named === undefined ? undefined : await this.#owned(caller, named);
@@ -222,8 +225,8 @@ class StoredRuns implements Runs {
 
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const { output, output_text } = await this.response(run);
-    const messages = await conversationUpTo(this.#store, run, output_text);
+    const response = this.response(run);
+    const [{ output }, messages] = await Promise.all([response, conversationUpTo(this.#store, run, response)]);
     await this.#again(run);
     return { messages, asked: askedIn(run, { output, messages }) };
   }

@@ -56,6 +56,8 @@ export interface TurnTool {
   parameters: JsonObject;
   /** Whether arguments must keep to the schema; absent: the provider's own way, without it. */
   strict?: boolean;
+  /** Its one string, `input`, keeps to this: only for routes of the Responses API, which calls such tools custom. */
+  grammar?: { type: 'grammar'; syntax: 'lark' | 'regex'; definition: string } | undefined;
 }
 
 /** Which tools may be called: any, none, at least one, or this one. */

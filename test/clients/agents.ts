@@ -61,13 +61,35 @@ export const withHostedSearch: AgentsClient['withHostedSearch'] = async (target,
   return String(result.finalOutput);
 };
 
+const weather = tool({
+  name: 'weather',
+  description: 'Tells the weather.',
+  parameters: z.object({ city: z.string() }),
+  execute: async () => 'sunny',
+});
+
 export const withFunctionTool: AgentsClient['withFunctionTool'] = async (target, question) => {
-  const weather = tool({
-    name: 'weather',
-    description: 'Tells the weather.',
-    parameters: z.object({ city: z.string() }),
-    execute: async () => 'sunny',
-  });
   const result = await runner(target).run(researcher(target, [weather]), question);
   return String(result.finalOutput);
+};
+
+export const withHandoff: AgentsClient['withHandoff'] = async (target, question) => {
+  const guarded: string[] = [];
+  const guardrail = {
+    name: 'seen',
+    execute: async ({ input }: { input: unknown }) => {
+      guarded.push(JSON.stringify(input));
+      return { tripwireTriggered: false, outputInfo: null };
+    },
+  };
+  const forecaster = new Agent({ name: 'Forecaster', model: target.model, tools: [weather] });
+  const desk = new Agent({
+    name: 'Desk',
+    instructions: 'Hand questions over.',
+    model: target.model,
+    handoffs: [forecaster],
+    inputGuardrails: [guardrail],
+  });
+  const result = await runner(target).run(desk, question);
+  return { output: String(result.finalOutput), agent: result.lastAgent?.name, guarded };
 };

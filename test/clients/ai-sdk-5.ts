@@ -1,5 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai2';
-import { generateText, streamText } from 'ai5';
+import { generateText, stepCountIs, streamText, tool } from 'ai5';
 import { clientOf } from './ai-sdk-of.ts';
 
-export const { stream, generate } = clientOf({ createOpenAI, generateText, streamText }, { namesTools: true });
+export const { stream, generate, withTool } = clientOf(
+  { createOpenAI, generateText, stepCountIs, streamText, tool },
+  { namesTools: true },
+);

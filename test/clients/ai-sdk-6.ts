@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai3';
-import { generateText, streamText } from 'ai6';
+import { generateText, stepCountIs, streamText, tool } from 'ai6';
 import { clientOf } from './ai-sdk-of.ts';
 
-export const { stream, generate } = clientOf({ createOpenAI, generateText, streamText });
+export const { stream, generate, withTool } = clientOf({ createOpenAI, generateText, stepCountIs, streamText, tool });

@@ -1,5 +1,6 @@
 import type { createOpenAI } from '@ai-sdk/openai';
-import type { generateText, LanguageModel, ModelMessage, streamText } from 'ai';
+import type { generateText, LanguageModel, ModelMessage, stepCountIs, streamText, tool } from 'ai';
+import { z } from 'zod';
 import type { AiSdkClient, AiSdkTarget, Answer } from './contract.ts';
 
 /** A version of the AI SDK. */
@@ -7,6 +8,8 @@ export interface AiSdk {
   createOpenAI: typeof createOpenAI;
   generateText: typeof generateText;
   streamText: typeof streamText;
+  stepCountIs: typeof stepCountIs;
+  tool: typeof tool;
 }
 
 export interface ClientOptions {
@@ -58,6 +61,23 @@ export function clientOf(sdk: AiSdk, { namesTools = false, ...own }: ClientOptio
         if (answer.errors.length === 0) messages.push(...(await result.response).messages);
       }
       return answers;
+    },
+    async withTool(target, question) {
+      const weather = sdk.tool({
+        description: 'Tells the weather.',
+        inputSchema: z.object({ city: z.string() }),
+        execute: async () => 'sunny',
+      });
+      const asked = {
+        model: modelOf(target),
+        prompt: question,
+        maxRetries: 0,
+        tools: { weather },
+        stopWhen: sdk.stepCountIs(4),
+      };
+      const { text } = await sdk.generateText(asked);
+      const answer = await readStream(sdk.streamText({ ...asked, onError: () => {} }));
+      return { text, streamed: answer.text };
     },
     async generate(target, question) {
       const model = modelOf(target);

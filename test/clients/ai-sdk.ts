@@ -1,5 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, streamText } from 'ai';
+import { generateText, stepCountIs, streamText, tool } from 'ai';
 import { clientOf } from './ai-sdk-of.ts';
 
-export const { stream, generate } = clientOf({ createOpenAI, generateText, streamText });
+export const { stream, generate, withTool } = clientOf({ createOpenAI, generateText, stepCountIs, streamText, tool });

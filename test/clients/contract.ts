@@ -42,6 +42,11 @@ export interface AgentsClient {
   withHostedSearch(target: Target, question: string): Promise<string>;
   /** A run of an agent with a function tool of its own. */
   withFunctionTool(target: Target, question: string): Promise<string>;
+  /** A run that an agent with a function tool answers to whom another one hands it over, under a guardrail of its input. */
+  withHandoff(
+    target: Target,
+    question: string,
+  ): Promise<{ output: string; agent: string | undefined; guarded: string[] }>;
 }
 
 /** `langchain.ts`. */
@@ -50,6 +55,8 @@ export interface LangChainClient {
   invoke(target: LangChainTarget, questions: readonly string[]): Promise<Answer[]>;
   /** Asks and reads the stream: the text as it came, and the chunks as the client joins them. */
   stream(target: LangChainTarget, question: string): Promise<{ text: string; joined: Answer }>;
+  /** Asks with a tool bound, runs what is called, and asks again. */
+  withTool(target: LangChainTarget, question: string): Promise<Answer>;
 }
 
 export interface LangChainTarget extends Target {
@@ -62,6 +69,8 @@ export interface AiSdkClient {
   stream(target: AiSdkTarget, questions: readonly string[]): Promise<Answer[]>;
   /** Asks once with `generateText`. */
   generate(target: AiSdkTarget, question: string): Promise<Answer>;
+  /** Asks with a tool, in as many steps as it takes, with `generateText` and with `streamText`. */
+  withTool(target: AiSdkTarget, question: string): Promise<{ text: string; streamed: string }>;
 }
 
 export interface AiSdkTarget extends Target {

@@ -1,5 +1,7 @@
 import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
+import { z } from 'zod';
 import type { Answer, LangChainClient, LangChainTarget } from './contract.ts';
 
 function chat({ baseURL, apiKey, model, useResponsesApi }: LangChainTarget): ChatOpenAI {
@@ -29,6 +31,22 @@ export const invoke: LangChainClient['invoke'] = async (target, questions) => {
     answers.push(answerOf(message));
   }
   return answers;
+};
+
+export const withTool: LangChainClient['withTool'] = async (target, question) => {
+  const weather = tool(async () => 'sunny', {
+    name: 'weather',
+    description: 'Tells the weather.',
+    schema: z.object({ city: z.string() }),
+  });
+  const bound = chat(target).bindTools([weather]);
+  const messages: BaseMessage[] = [new HumanMessage(question)];
+  for (;;) {
+    const message = await bound.invoke(messages);
+    messages.push(message);
+    if (!message.tool_calls?.length) return answerOf(message);
+    for (const call of message.tool_calls) messages.push(await weather.invoke({ ...call, type: 'tool_call' }));
+  }
 };
 
 export const stream: LangChainClient['stream'] = async (target, question) => {

@@ -14,6 +14,7 @@ import { responseObject } from '../../src/protocol/response.ts';
 import { Conversations, shownConversation } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
+import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
@@ -135,7 +136,8 @@ async function readsBeside(
   const of = { user: CALLER.user, kind: 'compaction', param: 'input' } as const;
   const sealer = new Sealer({ keys: [], share: secret });
   assert.equal(await sealer.open(sealed.trim(), of), 'Sealed by an earlier version.');
-  const found = new Conversations({ store, conversations, clock: testClock(), retentionMs: 1000 });
+  const kept = { store, conversations, clock: testClock(), retentionMs: 1000 };
+  const found = new Conversations({ ...kept, carried: new CarriedTranscripts(kept) });
   const record = await found.find(CALLER, `conv_${CONVERSATION}`);
   assert.deepEqual([shownConversation(record).metadata, record.holder], [{ a: 1 }, null]);
   const { items } = await found.items(record, { limit: 100, order: 'asc' });

@@ -44,6 +44,13 @@ describe('@openai/agents with a research model', () => {
     assert.match(await agents.withFunctionTool(target(MODEL.desk), QUESTION), /The weather: .*sunny/s);
   });
 
+  it('hands over to an agent whose function is called, under a guardrail', async () => {
+    const { output, agent, guarded } = await agents.withHandoff(target(MODEL.caller), QUESTION);
+    assert.match(output, /The weather: sunny/);
+    assert.equal(agent, 'Forecaster');
+    assert.match(guarded.join(), /lighthouse of Elmsworth/);
+  });
+
   it('throws where the run failed, streamed or not', async () => {
     await assert.rejects(agents.conversation(target(MODEL.broken), [QUESTION]), /response\.failed/);
     await assert.rejects(agents.streamed(target(MODEL.broken), QUESTION), /response\.failed/);

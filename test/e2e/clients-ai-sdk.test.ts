@@ -106,6 +106,18 @@ for (const [version, file] of [
     it('throws where a run fails', async () => {
       await assert.rejects(sdk.generate(target('chat', MODEL.broken), QUESTION), /out of order/);
     });
+
+    for (const [api, model] of [
+      ['responses', MODEL.desk],
+      ['chat', MODEL.desk],
+      ['responses', MODEL.caller],
+    ] as const) {
+      it(`has its tool called by ${model} over ${api}, in steps of generateText and of streamText`, async () => {
+        const { text, streamed } = await sdk.withTool(target(api, model), QUESTION);
+        assert.match(text, /The weather: .*sunny/s);
+        assert.match(streamed, /The weather: .*sunny/s);
+      });
+    }
   });
 }
 

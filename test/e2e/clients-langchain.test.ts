@@ -42,6 +42,13 @@ describe('@langchain/openai with a research model', () => {
         if (useResponsesApi) assert.match(joined.sources[0] ?? '', /^corpus:/);
       });
 
+      it('has a bound tool called, and goes on with what it gave', async () => {
+        for (const model of useResponsesApi ? [MODEL.desk, MODEL.caller] : [MODEL.desk]) {
+          const { text } = await langchain.withTool(target(model), QUESTION);
+          assert.match(text, /The weather: .*sunny/s, model);
+        }
+      });
+
       it('invoke throws where the run failed', async () => {
         await assert.rejects(langchain.invoke(target(MODEL.broken), [QUESTION]), /out of order/);
       });

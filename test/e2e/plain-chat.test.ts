@@ -5,7 +5,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { until } from '../support/http-gateway.ts';
-import { startScriptedProvider } from '../support/scripted-provider.ts';
+import { frames, type Script, startScriptedProvider } from '../support/scripted-provider.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
 
 const TOOL = {
@@ -13,10 +13,10 @@ const TOOL = {
   function: { name: 'look_up', description: 'Looks up.', parameters: { type: 'object', properties: {} } },
 };
 
-async function openGateway(wire: 'messages' | 'responses') {
+async function openGateway(wire: 'messages' | 'responses', script?: Script) {
   const stack = new AsyncDisposableStack();
   const server = wire === 'messages' ? strictMessages(1, { thinks: 'adaptive' }) : strictResponses(1);
-  const provider = stack.use(await startScriptedProvider({ respond: (request) => server.respond(request) }));
+  const provider = stack.use(await startScriptedProvider({ respond: (request) => script ?? server.respond(request) }));
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
@@ -96,7 +96,9 @@ for (const wire of ['messages', 'responses'] as const) {
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
       for (const [body, param] of [
         [{ n: 2 }, 'n'],
-        [{ logprobs: true }, 'logprobs'],
+        ...(wire === 'messages' ? ([[{ logprobs: true }, 'logprobs']] as const) : []),
+        [{ top_logprobs: 2 }, 'top_logprobs'],
+        [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
         [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name'],
         [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
         [{ messages: [...ask.messages, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, undefined],
@@ -108,3 +110,43 @@ for (const wire of ['messages', 'responses'] as const) {
     });
   });
 }
+
+it('tell how probable the tokens of a chat are, where its provider does', async () => {
+  const probable = (token: string) => ({
+    token,
+    logprob: -1,
+    bytes: null,
+    top_logprobs: [{ token: 'x', logprob: -2 }],
+  });
+  const item = { type: 'message', id: 'm', role: 'assistant', status: 'completed' };
+  const events = ['Hel', 'lo'].map((delta) => {
+    return { type: 'response.output_text.delta', output_index: 0, delta, logprobs: [probable(delta)] };
+  });
+  const whole = { ...item, content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
+  const script = frames(
+    [
+      { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
+      ...events,
+      { type: 'response.output_item.done', output_index: 0, item: whole },
+      { type: 'response.completed', response: { object: 'response', status: 'completed', output: [whole] } },
+    ],
+    { done: false },
+  );
+  await using gateway = await openGateway('responses', script);
+  const { completions } = gateway.client.chat;
+  const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], logprobs: true, top_logprobs: 1 };
+  const [choice] = (await completions.create(ask)).choices;
+  const told = choice?.logprobs?.content ?? [];
+  assert.deepEqual(
+    told.map(({ token, top_logprobs: others }) => [token, others.map((other) => other.token)]),
+    [
+      ['Hel', ['x']],
+      ['lo', ['x']],
+    ],
+  );
+  assert.equal(gateway.provider.requests[0]?.body.top_logprobs, 1);
+  const streamed = await completions.stream(ask).finalChatCompletion();
+  assert.deepEqual(streamed.choices[0]?.logprobs?.content, told);
+  const [silent] = (await completions.create({ ...ask, logprobs: false, top_logprobs: 0 })).choices;
+  assert.equal(silent?.logprobs, null);
+});

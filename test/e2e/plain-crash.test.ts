@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { isObject } from '../../src/base/json.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
@@ -67,6 +68,7 @@ const LONG = {
     { role: 'user', content: 'Look.' },
   ],
 };
+const compaction = z.object({ output: z.array(z.looseObject({ type: z.string() })) });
 const isCompacting = ({ body }: ProviderRequest) => /^You compact/.test(String(body.messages?.[0]?.content));
 
 const typesOf = ({ output }: ResponseObject) => output.map(({ type }) => type);
@@ -189,10 +191,16 @@ describe('a response of a plain model that does not wait where it is cut', funct
   this.timeout(patience(60));
   const cut = (run: CutRun) => cutGateway({ storeUrl: sqlite, configOf }, run);
 
-  it('goes on behind kill -9 under a WebSocket, and is read on over HTTP', async () => {
-    await using provider = await startScriptedProvider({
-      respond: (_, n) => (n === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' })),
-    });
+  it('goes on behind kill -9 under a WebSocket, beside a compaction: read over HTTP, continued on a new socket', async () => {
+    const compacting = Promise.withResolvers<void>();
+    let said = 0;
+    let summed = 0;
+    const respond = (request: ProviderRequest) => {
+      if (!isCompacting(request)) return said++ === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
+      compacting.resolve();
+      return summed++ === 0 ? stallAfter(1, { text: 'Long ago it was.' }) : turn({ text: 'Long ago.' });
+    };
+    await using provider = await startScriptedProvider({ respond });
     await using folder = await gatewayFolder();
     const config = configOf(provider, { storeUrl: sqlite(folder.path), folder: folder.path });
     let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
@@ -201,7 +209,14 @@ describe('a response of a plain model that does not wait where it is cut', funct
     socket.create({ model: 'plain', input: 'Look.' });
     const { response } = await socket.next(({ type }) => type === 'response.created');
     const { sequence_number: after } = await socket.next(({ type }) => type === 'response.output_text.delta');
+    const compact = () => {
+      const body = JSON.stringify({ model: 'plain', input: LONG.input });
+      return fetch(`${gateway.url}/v1/responses/compact`, { method: 'POST', headers: HEADERS, body });
+    };
+    const isCut = assert.rejects(compact());
+    await compacting.promise;
     await gateway.kill();
+    await isCut;
     assert.equal((await socket.closed).code, 1006);
     gateway = await startGatewayProcess(config, { folder: folder.path });
     assert.ok(isObject(response));
@@ -211,6 +226,15 @@ describe('a response of a plain model that does not wait where it is cut', funct
     const last = rest.events.at(-1);
     assert.ok(last?.type === 'response.completed');
     assert.match(last.response.output_text, /^one two .* and done\.$/);
+    const { output } = compaction.parse(await (await compact()).json());
+    assert.equal(output.at(-1)?.type, 'compaction');
+    await using next = await SocketClient.open(gateway, { key: KEY });
+    const input = [...output.slice(-1), { role: 'user', content: 'And?' }];
+    next.create({ model: 'plain', previous_response_id: response.id, input });
+    assert.equal((await next.next(({ type }) => /completed$|error/.test(type))).type, 'response.completed');
+    assert.match(JSON.stringify(provider.requests.at(-1)?.body.messages), /Long ago\..*And\?/);
+    // One cut turn of each, and what followed.
+    assert.deepEqual([said, summed], [3, 2]);
   });
 
   it('is not asked for again behind kill -9 at its calls of a function and of a custom tool', async () => {

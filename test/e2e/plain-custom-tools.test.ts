@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import {
+  frames,
+  type ProviderRequest,
+  type Script,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
 
 const PATCH = { type: 'custom' as const, name: 'write_patch', description: 'Takes a patch.' };
 const TEXT = '*** Begin Patch\n+"a" \\ b\n*** End Patch';
@@ -16,15 +23,18 @@ function patcher({ body }: ProviderRequest): Script {
   return turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: JSON.stringify({ input: TEXT }) }] });
 }
 
-async function openPlain(respond: (request: ProviderRequest, n: number) => Script = patcher) {
+async function openPlain(
+  respond: (request: ProviderRequest, n: number) => Script = patcher,
+  { wire = 'chat', responses }: { wire?: 'chat' | 'responses'; responses?: 'gateway' } = {},
+) {
   const stack = new AsyncDisposableStack();
   const provider = stack.use(await startScriptedProvider({ respond }));
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    providers: { scripted: { base_url: provider.url, max_retries: 0, wire } },
     models: {
-      plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
+      plain: { kind: 'proxy', apis: ['responses'], responses, routes: [{ provider: 'scripted', model: 'm' }] },
     },
     keys: [
       { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
@@ -114,7 +124,47 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('are refused with a grammar, and where tool_choice names a tool of another kind', async () => {
+  it('keep to a grammar where their provider speaks the Responses API', async () => {
+    const format = { type: 'grammar' as const, syntax: 'regex' as const, definition: '[a-z]+' };
+    const tools = [{ ...PATCH, format }];
+    const made = { id: 'ctc_p', type: 'custom_tool_call', call_id: 'call_1', name: 'write_patch', input: 'abc' };
+    const done = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'Applied.' }] };
+    const respond = ({ body }: ProviderRequest) => {
+      const isTold = JSON.stringify(body.input).includes('custom_tool_call_output');
+      const item = { ...(isTold ? done : made), status: 'completed' };
+      const events = [
+        { type: 'response.output_item.done', output_index: 0, item },
+        { type: 'response.completed', response: { object: 'response', status: 'completed', output: [item] } },
+      ];
+      return frames(events, { done: false });
+    };
+    await using gateway = await openPlain(respond, { wire: 'responses', responses: 'gateway' });
+    const ask = { model: 'plain', tools, tool_choice: { type: 'custom' as const, name: 'write_patch' } };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Write it.' });
+    assert.deepEqual(first.tools, tools);
+    const [call] = first.output;
+    assert.ok(call?.type === 'custom_tool_call' && call.input === 'abc');
+    const output = { type: 'custom_tool_call_output' as const, call_id: call.call_id, output: 'applied' };
+    const whole = [{ role: 'user' as const, content: 'Write it.' }, call, output];
+    for (const body of [{ previous_response_id: first.id, input: [output] }, { input: whole }]) {
+      const next = await gateway.ann.responses.create({ ...ask, ...body });
+      assert.equal(next.output_text, 'Applied.');
+      const sent = gateway.provider.requests.at(-1)?.body;
+      assert.deepEqual(sent?.tools, tools);
+      assert.deepEqual(sent?.tool_choice, ask.tool_choice);
+      const [asked, called, told] = z.array(z.looseObject({ type: z.string().optional() })).parse(sent?.input);
+      assert.deepEqual([asked?.role, called?.type, called?.input], ['user', 'custom_tool_call', 'abc']);
+      assert.deepEqual(told, output);
+    }
+    await assert.rejects(gateway.ann.responses.create({ ...ask, input: 'Hi', tools: [{ type: 'image_generation' }] }), {
+      status: 400,
+      code: 'unsupported_parameter',
+      param: 'tools[0].type',
+      message: /image_generation.*native/,
+    });
+  });
+
+  it('are refused with a grammar where it does not, and where tool_choice names a tool of another kind', async () => {
     await using gateway = await openPlain();
     const grammar = { type: 'grammar' as const, syntax: 'regex' as const, definition: '.*' };
     const look = { type: 'function' as const, name: 'look', parameters: {}, strict: null };

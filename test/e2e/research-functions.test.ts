@@ -42,18 +42,17 @@ async function openGateway(respond: (request: ProviderRequest, n: number) => Scr
   const provider = stack.use(await startScriptedProvider({ respond }));
   const found = [{ url: 'https://example.org/kyoto', title: 'Kyoto', snippet: 'Kyoto is an old city in Japan.' }];
   const search = stack.use(await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) })));
+  const deep = {
+    kind: 'research',
+    profile: 'openai',
+    routes: [{ provider: 'scripted', model: 'm' }],
+    research: { tools: ['web_search'], plan: 'off', budgets: { medium: { turns: 9 } } },
+  };
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
     providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: {
-      deep: {
-        kind: 'research',
-        profile: 'openai',
-        routes: [{ provider: 'scripted', model: 'm' }],
-        research: { tools: ['web_search'], plan: 'off', budgets: { medium: { turns: 9 } } },
-      },
-    },
+    models: { deep, seeing: { ...deep, vision: true } },
     tools: { web_search: { provider: 'searxng', url: search.origin } },
     keys: [
       { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
@@ -167,6 +166,7 @@ describe('functions of the client in a research', () => {
     for (const [input, message] of [
       [[{ role: 'user' as const, content: 'So?' }], new RegExp(`no output for the call ${call.call_id}`)],
       [[outputFor(call, 'x'), outputFor({ call_id: 'call_other' }, 'y')], /no call call_other/],
+      [[outputFor(call, 'x'), outputFor(call, 'y')], new RegExp(`several outputs of the call ${call.call_id}`)],
     ] as const) {
       await assert.rejects(
         gateway.ann.responses.create({ model: 'deep', previous_response_id, input: [...input], tools }),
@@ -230,6 +230,55 @@ describe('functions of the client in a research', () => {
     const input = [outputFor({ call_id: 'call_other' }, 'x'), { role: 'user' as const, content: 'So?' }];
     const stray = gateway.ann.responses.create({ model: 'deep', previous_response_id, input, tools });
     await assert.rejects(stray, { status: 400, param: 'input' });
+  });
+
+  it('give images to a model that sees them, and so does what is said with them; another one is told of them', async () => {
+    await using gateway = await openGateway();
+    const tools = [ASK_DESK];
+    const picture = {
+      type: 'input_image' as const,
+      image_url: 'data:image/png;base64,iVBORw0KGgo=',
+      detail: 'auto' as const,
+    };
+    const output = [{ type: 'input_text' as const, text: 'Look here:' }, picture];
+    for (const model of ['seeing', 'deep']) {
+      const first = await gateway.ann.responses.create({ model, input: 'How old is Kyoto?', tools });
+      const input = callsIn(first).map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output }));
+      const said = {
+        role: 'user' as const,
+        content: [{ type: 'input_text' as const, text: 'See mine, too.' }, picture],
+      };
+      const asked = (...more: (typeof said)[]) =>
+        gateway.ann.responses.create({ model, previous_response_id: first.id, input: [...input, ...more], tools });
+      if (model === 'seeing') await asked(said);
+      else {
+        await assert.rejects(asked(said), { status: 400, param: 'input[1].content[1]' });
+        await asked();
+      }
+      const sent = gateway.provider.requests.at(-1)?.body.messages ?? [];
+      const told = sent.findLast(({ role }) => role === 'tool')?.content;
+      const shown = sent.slice(-2).filter(({ role, content }) => role === 'user' && Array.isArray(content));
+      assert.deepEqual(
+        shown.map(({ content }) => content.map(({ type, text }: { type: string; text?: string }) => text ?? type)),
+        model === 'seeing'
+          ? [
+              ['Images of the result of ask_desk:', 'image_url'],
+              ['See mine, too.', 'image_url'],
+            ]
+          : [],
+      );
+      assert.match(told, model === 'seeing' ? /Look here:\n\(an image, which follows\)/ : /which is not shown/);
+      // The same where the thread came from elsewhere.
+      const foreign = { type: 'function_call' as const, call_id: 'call_x', name: 'look', arguments: '{}' };
+      const thread = [
+        { role: 'user' as const, content: 'How old is Kyoto?' },
+        foreign,
+        { type: 'function_call_output' as const, call_id: 'call_x', output },
+      ];
+      await gateway.ann.responses.create({ model, input: thread, tools });
+      const text = JSON.stringify(gateway.provider.requests.at(-1)?.body.messages);
+      assert.equal(text.includes('iVBORw0KGgo='), model === 'seeing');
+    }
   });
 
   it('are enough to answer from: nothing says that sources were looked for and not found', async () => {

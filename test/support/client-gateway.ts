@@ -26,6 +26,8 @@ export const MODEL = {
   proxy: 'gpt-proxy',
   /** Its responses are made by the gateway, over a provider of chat completions that has a command run. */
   coder: 'gpt-coder',
+  /** The same, with a function of its client: asks for the weather, and writes what it was told. */
+  caller: 'gpt-caller',
   /** Passed on to a provider that refuses with 503. */
   proxyDown: 'gpt-proxy-down',
   /** Passed on to a provider that breaks its stream. */
@@ -136,6 +138,7 @@ function configuration(of: { provider: string; folder: string; clients: readonly
         routes: scripted('plain'),
       },
       [MODEL.coder]: { kind: 'proxy', apis: ['responses'], routes: scripted('coder') },
+      [MODEL.caller]: { kind: 'proxy', apis: ['responses'], routes: scripted('desk') },
       [MODEL.proxyDown]: { kind: 'proxy', routes: scripted('down') },
       [MODEL.proxyCut]: { kind: 'proxy', routes: scripted('cut') },
       [MODEL.proxySlow]: { kind: 'proxy', routes: scripted('slow') },

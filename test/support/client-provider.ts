@@ -26,7 +26,10 @@ export function answerOf(request: ProviderRequest): Script {
 function asksForWeather(request: ProviderRequest): Script {
   const told = request.body.messages?.findLast(({ role }) => role === 'tool');
   if (!mayCallTools(request)) return turn({ text: `The weather: ${told?.content}` });
-  if (told) return turn({ text: 'Ready.' });
+  const handoff = request.body.tools?.find(({ function: { name } }) => /^transfer_to_/.test(name));
+  if (handoff) return turn({ toolCalls: [{ id: 'call_0', name: handoff.function.name, arguments: {} }] });
+  if (told && !/"assistant"\s*:\s*"Forecaster"/.test(told.content))
+    return turn({ text: `The weather: ${told.content}` });
   return turn({ toolCalls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Elmsworth' } }] });
 }
 

@@ -32,6 +32,7 @@ import type { RunDriver } from '../../src/runs/executing/driving/run-driver.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
+import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { memoryCaches } from '../../src/store/cache.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
@@ -155,7 +156,9 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     },
   };
   const load = { utilization: 0, lagMs: 0 };
-  const common = { store: storage.runs, clock: systemClock, log, retentionMs: 3_600_000 };
+  const kept = { store: storage.runs, clock: systemClock, retentionMs: 3_600_000 };
+  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const common = { ...kept, carried, log };
   const maxConcurrent = live.current().runs.max_concurrent;
   const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });
   const conversations = new Conversations({ ...common, conversations: storage.conversations });

@@ -20,6 +20,7 @@ import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
+import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import type { ConversationStore } from '../../src/store/beside/conversation-store.ts';
 import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
@@ -106,16 +107,14 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     ...(options.begins && { begins: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
-  const conversations = new Conversations({
-    store,
-    conversations: options.conversations ?? storage.conversations,
-    clock,
-    retentionMs,
-  });
+  const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
+  const carried = new CarriedTranscripts(kept);
+  const conversations = new Conversations({ ...kept, carried });
   const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({
     store,
+    carried,
     driver,
     clock,
     log: silentLogger,
@@ -128,6 +127,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     store,
     executor,
     conversations,
+    carried,
     clock,
     log: silentLogger,
     maxQueued: () => config.runs.max_queued,

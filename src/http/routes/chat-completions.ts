@@ -14,7 +14,7 @@ import { forward, jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chooseModel, makesChat } from '../models.ts';
+import { chooseModel, makesChat, tellsLogprobs } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
@@ -72,14 +72,16 @@ const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
 /** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
 async function readRequest(
   deps: AppDeps,
-  { identity: { caller, key, context } }: Parameters<Endpoint>[0],
+  { identity }: Parameters<Endpoint>[0],
   { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
 ) {
+  const { caller, key, context } = identity;
   // No longer than a run may take: clients send the whole chat again each time.
   const keepMs = deps.config.current().runs.maxRunMs;
   await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
-    const { value, headers } = parsePlainChat(plainChatBody, body);
+    const tells = { tellsLogprobs: tellsLogprobs(identity, name, model) };
+    const { value, headers } = parsePlainChat(plainChatBody, body, tells);
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
   }
   const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);

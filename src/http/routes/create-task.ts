@@ -10,7 +10,7 @@ import { jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chooseModel, makesChat } from '../models.ts';
+import { type ChosenModel, chooseModel, makesChat, tellsLogprobs } from '../models.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
@@ -75,7 +75,7 @@ async function taskOf(
   const parts = { ...deps, caller, key, name };
   const { value, headers, request } =
     model.kind === 'proxy'
-      ? await plainTask(body, { ...parts, model })
+      ? await plainTask(body, { ...parts, model, tellsLogprobs: tellsLogprobs(identity, name, model) })
       : await researchTask(body, { ...parts, model, toolsConfig: tools, signal: context.signal });
   return {
     submission: {
@@ -92,8 +92,8 @@ async function taskOf(
 }
 
 /** Of a model whose chat completions the gateway makes. */
-async function plainTask(body: JsonBody, context: Parameters<typeof fromPlainChat>[1]) {
-  const { value, headers } = parsePlainChat(plainTaskBody, body);
+async function plainTask(body: JsonBody, context: Parameters<typeof fromPlainChat>[1] & { tellsLogprobs: boolean }) {
+  const { value, headers } = parsePlainChat(plainTaskBody, body, context);
   return { value, headers, request: await fromPlainChat(value, context) };
 }
 

@@ -94,9 +94,10 @@ export async function chatMessages(
       param: field,
     });
   }
-  const outputs = new PriorOutputs(items);
+  const told = await withFilesRead(items, options);
+  const outputs = new PriorOutputs(told);
   const messages: ConversationMessage[] = [];
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of told.entries()) {
     const found = await standsFor(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
       checkParts(found.content, `${field}[${index}].content`, options.model);
@@ -105,10 +106,45 @@ export async function chatMessages(
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.of(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found));
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.of(found)));
-    else if (found.type === 'prior_output' && found.output !== '' && !outputs.isTaken(found))
-      messages.push(priorOutput(found.output));
+    else if (found.type === 'prior_output') {
+      if (found.output !== '' && !outputs.isTaken(found)) messages.push(priorOutput(found.output));
+      if (found.images) messages.push({ role: 'user', content: [RESULT_IMAGES, ...found.images.map(imagePart)] });
+    }
   }
   return messages;
+}
+
+/**
+ * The items with their files and images as a research model is told them: files as their text, images as they are. Of an
+ * output, images are named where it does not see them. Messages before the place `from` are left as they are.
+ * @throws GatewayError as `attach` of the options, and `unsupported_parameter` for an image in a message without vision.
+ */
+export async function withFilesRead(
+  items: readonly InputItem[],
+  { model, field, attach }: Pick<ConversationOptions, 'model' | 'field' | 'attach'>,
+  from = 0,
+): Promise<InputItem[]> {
+  const read: InputItem[] = [];
+  for (const [index, item] of items.entries()) {
+    const place = `${field}[${index}]`;
+    if (item.type === 'message' && index >= from) {
+      const content = await attach(item.content, `${place}.content`, item.role === 'user');
+      checkParts(content, `${place}.content`, model);
+      read.push({ ...item, content: content.filter(isForResearch) });
+    } else if (item.type === 'prior_output' && item.parts) {
+      const { parts: given, ...rest } = item;
+      const parts = await attach(given, `${place}.output`, false);
+      const texts = parts.map((part) => (part.type === 'text' ? part.text : nameOf(part, model)));
+      const images = model.vision ? parts.filter((part) => part.type === 'image').map(({ url }) => url) : [];
+      read.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
+    } else read.push(item);
+  }
+  return read;
+}
+
+function nameOf({ type }: PlainPart, { vision }: Senses): string {
+  if (type === 'image') return vision ? '(an image, which follows)' : '(an image, which is not shown)';
+  return type === 'audio' ? '(audio, which is not shown)' : '(a file, which is not shown)';
 }
 
 /** The outputs of a thread by the calls that they belong to; each comes once, with its call. */
@@ -131,6 +167,12 @@ class PriorOutputs {
   isTaken({ callId }: PriorOutput): boolean {
     return callId !== undefined && this.#called.has(callId);
   }
+}
+
+const RESULT_IMAGES = { type: 'text' as const, text: 'Images of an earlier tool result:' };
+
+function imagePart(url: string): ContentPart {
+  return { type: 'image', url };
 }
 
 /** A call that ran elsewhere: all of it is data. */

@@ -1,8 +1,8 @@
 import { textAmong } from '../../base/text.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
-import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
+import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
 
-type Answered = Omit<FunctionOutputs, 'param'>;
+type Answered = Omit<FunctionOutputs, 'param' | 'isStored'>;
 
 const NOTHING: Answered = { outputs: new Map(), approvals: new Map(), called: new Set(), said: [] };
 
@@ -12,21 +12,36 @@ const NOTHING: Answered = { outputs: new Map(), approvals: new Map(), called: ne
  * spoke since answers none: the research has ended.
  */
 export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): Answered {
-  const outputs = new Map<string, string>();
+  const outputs = new Map<string, Shown>();
+  let repeated: string | undefined;
   const approvals = new Map<string, boolean>();
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined) continue;
-    outputs.set(item.callId, item.output);
+    if (outputs.has(item.callId)) repeated ??= item.callId;
+    outputs.set(item.callId, { text: item.output, images: item.images });
     if (item.approves !== undefined) approvals.set(item.callId, item.approves);
   }
   const last = items.findLastIndex((item) => item.type === 'prior_output');
   const rest = all ? items : items.slice(last + 1);
   if (!all && rest.some(isAssistant)) return NOTHING;
   const said = rest.flatMap((item) =>
-    item.type === 'message' && item.role === 'user' ? [textAmong(item.content)] : [],
+    item.type === 'message' && item.role === 'user'
+      ? [
+          {
+            text: textAmong(item.content),
+            images: item.content.flatMap((part) => (part.type === 'image' ? [part.url] : [])),
+          },
+        ]
+      : [],
   );
   const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
-  return { outputs, approvals, called, said: said.filter((text) => text.trim() !== '') };
+  return {
+    outputs,
+    repeated,
+    approvals,
+    called,
+    said: said.filter(({ text, images }) => text.trim() !== '' || images.length > 0),
+  };
 }
 
 function isAssistant(item: InputItem): boolean {
@@ -40,8 +55,5 @@ function callsOf(item: InputItem): readonly { callId?: string | undefined }[] {
 
 /** Calls that the client has approved, and that are made next. */
 export function approvedCalls(goingOn: GoingOn | undefined): { name: string }[] {
-  const { entries = [], approved = [] } = goingOn?.goesOn ?? {};
-  const numbers = new Set(approved.map(({ call }) => call));
-  const calls = approved.length === 0 ? [] : entries.flatMap((entry) => (entry.t === 'turn' ? entry.calls : []));
-  return calls.flatMap((made) => ('call' in made && numbers.has(made.call) ? [made] : []));
+  return (goingOn?.goesOn?.approved ?? []).flatMap(({ name }) => (name === undefined ? [] : [{ name }]));
 }

@@ -225,10 +225,10 @@ function offer({
 }
 
 /** One that takes a text is a function of one string: not every wire has such tools. */
-function offerText({ name, description = '' }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
+function offerText({ name, description = '', format }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
   const input = { type: 'string', description: 'What the tool is given, as plain text.' };
   const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
-  return { name, description, parameters, custom: true };
+  return { name, description, parameters, custom: true, ...(format?.type === 'grammar' && { grammar: format }) };
 }
 
 function checkServers(servers: { param: string; server: RequestedMcpServer }[], key: KeyConfig): void {

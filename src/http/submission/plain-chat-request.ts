@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { GatewayError } from '../../base/errors.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
@@ -10,15 +11,24 @@ import { plainMessages } from './plain-messages.ts';
 import { chosenTools, type PlainContext } from './plain-request.ts';
 
 /**
- * The body of a chat completion that the gateway makes of a plain model.
+ * The body of a chat completion that the gateway makes of a plain model. `tellsLogprobs`: a provider of its routes can say
+ * how probable tokens are.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
   schema: T,
   { json }: JsonBody,
+  { tellsLogprobs }: { tellsLogprobs: boolean },
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
+  const { logprobs: wanted = false, top_logprobs: others = 0 } = value;
+  if (wanted && !tellsLogprobs) throw refused('logprobs', 'no provider of this model tells them: leave it out');
+  if (others > 0 && !wanted) throw refused('top_logprobs', 'send logprobs: true with it');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
+}
+
+function refused(param: string, why: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `${param}: ${why}.`, { param });
 }
 
 /**
@@ -47,6 +57,7 @@ export async function fromPlainChat(
     topP: body.top_p ?? null,
     format: body.response_format ?? null,
     reasoningEffort: body.reasoning_effort ?? null,
+    ...(body.logprobs && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
   };
 }

@@ -48,7 +48,7 @@ const INCLUDED = [
 /**
  * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
  * request: those that the gateway does not offer (`offered` names those it does) are left out and named. So are
- * probabilities of tokens where no route tells them (`tellsLogprobs`).
+ * probabilities of tokens where no route tells them (`tellsLogprobs`). `takesGrammars`: every route holds a model to one.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlain(
@@ -57,9 +57,11 @@ export function parsePlain(
     offered,
     tools: { web_search: search },
     tellsLogprobs,
-  }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean },
+    takesGrammars,
+  }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
 ): ParsedSubmission<PlainResponseBody> {
   const parsed = parseBody(plainResponseBody, json);
+  if (!takesGrammars) refuseGrammars(parsed.value.tools ?? []);
   const { include = [], top_logprobs: others } = parsed.value;
   const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
   const ignored = [...parsed.ignored, ...(others !== undefined && !tellsLogprobs ? ['top_logprobs'] : [])];
@@ -74,6 +76,15 @@ export function parsePlain(
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
   return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
+}
+
+function refuseGrammars(tools: readonly ResponseTool[]): void {
+  for (const [index, tool] of tools.entries()) {
+    if (tool.type !== 'custom' || tool.format?.type !== 'grammar') continue;
+    const param = `tools[${index}].format`;
+    const message = `${param}: the custom tool ${tool.name} cannot have a grammar here: use the format text.`;
+    throw new GatewayError('unsupported_parameter', message, { param });
+  }
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {

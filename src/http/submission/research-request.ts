@@ -17,7 +17,14 @@ import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
-import { chatMessages, openedFor, type Sealed, shownDocuments } from './conversation.ts';
+import {
+  type ConversationOptions,
+  chatMessages,
+  openedFor,
+  type Sealed,
+  shownDocuments,
+  withFilesRead,
+} from './conversation.ts';
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
 import { planning } from './research-options.ts';
@@ -49,16 +56,15 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const common = commonParts(body, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const previous = body.previous_response_id;
-  const goingOn = await runs.goOn(caller, {
-    previous,
-    ...functionOutputs(body.input, { all: previous !== undefined }),
-  });
-  if (!goingOn) requireQuestion(body.input);
+  const asked = { ...context, tools: common.tools, param: 'input' };
+  const { input, ...answered } = await answersIn(body.input, asked, { all: previous !== undefined });
+  const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
+  if (!goingOn) requireQuestion(input);
   requireServers(approvedCalls(goingOn), common);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
   const said = goingOn ?? {
-    conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
+    conversation: await conversationIn(input, asked),
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
   };
@@ -122,10 +128,12 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
+  const asked = { ...context, tools: common.tools, param: 'messages' };
+  const { input, ...answered } = await answersIn(body.messages, asked, { all: false });
   return {
     ...common,
-    ...((await runs.goOn(caller, functionOutputs(body.messages, { all: false }))) ?? {
-      conversation: await conversationIn(body.messages, { ...context, tools: common.tools, param: 'messages' }),
+    ...((await runs.goOn(caller, { isStored: true, ...answered })) ?? {
+      conversation: await conversationIn(input, asked),
       instructions: null,
     }),
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
@@ -214,17 +222,41 @@ const UNITS_OF_TOKEN = 8;
 
 async function conversationIn(
   items: readonly InputItem[],
-  { caller, key, name, model, runs, param, tools = null, ...sealed }: ThreadContext & { param: string },
+  context: ThreadContext & { param: string },
 ): Promise<ConversationMessage[]> {
+  const { key, name, model, param } = context;
+  const conversation = await chatMessages(items, optionsOf(context));
+  checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
+  return conversation;
+}
+
+/** What an input answers functions with, and the input with the files of that read: the rest of a thread may be known. */
+async function answersIn(
+  items: readonly InputItem[],
+  context: ThreadContext & { param: string },
+  { all }: { all: boolean },
+) {
+  const last = items.findLastIndex(({ type }) => type === 'prior_output');
+  const from = last === -1 ? items.length : all ? 0 : last + 1;
+  const input = await withFilesRead(items, optionsOf(context), from);
+  return { input, ...functionOutputs(input, { all }) };
+}
+
+function optionsOf({
+  caller,
+  model,
+  runs,
+  param,
+  tools = null,
+  ...sealed
+}: ThreadContext & { param: string }): ConversationOptions {
   const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
-  const conversation = await chatMessages(items, {
+  return {
     model,
     field: param,
     findItem: (id) => runs.findItem(caller, id),
     ...openedFor(caller, sealed, { opens, window: model.context_length }),
-  });
-  checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
-  return conversation;
+  };
 }
 
 /** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */

@@ -6,7 +6,7 @@ import type { AppDeps, Identity } from '../app-deps.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { type ChosenModel, tellsLogprobs } from '../models.ts';
+import { type ChosenModel, takesGrammars, tellsLogprobs } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
 import { parseSubmission } from './parse-submission.ts';
 import { fromPlainResponse, offeredTools, parsePlain } from './plain-request.ts';
@@ -36,6 +36,7 @@ export async function readResponse(deps: AppDeps, identity: Identity, asking: As
       offered,
       tools,
       tellsLogprobs: tellsLogprobs(identity, name, model),
+      takesGrammars: takesGrammars(identity, name, model),
     });
     const joined = await joinedBy(value, deps.conversations, caller);
     const asked = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined });

@@ -34,6 +34,8 @@ export interface PriorOutput {
   approves?: boolean;
   /** What it is made of, where that is not text alone: `output` names the rest. */
   parts?: InputPart[] | undefined;
+  /** Images among them that a research model is shown, by their addresses: `output` says that they are there. */
+  images?: string[] | undefined;
 }
 
 /** An item that says nothing to a model. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, byType, cannot, chosenBy, unsupported } from './parse.ts';
+import { boundedList, byType, chosenBy, unsupported } from './parse.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { createChatCompletion } from './requests.ts';
@@ -47,10 +47,8 @@ export const plainChatBody = z.object({
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   prompt_cache_key: z.string().max(256).optional(),
-  logprobs: z
-    .boolean()
-    .refine((wanted) => !wanted, cannot('log probabilities are not supported'))
-    .optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.int().min(0).max(20).optional(),
   functions: unsupported('functions are called tools: send tools'),
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;

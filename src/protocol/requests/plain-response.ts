@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, byType, chosenBy, optional, type Refusal, unsupported } from './parse.ts';
+import { boundedList, byType, chosenBy, optional, unsupported } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import {
@@ -23,27 +23,23 @@ import { conversation, metadata } from './requests.ts';
 const tool = chosenBy((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
-  if (value.type === 'custom') return refusedGrammar(value) ?? customTool;
+  if (value.type === 'custom') return customTool;
   if (isShell(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
   if (hosted) return hostedTools[hosted];
   const type = String(value.type).slice(0, 40);
   return {
     refuse: value.type == null ? 'missing_parameter' : 'unsupported_parameter',
-    message: value.type == null ? 'this field is required' : `tools of type ${type} cannot be used here: use functions`,
+    message:
+      value.type == null
+        ? 'this field is required'
+        : `tools of type ${type} cannot be used here: use functions, or a model with "responses: native"`,
     at: 'type',
   };
 });
 
 function isShell(type: unknown): type is keyof typeof shellTools {
   return typeof type === 'string' && Object.hasOwn(shellTools, type);
-}
-
-/** No wire but OpenAI's own holds a model to a grammar. */
-function refusedGrammar({ name, format }: Record<string, unknown>): Refusal | undefined {
-  if (!isObject(format) || format.type !== 'grammar') return undefined;
-  const message = `the custom tool ${String(name).slice(0, 128)} cannot have a grammar here: use the format text`;
-  return { refuse: 'unsupported_parameter', message, at: 'format' };
 }
 
 const namedFunction = z.object({ type: z.literal('function'), name });

@@ -63,12 +63,19 @@ export const namespaceTool = z.object({
   tools: boundedList(functionTool, { max: 128 }),
 });
 
+/** What the text of a custom tool keeps to. */
+const grammar = z.object({
+  type: z.literal('grammar'),
+  syntax: z.enum(['lark', 'regex']),
+  definition: z.string().min(1),
+});
+
 /** A tool of the client's own that takes a text in place of arguments. */
 export const customTool = z.object({
   type: z.literal('custom'),
   name: functionName,
   description: optional(z.string()),
-  format: optional(z.object({ type: z.literal('text') })),
+  format: optional(z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar])),
 });
 
 /**

@@ -1,4 +1,4 @@
-import type { TurnMessage } from '../../upstream/turn.ts';
+import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { NoteEntry, PlannedCall, ReminderEntry, ResultEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
@@ -78,9 +78,23 @@ export function messagesOf(
   { entry, rebased }: SegmentPart,
   context: { state: ResearchState; fence: Fence; whole: ReadonlySet<number>; shortened: Segment['shortened'] },
 ): TurnMessage[] {
-  if (entry.t !== 'turn') return [{ role: 'user', content: entry.text }];
+  if (entry.t !== 'turn') return [withImages(entry)];
   const said: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
-  return [said, ...entry.calls.map((planned) => toolMessage(planned, context))];
+  const told = entry.calls.map((planned) => toolMessage(planned, context));
+  return [said, ...told, ...entry.calls.flatMap((planned) => imagesOf(planned, context))];
+}
+
+/** Few wires take images as a result: they follow the results of the turn. */
+function imagesOf(planned: PlannedCall, { state, shortened }: Parameters<typeof messagesOf>[1]): TurnMessage[] {
+  if (!('call' in planned) || shortened[planned.call] !== undefined) return [];
+  const images = state.results.get(planned.call)?.images;
+  return images ? [withImages({ text: `Images of the result of ${planned.name}:`, images })] : [];
+}
+
+function withImages({ text, images = [] }: { text: string; images?: readonly string[] | undefined }): TurnMessage {
+  if (images.length === 0) return { role: 'user', content: text };
+  const shown = images.map((url): UserPart => ({ type: 'image_url', image_url: { url } }));
+  return { role: 'user', content: text.trim() === '' ? shown : [{ type: 'text', text }, ...shown] };
 }
 
 /** The calls whose results a segment holds as they came. */

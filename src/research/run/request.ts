@@ -88,9 +88,12 @@ export interface ResearchRequest {
   /** The research that this one goes on from, with the outputs of the functions that it called. */
   goesOn?:
     | {
+        /** What stands behind the transcript of `after`, or all of it where that is absent. */
         entries: TranscriptEntry[];
         /** The run that it began with. */
         from: string;
+        /** The run whose transcript, with all before it, is kept for those that go on from it. */
+        after?: string | undefined;
         /** Calls among them that are to be made now. */
         approved?: ApprovedCall[] | undefined;
       }
@@ -133,16 +136,26 @@ export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSou
   askedBack: boolean;
 }
 
+/** A text, and the addresses of images that come with it. */
+export interface Shown {
+  text: string;
+  images?: string[] | undefined;
+}
+
 /** What a request answers functions with that a research called. */
 export interface FunctionOutputs {
   /** Outputs by `call_id`, and what becomes of approvals, by the ids of their requests. */
-  outputs: ReadonlyMap<string, string>;
+  outputs: ReadonlyMap<string, Shown>;
+  /** A call that has several of them. */
+  repeated?: string | undefined;
   /** Whether a call may be made, by the id of its request. */
   approvals: ReadonlyMap<string, boolean>;
   /** Calls that the request tells itself, by `call_id`. */
   called: ReadonlySet<string | undefined>;
   /** What the user says besides. */
-  said: readonly string[];
+  said: readonly Shown[];
+  /** Whether the request is stored longer than it takes: it refers then to what is kept of the research before. */
+  isStored: boolean;
   /** The field that is at fault where they do not fit; absent: then they are no answer to it, but context. */
   param?: string | undefined;
 }

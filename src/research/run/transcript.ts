@@ -85,6 +85,8 @@ export interface ApprovedEntry {
 export interface ApprovedCall {
   call: number;
   request: string;
+  /** The tool. Absent in transcripts of older versions. */
+  name?: string | undefined;
 }
 
 /** A finished tool call. */
@@ -100,6 +102,8 @@ export interface ResultEntry {
   queries: number;
   /** What it says about the question. Absent in transcripts of older versions. */
   records?: EvidenceRecord[];
+  /** Images of a function's output, by their addresses: shown behind it. */
+  images?: string[] | undefined;
 }
 
 /** A message of the gateway to the model: why a guard stepped in, or the request to check the findings. */
@@ -107,6 +111,8 @@ export interface NoteEntry {
   t: 'note';
   guard: GuardName;
   text: string;
+  /** Of the user: images that come with it, by their addresses. */
+  images?: string[] | undefined;
 }
 
 /** What the model was told of its plan before the answer: the items that are open, or that there is none. Once in a run. */

@@ -5,6 +5,7 @@ import { workFor } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import type { LoadMeter } from '../load-meter.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { Capacity } from './capacity.ts';
 import type { ExecutionResult, RunDriver } from './driving/run-driver.ts';
 import { executeRun } from './execute-run.ts';
@@ -18,6 +19,7 @@ const LEAVING_MS = 3000;
 
 export interface ActiveRunsOptions {
   store: RunStore;
+  carried: CarriedTranscripts;
   driver: RunDriver;
   clock: Clock;
   log: Logger;
@@ -249,13 +251,14 @@ export class ActiveRuns {
   }
 
   async #execute(lease: RunLease, beginning: Beginning | undefined): Promise<ExecutionResult> {
-    const { store, driver, clock, owner, retentionMs, showsContents = false } = this.#options;
+    const { store, carried, driver, clock, owner, retentionMs, showsContents = false } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
     const options = {
       lease,
       owner,
       tick: this.#tick,
       store,
+      carried,
       driver,
       clock,
       log,

@@ -10,6 +10,7 @@ import type { RunStore } from '../../store/run-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -32,6 +33,7 @@ export interface ExecutionOptions {
   owner: string;
   tick: AppendTick;
   store: RunStore;
+  carried: CarriedTranscripts;
   driver: RunDriver;
   clock: Clock;
   log: Logger;
@@ -127,25 +129,24 @@ class Execution {
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
-    const { store, lease, beginning } = options;
-    const { id } = lease.run;
+    const { store, carried, lease, beginning } = options;
     const fold = new ResponseFold();
     const found = new FoundLog();
     if (beginning) {
       fold.begin(beginning.response, beginning.batch);
       found.see(beginning.batch);
-    } else await fold.readOn(store, id, found.see);
+    } else await fold.readOn(store, lease.run.id, found.see);
     const { response } = fold;
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
-    const stored = beginning ? [] : await store.readTranscript(id);
+    const stored = beginning ? [] : await store.readTranscript(lease.run.id);
     if (found.isKept) found.transcript = stored;
     const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [parseTranscript(stored)];
     const research = readResearchRequest(lease.run);
     return new Execution(options, {
       response,
       fold,
-      state: ResearchState.of(entries, research?.earlierSources, research?.goesOn?.entries),
+      state: ResearchState.of(entries, research?.earlierSources, await carried.before(research ?? {})),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
       found,
@@ -321,8 +322,7 @@ class Execution {
       restore();
       return written;
     }
-    const used = this.#used();
-    const error = errorObject?.code;
+    const [used, error] = [this.#used(), errorObject?.code];
     this.ended = { status, used, error };
     const [tokens, cost, incomplete] = [tokensOf(used), used.cost || undefined, outcome?.incomplete ?? undefined];
     this.#options.log.info({ status, error, incomplete, tokens, cost, attempts: lease.attempts }, 'run ended');

@@ -2,6 +2,7 @@ import { publicId } from '../../base/ids.ts';
 import type { ChatChunk, ChatFinishReason } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
+import type { TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
 import { completionOf, finishReason, saidIn, toChatUsage, toToolCall } from './chat.ts';
@@ -14,6 +15,7 @@ type Delta = ChatChunk['choices'][number]['delta'];
 /** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
 export function toPlainCompletion(response: ResponseObject) {
   const { thoughts, tool_calls } = saidIn(response);
+  const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
   const message = {
     role: 'assistant' as const,
     content: response.output_text === '' && tool_calls.length > 0 ? null : response.output_text,
@@ -21,7 +23,7 @@ export function toPlainCompletion(response: ResponseObject) {
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
   };
-  return completionOf(response, { message, logprobs: null }, {});
+  return completionOf(response, { message, logprobs: logprobsOf(parts.flatMap(({ logprobs }) => logprobs)) }, {});
 }
 
 /**
@@ -34,9 +36,15 @@ export async function* plainChatStream(
 ): AsyncGenerator<ChatChunk, void> {
   const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
   const later = includeUsage ? { usage: null } : {};
-  const chunk = (delta: Delta, finish_reason: ChatFinishReason | null = null): ChatChunk => ({
+  const chunk = (
+    delta: Delta,
+    {
+      finish_reason = null,
+      logprobs = [],
+    }: { finish_reason?: ChatFinishReason | null; logprobs?: TokenLogprob[] } = {},
+  ): ChatChunk => ({
     ...base,
-    choices: [{ index: 0, delta, finish_reason, logprobs: null }],
+    choices: [{ index: 0, delta, finish_reason, logprobs: logprobsOf(logprobs) }],
     ...later,
   });
   let calls = 0;
@@ -45,15 +53,19 @@ export async function* plainChatStream(
     for (const event of decodeFrames(batch.frames)) {
       const delta = deltaOf(event, calls);
       if (delta?.tool_calls) calls++;
-      if (delta) yield chunk(delta);
+      if (delta) yield chunk(delta, event.type === 'response.output_text.delta' ? event : {});
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
-      yield { ...chunk({}, finishReason(response)), ...error };
+      yield { ...chunk({}, { finish_reason: finishReason(response) }), ...error };
       if (includeUsage && response.status !== 'failed')
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }
+}
+
+function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logprobs'] {
+  return content.length === 0 ? null : { content, refusal: null };
 }
 
 function deltaOf(event: RunEvent, index: number): Delta | undefined {

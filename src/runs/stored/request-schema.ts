@@ -104,6 +104,9 @@ const turnTool = z.looseObject({
   description: z.string(),
   parameters: jsonObject,
   strict: z.boolean().optional(),
+  grammar: z
+    .looseObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
+    .optional(),
 });
 const turnToolChoice = z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ name: z.string() })]);
 
@@ -126,7 +129,12 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   functions: z.array(turnTool).optional(),
   functionChoice: turnToolChoice.optional(),
   goesOn: z
-    .looseObject({ entries: z.array(transcriptEntry), from: z.string(), approved: z.array(approvedCall).optional() })
+    .looseObject({
+      entries: z.array(transcriptEntry),
+      from: z.string(),
+      after: z.string().optional(),
+      approved: z.array(approvedCall).optional(),
+    })
     .optional(),
   approvals: approvals.optional(),
   plan: z.enum(['auto', 'propose', 'off']).optional(),

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -50,7 +51,7 @@ function versionFor(request: RunRequest): number {
 
 /** The request of a record that this process has just made, so that it need not be read back. */
 export function rememberRequest(run: RunRecord, request: StoredRequest): void {
-  known.set(run, request);
+  remember(run, request);
 }
 
 /** What the run holds of its key's limits. */
@@ -157,15 +158,29 @@ export function readMcpServers(run: RunRecord, key: Buffer | undefined): Request
 
 /** Requests that were read, for as long as their records are in use: a run asks for its own several times. */
 const known = new WeakMap<RunRecord, StoredRequest>();
+/** Those read last, by run: what goes on from a run reads its record anew. */
+const recent = new LRUCache<RunRecord['id'], { text: string; request: StoredRequest }>({
+  maxSize: 16 * 1024 ** 2,
+  maxEntrySize: 1024 ** 2,
+  sizeCalculation: ({ text }) => 1000 + text.length,
+});
 
 /**
  * @throws NewerDataError where a newer gateway wrote it.
  * @throws GatewayError `internal_error` where it cannot be read.
  */
 function parse(run: RunRecord): StoredRequest {
-  const request = known.get(run) ?? readStored(run);
-  known.set(run, request);
+  const read = known.get(run);
+  if (read) return read;
+  const before = recent.get(run.id);
+  const request = before?.text === run.request ? before.request : readStored(run);
+  remember(run, request);
   return request;
+}
+
+function remember(run: RunRecord, request: StoredRequest): void {
+  known.set(run, request);
+  recent.set(run.id, { text: run.request, request });
 }
 
 function readStored(run: RunRecord): StoredRequest {

@@ -46,7 +46,7 @@ const plannedCall = z.union([
   z.looseObject({ id: z.string(), refused: z.string(), again: count.optional() }),
 ]);
 
-export const approvedCall = z.looseObject({ call: count, request: z.string() });
+export const approvedCall = z.looseObject({ call: count, request: z.string(), name: z.string().optional() });
 
 const forced = { reason: incompleteReason, why: z.string() };
 
@@ -117,6 +117,7 @@ const entries = z.discriminatedUnion('t', [
     sources: z.array(source),
     queries: count.default(0),
     records: records.optional(),
+    images: z.array(z.string()).optional(),
   }),
   entry('note', {
     guard: z.enum([
@@ -130,6 +131,7 @@ const entries = z.discriminatedUnion('t', [
       'user',
     ]),
     text: z.string(),
+    images: z.array(z.string()).optional(),
   }),
   entry('reminder', { text: z.string() }),
   entry('restart', { notes: z.string(), findings: z.string().optional() }),

@@ -2,41 +2,52 @@ import { GatewayError } from '../../base/errors.ts';
 import { itemId, parseItemId, type RunId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
-import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
+import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
 /**
  * The research of a run with what the calls that it waits for are answered with (docs/api.md, "Functions of research
  * models"). Undefined where it waits for none, or `param` is absent and the answers do not fit.
- * @param output gives the output of its response.
- * @throws GatewayError `invalid_parameter` for an answer that is missing, and for one of no call.
+ * @param output gives the output of its response, `isThere` throws where it was removed.
+ * @throws GatewayError as `isThere`; `invalid_parameter` for an answer that is missing, and for one of no call.
  */
 export async function goOn(
-  store: RunStore,
+  { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
-  { output, ...answered }: FunctionOutputs & { output(): Promise<readonly OutputItem[]> },
+  {
+    output,
+    isThere,
+    ...answered
+  }: FunctionOutputs & { output(): Promise<readonly OutputItem[]>; isThere(): Promise<unknown> },
 ): Promise<GoingOn | undefined> {
   const request = readResearchRequest(run);
   if (!request?.functions && !request?.approvals) return undefined;
-  const before = request.goesOn?.entries ?? [];
-  const own = (await readTranscript(store, run.id)).flatMap(carried);
+  const before = await carried.before(request);
+  const own = (await readTranscript(store, run.id)).flatMap(goingOn);
+  // A transcript that was removed meanwhile reads as an empty one.
+  await isThere();
   const state = ResearchState.of(own, request.earlierSources, before);
   const open = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
   if (open.size === 0) refuseStray(answered);
   if (open.size === 0 || !fits(open, answered)) return undefined;
-  const approved = [...open].flatMap(([id, { call }]) => (answered.approvals.get(id) ? [{ call, request: id }] : []));
-  const results = [...open].flatMap(([id, made]) =>
-    answered.approvals.get(id) ? [] : [resultOf(made, answered.outputs.get(id) ?? '', state)],
+  const approved = [...open].flatMap(([id, { call, name }]) =>
+    answered.approvals.get(id) ? [{ call, request: id, name }] : [],
   );
-  const said = answered.said.map((text): TranscriptEntry => ({ t: 'note', guard: 'user', text }));
+  const results = [...open].flatMap(([id, made]) =>
+    answered.approvals.get(id) ? [] : [resultOf(made, answered.outputs.get(id), state)],
+  );
+  const said = answered.said.map((shown): TranscriptEntry => ({ t: 'note', guard: 'user', ...shown }));
   const { history, earlierSources, conversation, instructions, functions } = request;
+  const answers = [...results, ...said];
   const goesOn = {
-    entries: [...before, ...own, ...results, ...said],
-    from: request.goesOn?.from ?? run.id,
+    ...(answered.isStored
+      ? { ...(await carried.keep(run, request, own)), entries: answers }
+      : { from: request.goesOn?.from ?? run.id, entries: [...before, ...own, ...answers] }),
     ...(approved.length > 0 && { approved }),
   };
   return { history, earlierSources, conversation, instructions, functions, goesOn };
@@ -58,7 +69,7 @@ function waitingFor(
 }
 
 /** An entry as the next response has it: how this one ended, and the bound on its own calls, are left behind. */
-function carried(entry: TranscriptEntry): TranscriptEntry[] {
+function goingOn(entry: TranscriptEntry): TranscriptEntry[] {
   if (entry.t === 'answered' || entry.t === 'warned') return [];
   if (entry.t === 'joined' && entry.cut === 'max_tool_calls') {
     const { cut: _, ...joined } = entry;
@@ -71,7 +82,7 @@ function carried(entry: TranscriptEntry): TranscriptEntry[] {
 
 function fits(
   open: ReadonlyMap<string, ExecutableCall>,
-  { outputs, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'approvals' | 'param'>,
+  { outputs, repeated, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'repeated' | 'approvals' | 'param'>,
 ): boolean {
   const [missing, call] = [...open].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
   if (param === undefined) return missing === undefined;
@@ -79,11 +90,12 @@ function fits(
   if (missing !== undefined) throw wrong(param, `there is no output for the call ${missing}`);
   const unknown = [...outputs.keys()].find((id) => !open.has(id));
   if (unknown !== undefined) throw unknownCall(param, unknown);
+  if (repeated !== undefined) throw wrong(param, `there are several outputs of the call ${repeated}`);
   return true;
 }
 
 /** Where no call waits, an output belongs to a call of the same input. */
-function refuseStray({ outputs, called, param }: Omit<FunctionOutputs, 'approvals'>): void {
+function refuseStray({ outputs, called, param }: Pick<FunctionOutputs, 'outputs' | 'called' | 'param'>): void {
   const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
   if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
 }
@@ -100,8 +112,13 @@ function wrong(param: string, message: string): GatewayError {
 const MAX_OUTPUT = 120_000;
 
 /** An output as the result of a tool. One that names where it is from, `{"url", "title"?, "content"}`, is a source. */
-function resultOf({ call }: ExecutableCall, output: string, state: ResearchState): ResultEntry {
-  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0 };
+function resultOf(
+  { call }: ExecutableCall,
+  { text: output, images }: Shown = { text: '' },
+  state: ResearchState,
+): ResultEntry {
+  const shown = images && images.length > 0 && { images };
+  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0, ...shown };
   const value = parseJson(output);
   const url = isObject(value) && typeof value.url === 'string' ? URL.parse(value.url) : null;
   if (!isObject(value) || typeof value.content !== 'string' || !url || !/^https?:$/.test(url.protocol)) {

@@ -13,6 +13,7 @@ import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { readGenerate, readPlainRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
@@ -30,11 +31,15 @@ const MAX_LENGTH = 4_000_000;
  * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
  * followed in one step and outlives the deletion of its earlier runs.
  */
-export async function takenOver(store: RunStore, run: RunRecord, answer: string): Promise<TakenOver> {
+export async function takenOver(
+  { store, carried }: { store: RunStore; carried: CarriedTranscripts },
+  run: RunRecord,
+  answer: string,
+): Promise<TakenOver> {
   const request = readResearchRequest(run);
   if (!request) {
     return {
-      history: latest((await conversationUpTo(store, run, answer)).flatMap(toldInWords)),
+      history: latest((await conversationUpTo(store, run, { output_text: answer })).flatMap(toldInWords)),
       earlierSources: [],
       askedBack: false,
     };
@@ -42,12 +47,13 @@ export async function takenOver(store: RunStore, run: RunRecord, answer: string)
   const answered: ConversationMessage[] = readGenerate(run)
     ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
     : [];
-  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, request.goesOn?.entries);
+  const before = await carried.before(request);
+  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, before);
   const about = keywords(`${questionOf(request)} ${answer}`);
-  const before = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
+  const earlier = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
   const facts = await readPages(state, about);
   const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
-    const read = facts.get(id) ?? before.get(id);
+    const read = facts.get(id) ?? earlier.get(id);
     return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
   });
   return {
@@ -59,19 +65,25 @@ export async function takenOver(store: RunStore, run: RunRecord, answer: string)
 }
 
 /** The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays. */
-export async function conversationUpTo(store: RunStore, run: RunRecord, answer: string): Promise<TurnMessage[]> {
+export async function conversationUpTo(
+  store: RunStore,
+  run: RunRecord,
+  response: Promise<{ output_text: string }> | { output_text: string },
+): Promise<TurnMessage[]> {
   const plain = readPlainRequest(run);
   if (plain && !readGenerate(run)) return plain.messages;
   if (plain) {
     const entries = await readTranscript(store, run.id);
     const ended = entries.findLast((entry) => entry.t === 'answered');
-    const said: TurnMessage = (ended?.t === 'answered' && ended.message) || { role: 'assistant', content: answer };
-    return [...threadOf(plain.messages, entries), said];
+    if (ended?.t === 'answered' && ended.message) return [...threadOf(plain.messages, entries), ended.message];
+    const { output_text: content } = await response;
+    return [...threadOf(plain.messages, entries), { role: 'assistant', content }];
   }
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
-  return readGenerate(run) ? [...messages, { role: 'assistant', content: answer }] : messages;
+  const { output_text: content } = await response;
+  return readGenerate(run) ? [...messages, { role: 'assistant', content }] : messages;
 }
 
 /** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */

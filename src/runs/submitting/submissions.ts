@@ -18,6 +18,7 @@ import type { Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
 import type { Caller, RepeatKey, Submission, Submitted } from '../runs.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
 import { TakenPlaces } from './taken-places.ts';
@@ -27,6 +28,7 @@ export interface SubmissionsOptions {
   executor: Executor;
   cancels: Cancels;
   conversations: Conversations;
+  carried: CarriedTranscripts;
   clock: Clock;
   maxQueued(): number;
   retentionMs: number;
@@ -116,8 +118,9 @@ export class Submissions {
     const tells = await this.#expectDelivery(id, submission);
     const stored = storedRequest(submission, { key, held, tells });
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
-    const { conversation } = submission;
+    const { conversation, request } = submission;
     if (conversation) await this.#options.conversations.hold(conversation, id);
+    if (request.kind === 'research') await this.#options.carried.join(request, id);
     const { result, run } = await this.#store({ ...made.run, ...(room && { claim: room.claim }) }, submission);
     if (typeof result === 'object' && 'taken' in result && submission.repeat) {
       if (conversation) await this.#options.conversations.letGo(conversation, id);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Conversations } from '../../../src/runs/conversations.ts';
+import { CarriedTranscripts } from '../../../src/runs/stored/carried-transcripts.ts';
 import { openStorage, type Storage } from '../../../src/store/open.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { lookups } from '../../support/research-run.ts';
@@ -88,10 +89,8 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       await assert.rejects(submit(harness, id), { code: 'conversation_locked' });
       // Half a minute later.
       const { conversations } = storage;
-      const later = new Conversations({
-        ...RETENTION,
-        clock: { now: Date.now },
-        store: storage.runs,
+      const later = instance({
+        runs: storage.runs,
         conversations: Object.assign(Object.create(conversations), {
           get: async (one: string) => {
             const record = await conversations.get(one);
@@ -107,13 +106,9 @@ function crashes(name: string, open: () => Promise<Storage>): void {
 }
 
 /** Another process over the same store. */
-function instance(storage: Storage): Conversations {
-  return new Conversations({
-    ...RETENTION,
-    clock: { now: Date.now },
-    store: storage.runs,
-    conversations: storage.conversations,
-  });
+function instance({ runs: store, conversations }: Pick<Storage, 'runs' | 'conversations'>): Conversations {
+  const kept = { ...RETENTION, clock: { now: Date.now }, store, conversations };
+  return new Conversations({ ...kept, carried: new CarriedTranscripts(kept) });
 }
 
 function answering(): ScriptedModel {

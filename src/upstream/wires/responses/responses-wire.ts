@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
 import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
@@ -30,7 +30,12 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const messages = withUniqueCallIds(request.messages, CALL_IDS);
   const [first, ...rest] = messages;
   const instructions = first?.role === 'system' ? first.content : undefined;
-  const input = (instructions === undefined ? messages : rest).flatMap((message) => inputOf(message, target, names));
+  const custom = new Set((request.tools ?? []).flatMap(({ name, grammar }) => (grammar ? [name] : [])));
+  const said = instructions === undefined ? messages : rest;
+  const input = asCustom(
+    said.flatMap((message) => inputOf(message, target, names)),
+    { custom, names },
+  );
   if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: GO_ON });
   const tells = request.logprobs !== undefined && !target.traits.refusedParameters.has('top_logprobs');
   const body: JsonObject = {
@@ -56,15 +61,37 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
 function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
   // `strict` left out means true, which refuses free schemas.
-  const offered = tools.map(({ name, description, parameters, strict = false }) => {
+  const offered = tools.map(({ name, description, parameters, strict = false, grammar }): JsonObject => {
+    if (grammar) return { type: 'custom', name: names.safe(name), description, format: { ...grammar } };
     return { type: 'function', name: names.safe(name), description, parameters, strict };
   });
-  const named = typeof toolChoice === 'object' ? { type: 'function', name: names.safe(toolChoice.name) } : toolChoice;
+  const isCustom = (called: string) => tools.some(({ name, grammar }) => name === called && grammar);
+  const named =
+    typeof toolChoice === 'object'
+      ? { type: isCustom(toolChoice.name) ? 'custom' : 'function', name: names.safe(toolChoice.name) }
+      : toolChoice;
   return {
     tools: offered,
     ...(named !== 'auto' && { tool_choice: named }),
     ...(oneCallAtOnce && { parallel_tool_calls: false }),
   };
+}
+
+/** Calls of tools that are offered as custom ones, and the outputs of all custom calls, in the form that goes with them. */
+function asCustom(items: readonly JsonObject[], { custom, names }: { custom: ReadonlySet<string>; names: ToolNames }) {
+  const calls = new Set<unknown>();
+  return items.map((item): JsonObject => {
+    if (item.type === 'function_call_output') {
+      return calls.has(item.call_id) ? { ...item, type: 'custom_tool_call_output' } : item;
+    }
+    const isCall = item.type === 'function_call' && custom.has(names.original(String(item.name)));
+    if (isCall || item.type === 'custom_tool_call') calls.add(item.call_id);
+    if (!isCall) return item;
+    const { arguments: args, ...call } = item;
+    const value = parseJson(String(args));
+    const input = isObject(value) && typeof value.input === 'string' ? value.input : String(args);
+    return { ...call, type: 'custom_tool_call', input };
+  });
 }
 
 function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
