@@ -60,6 +60,8 @@ export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
     for (const [before, after] of EXTENTS) {
       const [first, last] = [index - before, index + after];
       if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
+      // A sentence at an edge that adds nothing makes a passage longer and no better.
+      if ((before > 0 && !shared.mayAdd(first, index)) || (after > 0 && !shared.mayAdd(last, index))) continue;
       const [start, end] = [source.start(first), source.end(last)];
       if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
       found.set(`${first} ${last}`, shared.passage(first, last));
@@ -102,12 +104,9 @@ class SharedSentences {
     const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
     const sentences = sentencesOf(source, first, last);
     const figures = this.#claim.figures.map((_, i) => all.some((each) => each.figures[i]));
-    const ofPassage = {
-      dates: sentences.flatMap((sentence) => sentence.dates),
-      figures: sentences.flatMap((sentence) => sentence.figures),
-      source,
-    };
-    const dates = this.#claim.dates.map((date, i) => all.some((each) => each.dates[i]) || isTold(date, ofPassage));
+    const dates = this.#claim.dates.map(
+      (date, i) => all.some((each) => each.dates[i]) || isTold(date, { sentences, source }),
+    );
     const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
     const told = [...figures, ...dates].filter(Boolean).length;
     const parts = this.#words.length + figures.length + dates.length;
@@ -122,6 +121,16 @@ class SharedSentences {
       lacksFigure: figures.includes(false),
       lacksDate: dates.includes(false),
     };
+  }
+
+  /** Whether a sentence may share something with the claim that another one does not; it is not taken apart for that. */
+  mayAdd(index: number, to: number): boolean {
+    const own = this.#of(to);
+    if (own.figures.includes(false) || own.dates.includes(false) || CJK.test(this.#claim.text)) return true;
+    const text = this.#source.folded.slice(this.#source.start(index), this.#source.end(index));
+    return this.#words.some(
+      (word, i) => (word.isName || !(this.#titled[i] || own.words[i])) && text.includes(word.text.slice(0, STEM)),
+    );
   }
 
   #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
@@ -139,6 +148,9 @@ class SharedSentences {
     return shared;
   }
 }
+
+/** Forms of one word begin alike with so many letters at least; see `sameWord`. */
+const STEM = 3;
 
 function sentencesOf(source: SourceText, first: number, last: number): Parsed[] {
   return Array.from({ length: last - first + 1 }, (_, i) => source.sentence(first + i));
@@ -195,20 +207,19 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
 }
 
 /** A date whose parts stand apart: the day in the passage, its year in the title or a number. */
-function isTold(
-  date: FoundDate,
-  { dates, figures, source }: { dates: readonly FoundDate[]; figures: Parsed['figures']; source: SourceText },
-): boolean {
+function isTold(date: FoundDate, { sentences, source }: { sentences: readonly Parsed[]; source: SourceText }): boolean {
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {
     return (
-      figures.some(({ values }) => values.includes(year)) ||
+      sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year))) ||
       source.parsedTitle.dates.some((other) => other.year === year)
     );
   }
-  const isShown = dates.some(
-    (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
+  const isShown = sentences.some(({ dates }) =>
+    dates.some(
+      (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
+    ),
   );
   return isShown && source.folded.includes(String(year));
 }

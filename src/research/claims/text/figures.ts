@@ -1,6 +1,7 @@
 import type { Language } from './language.ts';
 import { cjkNumber, NUMBER_WORDS, partsIn } from './number-words.ts';
 import { PERCENT, type Unit, unitAt } from './units.ts';
+import type { Spoken } from './word-list.ts';
 
 /** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -50,9 +51,10 @@ const CJK_MAGNITUDE = /^\s?[千万萬亿億兆]+/;
 
 /** The figures of a folded text in their order. `taken`: ranges that are dates. */
 export function figuresIn(
-  text: string,
+  said: Spoken,
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
+  const { text } = said;
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
     if (!isTaken(found.start, taken))
@@ -69,7 +71,7 @@ export function figuresIn(
     const figure = written(text, { index, digits: match[0] });
     if (figure) figures.push(figure);
   }
-  for (const found of NUMBER_WORDS.find(text, language)) {
+  for (const found of NUMBER_WORDS.find(said, language)) {
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }

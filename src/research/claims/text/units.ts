@@ -1,4 +1,5 @@
 import { foldedPattern } from './fold.ts';
+import { alternatives } from './word-list.ts';
 
 /** Units of figures. Those of one dimension are converted where a factor is given. */
 
@@ -154,8 +155,22 @@ const patterns = AFTER.map(([name, , , pattern]) => ({
   // Nothing that goes on with letters of its own script is a unit.
   pattern: new RegExp(foldedPattern(`^(?:\\s|-)?(?:${pattern})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`)),
 }));
-/** Most words are no unit: one look tells. */
-const ANY = new RegExp(foldedPattern(`^(?:\\s|-)?(?:${AFTER.map(([, , , pattern]) => pattern).join('|')})`));
+/** Those that may stand where a text begins with this sign. */
+const byFirst = new Map<string, (typeof patterns)[number][]>();
+for (const [index, [, , , pattern]] of AFTER.entries()) {
+  const own = patterns[index];
+  for (const sign of new Set(alternatives(pattern).flatMap(firstSigns))) {
+    if (own) byFirst.set(sign, [...(byFirst.get(sign) ?? []), own]);
+  }
+}
+
+/** The signs that an alternative may begin with: of `(?:us-?)?dollars?` both. */
+function firstSigns(pattern: string): string[] {
+  const group = /^\(\?:([^()]*)\)(\??)(.*)$/.exec(pattern);
+  if (!group) return [pattern.replace(/^\\/, '').charAt(0)];
+  const [, inside = '', optional, rest = ''] = group;
+  return [...alternatives(inside).flatMap(firstSigns), ...(optional === '?' ? firstSigns(rest) : [])];
+}
 /** What all units begin with: nothing else is looked at. */
 const MAY_BEGIN = /^(?:\s|-)?(?:de |d'|di |of )?[\p{L}%‰°℃℉$€£]/u;
 const PARTICLE = /^\s(?:de |d'|di |of )/;
@@ -172,8 +187,7 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
   const between = BETWEEN.exec(after)?.[0].length ?? 0;
   const particle = PARTICLE.exec(after)?.[0].length ?? between;
   const rest = particle > between ? ` ${after.slice(particle)}` : after.slice(between);
-  if (!ANY.test(rest)) return undefined;
-  for (const { unit, pattern } of patterns) {
+  for (const { unit, pattern } of byFirst.get(/^[\s-]/.test(rest) ? rest.charAt(1) : rest.charAt(0)) ?? []) {
     const found = pattern.exec(rest)?.[0];
     if (unit && found !== undefined) return { unit, length: found.length + Math.max(between, particle - 1) };
   }
