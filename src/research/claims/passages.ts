@@ -1,6 +1,7 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
 import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
+import { isOrdinal } from './text/number-words.ts';
 import type { Parsed } from './text/parsed.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
@@ -103,7 +104,9 @@ class SharedSentences {
     const source = this.#source;
     const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
     const sentences = sentencesOf(source, first, last);
-    const figures = this.#claim.figures.map((_, i) => all.some((each) => each.figures[i]));
+    const figures = this.#claim.figures.map(
+      (figure, i) => all.some((each) => each.figures[i]) || isSpan(figure, this.#claim, { sentences, source }),
+    );
     const dates = this.#claim.dates.map(
       (date, i) => all.some((each) => each.dates[i]) || isTold(date, { sentences, source }),
     );
@@ -136,11 +139,14 @@ class SharedSentences {
   #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
     const known = this.#shared.get(index);
     if (known) return known;
-    const { words, figures, dates } = this.#source.sentence(index);
+    const { words, figures, dates, spoken } = this.#source.sentence(index);
     const shared = {
       words: this.#words.map((word) => isOneOf(word, words)),
       figures: this.#claim.figures.map(
-        (figure) => figures.some((other) => sameFigure(figure, other)) || isYear(figure.values[0], dates),
+        (figure) =>
+          figures.some((other) => sameFigure(figure, other)) ||
+          isYear(figure.values[0], dates) ||
+          (!figure.unit && spoken.words.some((word) => isOrdinal(word, figure.values[0] ?? 0))),
       ),
       dates: this.#claim.dates.map((date) => dates.some((other) => sameDate(date, other))),
     };
@@ -204,6 +210,20 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
   return dates.some(
     ({ year, day }) => value !== undefined && (year === value || (year === undefined && day === value)),
   );
+}
+
+const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;
+
+/** Whether a number of years lies between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
+function isSpan(
+  { start, values, unit }: Parsed['figures'][number],
+  { folded }: Parsed,
+  { sentences, source }: { sentences: readonly Parsed[]; source: SourceText },
+): boolean {
+  const [said = 0] = values;
+  if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
+  const years = [source.parsedTitle, ...sentences].flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
+  return years.some((year) => years.includes(year + said) || years.includes(year + said + 1));
 }
 
 /** A date whose parts stand apart: the day in the passage, its year in the title or a number. */

@@ -1,3 +1,4 @@
+import { addsToIt, isDatedOtherwise, isTurnedRound } from './additions.ts';
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
 import { isDenied } from './denials.ts';
 import { isAmong, marksOf, sameMark } from './marks.ts';
@@ -44,7 +45,13 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   const passage = { start: best.passage.start, end: best.passage.end };
   const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage)])];
   // What costs most is looked at last, and only where nothing else is doubted.
-  if (doubts.length === 0 && isSwapped(claim, contextOf(best.passage, source))) doubts.push('swap');
+  if (doubts.length === 0) {
+    const context = contextOf(best.passage, source);
+    if (isTurnedRound(claim, best.passage.sentences)) doubts.push('direction');
+    else if (addsToIt(claim, context, source.parsedTitle)) doubts.push('extent');
+    else if (isDatedOtherwise(claim, context)) doubts.push('date');
+    else if (isSwapped(claim, context)) doubts.push('swap');
+  }
   const copied = Math.max(...best.passage.sentences.map((sentence) => partCopied(claim, sentence, source)));
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, copied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;

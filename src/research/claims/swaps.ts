@@ -2,7 +2,7 @@ import { isBoundElsewhere } from './bindings.ts';
 import { NEGATIONS } from './lexicon.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { CJK } from './text/fold.ts';
-import { isFunctionWord } from './text/language.ts';
+import { ARTICLES, isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
 
 /**
@@ -88,9 +88,6 @@ function labelled(marks: readonly Mark[], sentence: Parsed): { mark: Mark; label
 }
 
 const START = '^';
-const ARTICLES = new Set(
-  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i'.split(' '),
-);
 
 function labelOf({ start, end }: Mark, { folded }: Parsed): string {
   if (CJK.test(folded)) return /^[」』]?([\u3040-\u309f]{1,3})/.exec(folded.slice(end, end + 4))?.[1] ?? '';

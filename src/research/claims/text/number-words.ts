@@ -72,6 +72,11 @@ const MAGNITUDES: Readonly<Record<string, number>> = {
   billion: 1e9,
   milliarden: 1e9,
   milliards: 1e9,
+  dozen: 12,
+  dutzend: 12,
+  douzaines: 12,
+  docenas: 12,
+  dozzine: 12,
 };
 const WORD = /\p{L}+(?:-\p{L}+)?/gu;
 
@@ -240,4 +245,20 @@ function cjkValue(numeral: string): number | undefined {
     }
   }
   return total + group + (digit ?? 0);
+}
+
+const ORDINALS = [
+  'second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth',
+  'zweite dritte vierte funfte sechste siebte achte neunte zehnte elfte zwolfte',
+  'deuxieme troisieme quatrieme cinquieme sixieme septieme huitieme neuvieme dixieme onzieme douzieme',
+  'segunda tercera cuarta quinta sexta septima octava novena decima undecima duodecima',
+  'seconda terza quarta quinta sesta settima ottava nona decima undicesima dodicesima',
+].map((words) => words.split(' '));
+
+/** Whether a word says which of a row something is: `the eighth line` is `line 8`. */
+export function isOrdinal(word: string, value: number): boolean {
+  return ORDINALS.some((words) => {
+    const own = words[value - 2];
+    return own !== undefined && word.startsWith(own.replace(/a$/, '')) && word.length <= own.length + 1;
+  });
 }

@@ -134,6 +134,10 @@ const AFTER: readonly Row[] = [
   ['yen', 'money', undefined, 'yen|円|日元|日圆'],
   ['yuan', 'money', undefined, 'yuan|renminbi|元|人民币'],
   ['franc', 'money', undefined, '(?:swiss |schweizer )?franc?[ks]?e?n?|chf'],
+  ...['peso', 'rupee', 'real', 'lira', 'rand', 'won', 'zloty', 'shekel', 'dirham', 'riyal', 'baht'].map(
+    (name): Row => [name, 'money', undefined, `${name}s?`],
+  ),
+  ['krona', 'money', undefined, 'kron[aeo]r?|kroner|corone|coronas|couronnes|sek|nok|dkk'],
   ['rouble', 'money', undefined, 'рубл\\p{L}*|roubles?|rubles?'],
 ];
 const BEFORE: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -192,4 +196,13 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
     if (unit && found !== undefined) return { unit, length: found.length + Math.max(between, particle - 1) };
   }
   return undefined;
+}
+
+const RATE = /^(?:,? ?(?:per|an?|par|pro|je|por|al|cada|im|\/)) ?(?:the |le |la )?(?=\p{L})/u;
+
+/** What a figure is counted for, `650 euros a month`, as the name of a unit of time. */
+export function rateAt(after: string): string | undefined {
+  const found = RATE.exec(after);
+  const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
+  return unit?.dimension === 'time' ? unit.name : undefined;
 }
