@@ -162,17 +162,15 @@ function capitals({ words, text }: Parsed): Word[] {
   return words.filter(({ start, text: word }) => /\p{Lu}/u.test(text[start] ?? '') && !isFunctionWord(word));
 }
 
-/** The words before and behind a word; articles before it are passed over. */
+/** The words before and behind a word, where no sign stands between; articles before it are passed over. */
 function neighbours({ folded }: Parsed, { start, end }: Word): [before: string, after: string] {
-  const [before = ''] = BEHIND.exec(folded.slice(Math.max(0, start - REACH), start))?.slice(1) ?? [];
+  const said = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
+  const before = said.findLast((each) => !ARTICLES.has(each)) ?? '';
   const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + REACH))?.[1] ?? '';
-  return [before, after];
+  return [/[\p{L}\p{N}]/u.test(before) ? before : '', after];
 }
 const REACH = 24;
-const BEHIND = new RegExp(
-  `(?:^|(?<![\\p{L}\\p{N}])([\\p{L}\\p{N}]+)[\\s-]*)(?:(?:^|(?<=[\\s-]))(?:${[...ARTICLES, 'l'].join('|')})[\\s'-]+)*$`,
-  'u',
-);
+const WORD_OR_SIGN = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}'-]/gu;
 
 /** The part of a claim's pairs of signs that a passage has, so that what it does not have was put in place of it. */
 const CLOSE = 0.65;

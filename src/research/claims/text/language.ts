@@ -61,5 +61,7 @@ export function languageOf(words: readonly string[]): Language | undefined {
 }
 
 export const ARTICLES = new Set(
-  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i'.split(' '),
+  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i l'.split(
+    ' ',
+  ),
 );
