@@ -197,15 +197,20 @@ describe('the report as a Word document', () => {
 
   it('writes right-to-left text so: paragraphs by their first letter, runs by their own', async () => {
     const { document } = await written(
-      reportWith('תה עתיק (old tea) 123 [1]!\n\nTea is תה here.\n\n| מחיר | b |\n|---|---|\n| x | y |'),
+      reportWith('תה עתיק (old tea) 123 [1]!\n\nTea is תה here.\n\n| מחיר | b |\n|---|---|\n| x | 34 |'),
     );
     const paragraphs = [...document.matchAll(/<w:p>.*?<\/w:p>/g)].map(([xml]) => xml);
     const [first, second] = ['old tea', 'Tea is '].map((text) => paragraphs.find((xml) => xml.includes(text)) ?? '');
     assert.match(first ?? '', /<w:pPr><w:bidi\/>/);
-    assert.deepEqual(runsWith(first ?? '', 'rtl'), ['תה עתיק (', '!']);
+    assert.deepEqual(runsWith(first ?? '', 'rtl'), ['תה עתיק (', ') 123', '!']);
     assert.doesNotMatch(second ?? '', /<w:bidi\/>/);
-    assert.deepEqual(runsWith(second ?? '', 'rtl'), ['תה ']);
+    assert.deepEqual(runsWith(second ?? '', 'rtl'), ['תה']);
     assert.match(document, /<w:bidiVisual\/>/);
+    assert.match(
+      document,
+      /<w:bidi\/><\/w:pPr><w:r><w:rPr><w:rtl\/><\/w:rPr><w:t [^>]*>34</,
+      'a figure stands as its table does',
+    );
   });
 
   it('large tables become several that Word opens, and no row is lost', async () => {
