@@ -134,7 +134,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     proxy: proxyTask(live, proxy),
     ...sealed,
-    encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
+    cipherOf: (keyId) => live.cipherOf(keyId),
     ...accounting({ ...foundation, usage, webhooks }),
   });
   const owner = randomUUID();
@@ -169,7 +169,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     executor,
     conversations,
     maxQueued: () => live.current().runs.max_queued,
-    encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
+    cipherOf: (keyId) => live.cipherOf(keyId),
     deliveries: storage.deliveries,
     keyTells: (keyId) => live.keyById(keyId)?.webhook !== undefined,
     closing: closing.signal,

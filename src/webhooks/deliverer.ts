@@ -40,7 +40,7 @@ const FEWEST = 32;
 
 export interface DelivererParts {
   storage: { runs: Pick<RunStore, 'get' | 'readLast'>; deliveries: DeliveryStore };
-  config: Pick<LiveConfig, 'current' | 'keyById' | 'encryptionKeyOf'>;
+  config: Pick<LiveConfig, 'current' | 'keyById' | 'cipherOf'>;
   clock: Clock;
   log: Logger;
   /** Called with what became of each attempt. */

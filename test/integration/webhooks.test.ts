@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../src/base/logger.ts';
-import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
+import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretHash } from '../../src/config/secrets.ts';
@@ -55,7 +55,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
         previousResponseId: null,
         ...(requested && { webhook: { secret: undefined, ...requested } }),
       },
-      { key: encryptionKey(secretHash(KEY)), held: {}, tells: true },
+      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, tells: true },
     );
     const { run } = await endedRun(store, {
       user: 'ann',
