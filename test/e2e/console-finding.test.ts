@@ -11,21 +11,18 @@ const NOW = new Date('2026-11-24T15:00:00');
 const secondsAgo = (seconds: number) => Math.floor(NOW.getTime() / 1000) - seconds;
 const HOUR = 3600;
 
-const run = (id: string, question: string, ago: number, entry: object = {}, response: object = {}) => ({
+const run = (id: string, question: string, ago: number, entry: object = {}) => ({
   id,
   question,
   answer: 'Yes.',
-  response,
   entry: { created_at: secondsAgo(ago), started_at: secondsAgo(ago), completed_at: secondsAgo(ago - 75), ...entry },
 });
 const RUNS = [
-  run(
-    'resp_3',
-    'And in Norway?',
-    HOUR,
-    { metadata: { title: 'And in Norway?', thread: 'resp_1' } },
-    { usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } } },
-  ),
+  run('resp_3', 'And in Norway?', HOUR, {
+    metadata: { title: 'And in Norway?' },
+    previous_response_id: 'resp_1',
+    usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } },
+  }),
   run('resp_2', 'What is tea?', 2 * HOUR, { model: 'mini' }),
   run('resp_1', 'How long do heat pumps last?', 20 * HOUR),
   run('resp_0', 'Which licences allow this?', 80 * HOUR, { metadata: {} }),
@@ -184,13 +181,14 @@ describe('finding runs in the console', function () {
   it('hostile titles, threads, models, states and searches are text, and nothing sticks out', async () => {
     const long = 'w'.repeat(400);
     const hostile = [...HOSTILE_TEXTS, `\u{202e}${long}`].map((text, at) =>
-      run(
-        `resp_${at}`,
-        text,
-        at * HOUR,
-        { model: text, status: at % 2 ? text : 'completed', metadata: { title: text, thread: at % 3 ? text : long } },
-        { incomplete_details: { reason: text }, usage: { total_tokens: 1, cost: { total: 1, currency: text } } },
-      ),
+      run(`resp_${at}`, text, at * HOUR, {
+        model: text,
+        status: at % 2 ? text : 'completed',
+        metadata: { title: text, thread: at % 3 ? text : long },
+        previous_response_id: text,
+        incomplete_details: { reason: text },
+        usage: { total_tokens: 1, cost: { total: 1, currency: text } },
+      }),
     );
     for (const viewport of [PHONE, DESK]) {
       await using console = await open(viewport, hostile);
