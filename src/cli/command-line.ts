@@ -167,7 +167,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .command('restore')
     .description('put a backup in the place of the configured file: store, which no gateway may use')
     .argument('<path>', 'the backup, or the folder of another store')
-    .option('--force', 'also where the store holds what the backup does not')
+    .option('--force', 'also where the store holds what the backup does not, or the backup is damaged')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (path: string, options: { config?: string; force?: boolean }) => {
       const { restoreStoreCommand } = await import('./operating/store.ts');
