@@ -26,7 +26,7 @@ export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
       <span class="entry-about-line">
         <${Status} status=${status} reason=${reason} />
         <span class="entry-model" dir="auto">${model}</span>
-        <span class="entry-number">${took !== null && html`<span class="sr">took </span>${elapsed(took)}`}</span>
+        <span class="entry-number">${took !== null && html`<span class="sr">took </span>${took === 0 ? '< 1 s' : elapsed(took)}`}</span>
         <span class="entry-number"><${Spent} of=${entry} /></span>
         <time title=${exactly(created)}>${when(created)}</time>
       </span>
