@@ -212,6 +212,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
   stack.use(countRefusals(registry));
   await keys.start();
+  webhooks.start();
   await executor.start();
   vectorStores.documentReader.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));

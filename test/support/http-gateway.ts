@@ -174,6 +174,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const sealer = new Sealer({ keys: ownKeys, share: () => storage.secret() });
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
+  webhooks.start();
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
   const vectors = openVectorStores({
     storage,
