@@ -135,6 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
   stack.use(countRefusals(registry));
   await keys.start();
+  webhooks.start();
   await executor.start();
   documents.vectorStores.documentReader.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
@@ -172,7 +173,7 @@ async function openRuns(
   const { live, storage, log } = foundation;
   const { upstream, thoughts, summaries, schemas, closing, stopped } = parts;
   const { retentionMs } = live.current().store;
-  const encryptionKeyOf = (keyId: string) => live.encryptionKeyOf(keyId);
+  const cipherOf = (keyId: string) => live.cipherOf(keyId);
   const driver = createDriver({
     config: live,
     prompts: loadPrompts(),
@@ -184,7 +185,7 @@ async function openRuns(
     chatModel: (query) => upstream.chatModel(query),
     openTools: toolsOfRuns(parts.documents),
     proxy: proxyTask(live, parts.proxy),
-    encryptionKeyOf,
+    cipherOf,
     ...accounting({ ...foundation, ...parts }),
   });
   const kept = { store: storage.runs, clock: systemClock, retentionMs };
@@ -197,7 +198,7 @@ async function openRuns(
     executor,
     conversations,
     maxQueued: () => live.current().runs.max_queued,
-    encryptionKeyOf,
+    cipherOf,
     deliveries: storage.deliveries,
     keyTells: (keyId) => live.keyById(keyId)?.webhook !== undefined,
     closing,

@@ -163,7 +163,7 @@ function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
     .command('restore')
     .description('put a backup in the place of the configured file: store, which no gateway may use')
     .argument('<path>', 'the backup, or the folder of another store')
-    .option('--force', 'also where the store holds what the backup does not')
+    .option('--force', 'also where the store holds what the backup does not, or the backup is damaged')
     .option(...CONFIG)
     .action(
       ends(async (path: string, options: ConfigFlag & { force?: boolean }) =>

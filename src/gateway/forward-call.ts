@@ -35,10 +35,10 @@ export interface ForwardParts {
 }
 
 /**
- * Passes a call to the routes of its model and writes what comes back to the client.
+ * Passes a call to the routes of its model and writes what comes back to the client; see `ModelProxy.forward`.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
-export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
+export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<boolean> {
   const { res, request, modelName, model, key, account, stream, conversation, copy, signal } = call;
   const { api, body } = request;
   const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
@@ -57,9 +57,11 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
       signal,
     });
     passOn(result, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
+    return isWhole(result);
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
+    return false;
   } finally {
     if (room.permits > 0) releaseWith(res, room);
   }

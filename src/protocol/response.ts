@@ -221,6 +221,10 @@ export const responseListEntry = z.object({
   created_at: z.int(),
   started_at: z.int().nullable(),
   completed_at: z.int().nullable(),
+  /** Null until it has ended, and of what an earlier version stored. */
+  usage: usage.nullable(),
+  incomplete_details: responseObject.shape.incomplete_details,
+  previous_response_id: z.string().nullable(),
   metadata: freeForm,
 });
 export type ResponseListEntry = z.output<typeof responseListEntry>;

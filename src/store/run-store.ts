@@ -45,6 +45,8 @@ export interface RunRecord {
   request: string;
   /** Free-form metadata as JSON text. */
   metadata: string;
+  /** What lists say of it beside the record, as JSON text, in the shape of `runs/`; `{}` where an earlier version wrote none. */
+  listed: string;
 }
 
 /** What a list entry needs: a record without its request. */
@@ -147,7 +149,13 @@ export interface Append {
    */
   entriesBefore?: number;
   /** Ends the run, which is removed `retainMs` milliseconds later by the store's clock. */
-  end?: { status: TerminalStatus; at: number; retainMs: number };
+  end?: {
+    status: TerminalStatus;
+    at: number;
+    retainMs: number;
+    /** What `RunRecord.listed` is from now on; absent: what it was. */
+    listed?: string;
+  };
 }
 
 /**

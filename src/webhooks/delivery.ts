@@ -38,8 +38,16 @@ export function readDeliveries(json: string): Deliveries | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** One for each receiver, to be made now. */
-export function firstDeliveries(receivers: Partial<Record<ReceiverName, unknown>>, now: number): Deliveries {
+/** How far each receiver is; where nothing is stored of any, all are to be told now. */
+export function deliveriesOf(
+  { stored, receivers }: { stored: string | undefined; receivers: Partial<Record<ReceiverName, unknown>> },
+  now: number,
+): Deliveries {
+  const known = stored === undefined ? undefined : readDeliveries(stored);
+  return known && Object.keys(known).length > 0 ? known : firstDeliveries(receivers, now);
+}
+
+function firstDeliveries(receivers: Partial<Record<ReceiverName, unknown>>, now: number): Deliveries {
   const named = RECEIVERS.filter((name) => receivers[name] !== undefined);
   return Object.fromEntries(named.map((name) => [name, newDelivery(now)]));
 }

@@ -19,7 +19,7 @@ export interface WebhookReceiver {
 export function receiversOf(
   run: RunRecord,
   type: WebhookEventType,
-  config: Pick<LiveConfig, 'keyById' | 'encryptionKeyOf'>,
+  config: Pick<LiveConfig, 'keyById' | 'cipherOf'>,
 ): Partial<Record<ReceiverName, WebhookReceiver>> {
   const ofKey = config.keyById(run.keyId)?.webhook;
   const requested = requestedIn(run, config);
@@ -36,9 +36,9 @@ export function receiversOf(
 }
 
 /** Whom the request named; nobody where its key was removed or has another secret: what is encrypted with it is lost. */
-function requestedIn(run: RunRecord, config: Pick<LiveConfig, 'encryptionKeyOf'>): RequestedWebhook | undefined {
+function requestedIn(run: RunRecord, config: Pick<LiveConfig, 'cipherOf'>): RequestedWebhook | undefined {
   try {
-    return readWebhook(run, config.encryptionKeyOf(run.keyId));
+    return readWebhook(run, config.cipherOf(run.keyId));
   } catch {
     return undefined;
   }

@@ -20,6 +20,8 @@ export interface RunSubmission {
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace' | 'tag'>;
+  /** Metadata of the body that names the tag, where the run keeps none. */
+  tagged?: unknown;
   /** Those of the body, where research or the gateway answers it. */
   tools?: readonly ResponseTool[] | undefined;
   /** What the run will use at most, by what is known. */
@@ -49,7 +51,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
       ...submission,
       caller,
       trace: currentTrace(),
-      tag: tagOf(req.headers, submission.metadata),
+      tag: tagOf(req.headers, request.tagged ?? submission.metadata),
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId, { waits }) => {
         admitted = await deps.admission.admit({

@@ -74,7 +74,7 @@ function runsWith(document: string, property: string): string[] {
 describe('the report as a Word document', () => {
   it('reads back with its headings, lists, tables, code and links', async () => {
     const text = [
-      '# Tea first\n\nTea is **older** than *coffee* &amp; `cocoa`, see [a page](https://example.org/a?b=1&c=2).',
+      '# Tea first\n\nTea is **older** than *coffee* &amp; `cocoa`, see [a page](https://example.org/a?b=1&c=2), \\(a_1 * b_1 * c\\).',
       '### Dates\n\n1. First\n2. Second\n   - inner\n     1. innermost\n\n   more of it\n3. Third',
       '- [x] done\n- [ ] open\n\n> A word\n> of others\n\n```js\nif (a < b) {\n  go();\n}\n```',
       '#### Prices\n\n| Tea | Price |\n|:---|---:|\n| Green | **2** |\n| a \\| b | <b> |\n\n---\n\nThe end.',
@@ -87,7 +87,7 @@ describe('the report as a Word document', () => {
       [
         '# Tea first',
         'Is tea older than coffee?',
-        'Tea is older than coffee & cocoa, see [a page](https://example.org/a?b=1&c=2).',
+        'Tea is older than coffee & cocoa, see [a page](https://example.org/a?b=1&c=2), a_1 * b_1 * c.',
         '# Dates',
         '1. First\n2. Second\n  - inner\n      1. innermost',
         'more of it',
@@ -103,7 +103,7 @@ describe('the report as a Word document', () => {
     const { document } = await written(report);
     assert.deepEqual(runsWith(document, 'b'), ['older', 'Tea', 'Price', '2']);
     assert.deepEqual(runsWith(document, 'i'), ['coffee']);
-    assert.deepEqual(runsWith(document, 'rStyle w:val="CodeText"'), ['cocoa']);
+    assert.deepEqual(runsWith(document, 'rStyle w:val="CodeText"'), ['cocoa', 'a_1 * b_1 * c']);
     assert.match(document, /<w:tr><w:trPr><w:cantSplit\/><w:tblHeader\/>/, 'the head of a table is on every page');
     assert.match(document, /<w:jc w:val="right"\/>/);
   });

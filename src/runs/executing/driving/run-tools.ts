@@ -34,11 +34,11 @@ interface ToolOptions {
 
 /** Opens the tools of a run. */
 export async function openRunTools(
-  parts: Pick<DriverParts, 'openTools' | 'encryptionKeyOf'>,
+  parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,
   { builtin, asked, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<RunTools> {
-  const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
+  const mcpServers = requestedMcp ? readMcpServers(run, parts.cipherOf(run.keyId)) : [];
   const files = longDocuments(conversation);
   const searches = files.length > 0 || asked?.fileSearch !== undefined;
   // A request without tools that read pages gets one for its documents, and for nothing else.

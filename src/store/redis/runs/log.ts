@@ -63,8 +63,15 @@ export class RedisLog extends RedisPart {
 
   #furtherArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
     const ending = end
-      ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.now()]
-      : ['', '', '', '', ''];
+      ? [
+          end.status,
+          `${end.at}`,
+          `${end.retainMs}`,
+          `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`,
+          this.now(),
+          end.listed ?? '',
+        ]
+      : ['', '', '', '', '', ''];
     return [`${entriesBefore}`, progress ? '1' : '', ...ending, ...transcript];
   }
 

@@ -210,6 +210,7 @@ function toFields(run: NewRun, changed: Readonly<Record<string, string>> = {}): 
     last: `${run.frameCount}`,
     request: run.request,
     metadata: run.metadata,
+    listed: run.listed,
     token: '',
     until: '0',
     claims: '0',
