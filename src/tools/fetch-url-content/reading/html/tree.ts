@@ -180,7 +180,7 @@ class TreeBuilder {
       this.#parser.pause();
       return;
     }
-    const name = withoutPrefix(prefixed);
+    const name = nameOf(prefixed);
     if (this.#out) {
       this.#keepDrawnFormula(given);
       return;
@@ -212,7 +212,7 @@ class TreeBuilder {
       if (this.#depth < this.#out.depth) this.#leftOut();
       return;
     }
-    const name = withoutPrefix(prefixed);
+    const name = nameOf(prefixed);
     if (this.#open.name === name && this.#open.parent) this.#open = this.#open.parent;
   }
 
@@ -256,8 +256,9 @@ class TreeBuilder {
   }
 }
 
-/** `<m:math>` of XHTML is `<math>`. */
-function withoutPrefix(name: string): string {
+/** `<m:math>` of XHTML is `<math>`, `<amp-img>` of AMP is `<img>`. */
+function nameOf(name: string): string {
+  if (name === 'amp-img') return 'img';
   return name.includes(':') ? name.replace(/^(?:m|mml):/, '') : name;
 }
 
@@ -300,6 +301,7 @@ export function isHidden({ attributes }: HtmlElement): boolean {
 export function textOf(node: HtmlNode): string {
   if (typeof node === 'string') return node;
   const { children } = node;
+  if (node.name === 'br') return '\n';
   if (children.length === 1) return textOf(children[0] ?? '');
   let text = '';
   for (const child of children) text += textOf(child);

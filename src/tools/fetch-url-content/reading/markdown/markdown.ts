@@ -101,7 +101,7 @@ function bold(text: string): string {
 
 /** A heading on its line; what it only says for machines is left out: a sign that links to it, a button. */
 function headingBlocks(heading: HtmlElement, around: Around): string[] {
-  const level = Number(heading.name[1] ?? heading.attributes['aria-level'] ?? 2) || 2;
+  const level = Number(/^h([1-6])$/.exec(heading.name)?.[1] ?? heading.attributes['aria-level']) || 2;
   const own = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
   const text = tidyLines(own.map((child) => inlineMarkdown(child, { ...around, marks: NO_MARKS })).join('')).replace(
     /\s+/g,
