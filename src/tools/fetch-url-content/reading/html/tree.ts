@@ -80,6 +80,8 @@ export interface HtmlPage {
   base: string;
   /** Contents of `application/ld+json` scripts. */
   structuredData: string[];
+  /** Contents of `application/json` scripts, from which other scripts make the page. */
+  data: string[];
 }
 
 /** Beyond these a page takes longer than it is worth. The parser's time for an element grows with its depth. */
@@ -152,7 +154,7 @@ class TreeBuilder {
   constructor(html: string, level: number) {
     this.#level = level;
     this.#open = new HtmlElement('body', {}, undefined);
-    this.page = { body: this.#open, root: {}, title: '', metas: [], base: '', structuredData: [] };
+    this.page = { body: this.#open, root: {}, title: '', metas: [], base: '', structuredData: [], data: [] };
     this.#parser = new Parser({
       onopentag: (name, attributes) => this.#onOpen(name, attributes),
       onclosetag: (name) => this.#onClose(name),
@@ -200,6 +202,8 @@ class TreeBuilder {
     const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
     if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
+      const label = name === 'svg' ? attributes['aria-label'] : undefined;
+      if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
     }
     this.#open.children.push(element);
@@ -229,7 +233,7 @@ class TreeBuilder {
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
       this.page.structuredData.push(text);
-    }
+    } else if (type === 'application/json' && this.page.data.length < MAX_STRUCTURED_DATA) this.page.data.push(text);
   }
 
   /** MathJax draws into an `svg` that says what it draws. */

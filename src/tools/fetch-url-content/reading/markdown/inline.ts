@@ -12,7 +12,7 @@ export interface Around {
 }
 
 /** Text in a line of Markdown: links, emphasis, code, formulas, images. Line breaks stay, blocks are set apart by blanks. */
-export function inlineMarkdown(node: HtmlNode, around: Around): string {
+function inlineMarkdown(node: HtmlNode, around: Around): string {
   if (typeof node === 'string') return withFormulas(node.replace(/\s+/g, ' '));
   if (!isShown(node)) return '';
   const inner = (more: Partial<Around> = {}) => inlineChildren(node, { ...around, ...more });
@@ -59,13 +59,20 @@ function withFormulas(text: string): string {
     .replace(/\\\[(.{1,1000}?)\\\]/g, (_, formula: string) => `$$${formula.trim()}$$`);
 }
 
-export function inlineChildren(parent: HtmlElement, around: Around): string {
+export function inlineChildren({ children }: HtmlElement, around: Around): string {
+  return inlineNodes(children, around);
+}
+
+export function inlineNodes(nodes: readonly HtmlNode[], around: Around): string {
   let text = '';
-  for (const [at, child] of parent.children.entries()) {
-    if (isBehindNumber(child, parent.children[at - 1])) text += ' ';
-    text += inlineMarkdown(child, around);
-  }
+  for (const [at, node] of nodes.entries()) text += inlineNode(node, nodes[at - 1], around);
   return text;
+}
+
+/** A node behind another one in its line. */
+export function inlineNode(node: HtmlNode, before: HtmlNode | undefined, around: Around): string {
+  const text = inlineMarkdown(node, around);
+  return isBehindNumber(node, before) ? ` ${text}` : text;
 }
 
 /** Whether an element is the text of a clause whose number stands in the element before it: styles set them apart. */
