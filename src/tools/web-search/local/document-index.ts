@@ -36,7 +36,7 @@ export interface IndexedDocument {
 const RERANKED = 24;
 
 /** A long document goes in for so long at a time, in milliseconds. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
@@ -45,8 +45,8 @@ const MAX_LANGUAGES = 5;
 const GROWTH = 1.5;
 
 /** Passages of a document that are taken out in one step, and pages of the full-text index that are merged in one. */
-const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 64';
-const MERGED = 50;
+const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
+const MERGED = 16;
 
 /** The last is of the passages themselves, by which the others know them. */
 const DELETIONS = [
@@ -104,11 +104,13 @@ export class DocumentIndex implements Disposable {
   readonly #remember: StatementSync;
   readonly #deletions: readonly StatementSync[];
   readonly #deleteWords: StatementSync;
+  readonly #mergeSome: StatementSync;
   readonly #deleteDocument: StatementSync;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
-    this.#db = openIndexDatabase(file?.path, { owner: file?.owner ?? true });
+    const owner = file?.owner ?? true;
+    this.#db = openIndexDatabase(file?.path, { owner });
     this.#insertDocument = prepareWrite(
       this.#db,
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
@@ -129,6 +131,9 @@ export class DocumentIndex implements Disposable {
       'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
     );
     this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
+    this.#mergeSome = prepareWrite(this.#db, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
+    // By itself it merges much at once now and then; here some with each step.
+    if (owner) this.#db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
     this.#deleteWords = prepareWrite(this.#db, WORDS_OF);
     this.#deleteDocument = prepareWrite(this.#db, 'DELETE FROM documents WHERE id = ?');
     this.recall();
@@ -368,10 +373,9 @@ export class DocumentIndex implements Disposable {
   /** As SQLite says that an `optimize` is done in steps. */
   *#merge(): Generator<void> {
     const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
-    const merge = prepareWrite(this.#db, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
     for (let pages = -MERGED; ; pages = MERGED) {
       const before = changes();
-      merge.run(pages);
+      this.#mergeSome.run(pages);
       if (changes() - before < 2) return;
       yield;
     }
@@ -381,6 +385,7 @@ export class DocumentIndex implements Disposable {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
+      this.#mergeSome.run(MERGED);
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#db.exec('ROLLBACK');
