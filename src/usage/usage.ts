@@ -143,9 +143,14 @@ export class UsageLog implements AsyncDisposable {
   }
 }
 
+let latest = { day: Number.NaN, text: '' };
+
 /** A day in UTC, as `2026-11-23`. `at`: Unix milliseconds. */
 export function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
+  const day = Math.floor(at / DAY_MS);
+  // Each call asks for it, mostly for today.
+  if (latest.day !== day) latest = { day, text: new Date(at).toISOString().slice(0, 10) };
+  return latest.text;
 }
 
 /** Adds the counts of one row to another. */

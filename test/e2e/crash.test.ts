@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { until } from '../support/http-gateway.ts';
 import {
   hang,
   mayCallTools,
@@ -225,75 +226,59 @@ describe('a run in file mode', function () {
     assert.equal(last.response.incomplete_details, null);
   });
 
-  it('fails after five claims that were each cut in mid-stream', async () => {
+  it('fails after five claims, each cut in a thought or before any, and keeps an accepted cancel', async () => {
+    const isAsked = (question: string) => (request: ProviderRequest) =>
+      JSON.stringify(request.body.messages).includes(question);
+    const thinks = isAsked('Will it think?');
     await using provider = await startScriptedProvider({
-      respond: () => stallAfter(3, { reasoning: 'a thought that never ends' }),
+      respond: (request) => (thinks(request) ? stallAfter(3, { reasoning: 'a thought that never ends' }) : hang()),
     });
     await using folder = await gatewayFolder();
     const config = configOf({ folder: folder.path, provider: provider.url });
+    const requests = (question: string) => provider.requests.filter(isAsked(question)).length;
     const thoughts = (events: RunEvent[]) => count(events, 'response.reasoning_text.delta');
-    const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
-    let id = '';
+    let ids: string[] = [];
     let seen = 0;
     for (let crash = 0; crash < 5; crash++) {
       await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      const call = async (path: string, body?: object) => {
+        const init = { method: 'POST', headers: HEADERS, body: body ? JSON.stringify(body) : null };
+        return (await (await fetch(`${gateway.url}/v1/responses${path}`, init)).json()) as {
+          id: string;
+          status: string;
+        };
+      };
       if (crash === 0) {
-        const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
-        ({ id } = (await response.json()) as { id: string });
+        const submit = async (input: string) => (await call('', { model: 'researcher', input, background: true })).id;
+        ids = await Promise.all(['Will it think?', 'Will it hang?', 'Will it be cancelled?'].map(submit));
+        await until(() => requests('Will it be cancelled?') === 1 || undefined);
+        assert.equal((await call(`/${ids[2]}/cancel`)).status, 'cancelled');
       }
-      const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+      const reader = await SseReader.open(`${gateway.url}/v1/responses/${ids[0]}?stream=true`, { headers: HEADERS });
       seen = thoughts(await reader.until((events) => thoughts(events) > seen));
+      await until(() => requests('Will it hang?') === crash + 1 || undefined);
     }
     await using gateway = await startGatewayProcess(config, { folder: folder.path });
-    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
-    const ended = (events: RunEvent[]) => events.some((event) => event.type === 'response.failed');
-    const last = (await reader.until((events) => ended(events) || thoughts(events) > seen)).at(-1);
-    assert.equal(last?.type, 'response.failed');
-    assert.equal(last.response.error?.code, 'run_crashed');
-    assert.equal(provider.requests.length, 5);
-    assert.ok(last.response.usage.output_tokens > 0, 'what was cut is counted');
-  });
-
-  it('fails after five claims without progress instead of killing instance after instance', async () => {
-    await using provider = await startScriptedProvider({ respond: () => hang() });
-    await using folder = await gatewayFolder();
-    const config = configOf({ folder: folder.path, provider: provider.url });
-    let id = '';
-    for (let crash = 0; crash < 5; crash++) {
-      await using gateway = await startGatewayProcess(config, { folder: folder.path });
-      if (crash === 0) {
-        const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
-        const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
-        ({ id } = (await response.json()) as { id: string });
-      }
-      await provider.waitForRequest(crash + 1);
-    }
-    await using gateway = await startGatewayProcess(config, { folder: folder.path });
-    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
-    const last = (await reader.end()).at(-1);
-    assert.equal(last?.type, 'response.failed');
-    assert.equal(last.response.error?.code, 'run_crashed');
-    assert.equal(provider.requests.length, 5);
-  });
-
-  it('keeps an accepted cancel over a crash', async () => {
-    await using provider = await startScriptedProvider({ respond: () => hang() });
-    await using folder = await gatewayFolder();
-    const config = configOf({ folder: folder.path, provider: provider.url });
-    let id = '';
-    {
-      await using gateway = await startGatewayProcess(config, { folder: folder.path });
-      const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
-      const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
-      ({ id } = (await response.json()) as { id: string });
-      await provider.waitForRequest(1);
-      const cancelled = await fetch(`${gateway.url}/v1/responses/${id}/cancel`, { method: 'POST', headers: HEADERS });
-      assert.equal(((await cancelled.json()) as { status: string }).status, 'cancelled');
-    }
-    await using gateway = await startGatewayProcess(config, { folder: folder.path });
-    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
-    const last = (await reader.end()).at(-1);
-    assert.equal(last?.type === 'response.failed' && last.response.status, 'cancelled');
-    assert.equal(provider.requests.length, 1);
+    const ends = await Promise.all(
+      ids.map(async (id) => {
+        const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+        const last = (await reader.end()).at(-1);
+        assert.ok(last?.type === 'response.failed');
+        return last.response;
+      }),
+    );
+    assert.deepEqual(
+      ends.map(({ status, error }) => [status, error?.code]),
+      [
+        ['failed', 'run_crashed'],
+        ['failed', 'run_crashed'],
+        ['cancelled', 'cancelled'],
+      ],
+    );
+    assert.ok((ends[0]?.usage.output_tokens ?? 0) > 0, 'what was cut is counted');
+    assert.deepEqual(
+      [requests('Will it think?'), requests('Will it hang?'), requests('Will it be cancelled?')],
+      [5, 5, 1],
+    );
   });
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { RunEvent } from '../../src/protocol/events.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
-import { type Cut, cutGateway, KILLED_KEY } from '../support/killed-gateway.ts';
+import { type CutTest, cutTogether, KILLED_KEY, type Killed } from '../support/killed-gateway.ts';
 import { laneProvider, partsOf, turnsIn } from '../support/lane-model.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { type ProviderRequest, type Script, stallAfter, turn } from '../support/scripted-provider.ts';
+import { type ProviderRequest, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 import { freshDatabase } from '../support/two-instances.ts';
 
@@ -31,40 +30,36 @@ function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: s
 const lanesOf = ({ output }: ResponseObject) =>
   output.flatMap((item) => (item.type === 'tool_call' && item.lane ? [item.lane] : [])).sort();
 
-function survive(name: string, storeUrl: Cut['storeUrl']): void {
-  describe(`lanes (${name})`, function () {
-    this.timeout(patience(60));
+const INPUT = 'Tell me all of the lake.';
+const files = {
+  'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep, 25 million years old, 79 km in width.\n',
+};
+const turnsOf = ({ body }: ProviderRequest) => turnsIn({ messages: body.messages ?? [] });
+const partOf = ({ body }: ProviderRequest) => partsOf({ messages: body.messages ?? [] })?.[0];
 
-    it('go on behind kill -9, each where it was: no turn that ended and no search is made again', async () => {
-      // The first lane has ended its work, the second is asked for its last turn, the third for its first.
-      const model = laneProvider(PARTS);
-      const hung = new Set<string>();
-      const reached = Promise.withResolvers<void>();
-      const respond = (request: ProviderRequest): Script => {
-        const messages = request.body.messages ?? [];
-        const [part = ''] = partsOf({ messages }) ?? [];
-        const n = PARTS.indexOf(part) - (turnsIn({ messages }) === 0 ? 1 : 0);
-        if (n < 1 || hung.has(part)) return model(request);
-        hung.add(part);
-        // What comes behind is the next process's.
-        if (hung.size === 2) reached.resolve();
-        return stallAfter(1, { reasoning: 'one two three four' });
-      };
-      const isReady = (event: RunEvent) =>
-        event.type === 'response.output_item.done' &&
-        event.item.type === 'reasoning' &&
-        event.item.lane === 1 &&
-        JSON.stringify(event.item).includes('I am ready');
-      const { response, requests } = await cutGateway(isReady, {
-        storeUrl,
-        configOf,
-        body: { model: 'deep', input: 'Tell me all of the lake.', research: { lanes: 3 } },
-        files: {
-          'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep, 25 million years old, 79 km in width.\n',
-        },
-        respond,
-        reached: reached.promise,
-      });
+/** The first lane has ended its work, the second is asked for its last turn, the third for its first. */
+function cutLanes(): CutTest {
+  const model = laneProvider(PARTS);
+  const hung = new Set<string>();
+  const reached = Promise.withResolvers<void>();
+  return {
+    seen: (event) =>
+      event.type === 'response.output_item.done' &&
+      event.item.type === 'reasoning' &&
+      event.item.lane === 1 &&
+      JSON.stringify(event.item).includes('I am ready'),
+    reached: reached.promise,
+    body: { model: 'deep', input: INPUT, research: { lanes: 3 } },
+    respond: (request) => {
+      const part = partOf(request) ?? '';
+      const n = PARTS.indexOf(part) - (turnsOf(request) === 0 ? 1 : 0);
+      if (n < 1 || hung.has(part)) return model(request);
+      hung.add(part);
+      // What comes behind is the next process's.
+      if (hung.size === 2) reached.resolve();
+      return stallAfter(1, { reasoning: 'one two three four' });
+    },
+    check({ response, requests }) {
       assert.equal(response.status, 'completed');
       assert.match(response.output_text, /All of it is known \[1\]/);
       assert.deepEqual(lanesOf(response), [1, 2, 3]);
@@ -73,60 +68,62 @@ function survive(name: string, storeUrl: Cut['storeUrl']): void {
         response.plan?.items.every(({ status }) => status === 'done'),
         true,
       );
-      const research = (part: string) =>
-        requests
-          .filter(({ body }) => partsOf({ messages: body.messages ?? [] })?.[0] === part)
-          .map(({ body }) => turnsIn({ messages: body.messages ?? [] }));
+      const research = (part: string) => requests.filter((request) => partOf(request) === part).map(turnsOf);
       assert.deepEqual(research('lake depth'), [0, 1]);
       assert.deepEqual(research('lake age'), [0, 1, 1], 'its last turn was cut');
       assert.deepEqual(research('lake width'), [0, 0, 1], 'its first turn was cut');
-    });
+    },
+  };
+}
+
+function cutPlan(): CutTest {
+  const reached = Promise.withResolvers<void>();
+  const model = laneProvider(PARTS);
+  let hung = false;
+  return {
+    seen: 'response.output_item.done',
+    reached: reached.promise,
+    body: { model: 'deep', input: INPUT },
+    respond: (request) => {
+      if (turnsOf(request) === 0) return model(request);
+      if (hung) return turn({ text: 'That is all.' });
+      hung = true;
+      reached.resolve();
+      return stallAfter(1, { reasoning: 'one two three four' });
+    },
+    check({ response, requests }) {
+      assert.deepEqual(
+        response.plan?.items.map(({ text }) => text),
+        PARTS,
+      );
+      assert.equal(response.output.filter((item) => item.type === 'tool_call').length, 1, 'planned once');
+      assert.equal(requests.filter((request) => turnsOf(request) === 0).length, 1);
+      for (const { body } of requests.slice(1)) assert.match(JSON.stringify(body.messages), /1\. \[open\] lake depth/);
+    },
+  };
+}
+
+function survive(name: string, storeUrl: Killed['storeUrl']): void {
+  describe(`lanes (${name})`, function () {
+    // A gateway is killed and comes back; a claim has to run out.
+    this.timeout(patience(60));
+    cutTogether(
+      { storeUrl, configOf, files },
+      {
+        'go on behind kill -9, each where it was: no turn that ended and no search is made again': cutLanes(),
+        'have their plan behind kill -9 in the turn that follows it, and make none again': cutPlan(),
+      },
+    );
   });
 }
 
-const sqlite: Cut['storeUrl'] = (folder) => `file:${join(folder, 'data')}`;
-survive('SQLite', sqlite);
-
-describe('a plan', function () {
-  this.timeout(patience(60));
-
-  it('is there behind kill -9 in the turn that follows it, and is not made again', async () => {
-    const reached = Promise.withResolvers<void>();
-    const model = laneProvider(PARTS);
-    let hung = false;
-    const { response, requests } = await cutGateway('response.output_item.done', {
-      storeUrl: sqlite,
-      configOf,
-      body: { model: 'deep', input: 'Tell me all of the lake.' },
-      files: { 'corpus/lake.md': '# The lake\n\nIt is deep.\n' },
-      reached: reached.promise,
-      respond: (request) => {
-        const messages = request.body.messages ?? [];
-        if (turnsIn({ messages }) === 0) return model(request);
-        if (!hung) {
-          hung = true;
-          reached.resolve();
-          return stallAfter(1, { reasoning: 'one two three four' });
-        }
-        return turn({ text: 'That is all.' });
-      },
-    });
-    assert.deepEqual(
-      response.plan?.items.map(({ text }) => text),
-      PARTS,
-    );
-    assert.equal(response.output.filter((item) => item.type === 'tool_call').length, 1, 'planned once');
-    assert.equal(requests.filter(({ body }) => turnsIn({ messages: body.messages ?? [] }) === 0).length, 1);
-    for (const { body } of requests.slice(1)) assert.match(JSON.stringify(body.messages), /1\. \[open\] lake depth/);
-  });
-});
+survive('SQLite', (folder) => `file:${join(folder, 'data')}`);
 
 describe('over Redis', () => {
   let redis: RedisServer;
-  let databases = 0;
   before(async function () {
     redis = await redisOrSkip(this);
   });
   after(() => redis?.[Symbol.asyncDispose]());
-  survive('Redis', () => freshDatabase(redis.url, databases++));
+  survive('Redis', () => freshDatabase(redis.url, 0));
 });

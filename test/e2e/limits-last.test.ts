@@ -122,7 +122,7 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
       };
     };
 
-    it('are counted on after kill -9, runs to the last and calls to the last batch', async () => {
+    it('are counted on after kill -9, runs to the last and calls to the last batch, and after a stop in order', async () => {
       await using world = await setUp();
       let gateway = await world.start();
       for (let n = 0; n < 3; n++) await chat(gateway);
@@ -136,16 +136,9 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
       await comesTo(gateway, 3 * 750 + run);
       assert.ok((await used(gateway, 'cost_per_day')) > 0.02);
       await chat(gateway);
-      await comesTo(gateway, 4 * 750 + run);
-    });
-
-    it('are counted on after a stop in order', async () => {
-      await using world = await setUp();
-      let gateway = await world.start();
-      await chat(gateway);
       await gateway.terminate();
       gateway = await world.start();
-      await comesTo(gateway, 750);
+      await comesTo(gateway, 4 * 750 + run);
     });
 
     it('keep what open calls had used when they died, and nothing of what they had reserved', async () => {

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { isObject } from '../../src/base/json.ts';
-import type { RunEvent } from '../../src/protocol/events.ts';
+import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
-import { type Cut, cutGateway, KILLED_KEY, type Seen } from '../support/killed-gateway.ts';
+import {
+  type CutRun,
+  type CutTest,
+  cutGateway,
+  cutTogether,
+  KILLED_KEY,
+  type Killed,
+} from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import {
@@ -35,9 +42,8 @@ function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: s
   };
 }
 
-const cutAt = (seen: Seen, { fields, ...cut }: Omit<Cut, 'configOf' | 'body'> & { fields?: object }) =>
-  cutGateway(seen, { ...cut, configOf, body: { model: 'plain', input: 'Look.', ...COMMON, ...fields } });
 const COMMON = { tools: [TOOL, SEARCH], include: ['reasoning.encrypted_content'] };
+const body = (fields: object = {}) => ({ model: 'plain', input: 'Look.', ...COMMON, ...fields });
 
 /** Says how probable its tokens are, and stalls. */
 const PROBABLE: Script = {
@@ -50,262 +56,238 @@ const PROBABLE: Script = {
     { do: 'hang' },
   ],
 };
+const SIX = { text: 'one two three four five six' };
+const LOOK_UP = { id: 'call_1', name: 'look_up', arguments: '{}' };
+const LOOK_FOR = { id: 'call_2', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
 
-function survives(name: string, storeUrl: (folder: string) => string): void {
+const LONG = {
+  context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+  input: [
+    { role: 'user', content: 'Long ago. '.repeat(1000) },
+    { role: 'user', content: 'Look.' },
+  ],
+};
+const isCompacting = ({ body }: ProviderRequest) => /^You compact/.test(String(body.messages?.[0]?.content));
+
+const typesOf = ({ output }: ResponseObject) => output.map(({ type }) => type);
+const rolesOf = (request: ProviderRequest | undefined) => request?.body.messages?.map(({ role }) => role);
+const desk = ({ url }: { url: string }) => [
+  { type: 'mcp', server_label: 'desk', server_url: url, require_approval: 'always' },
+];
+
+/** Runs that wait where they are cut. */
+function waiting(): Readonly<Record<string, CutTest>> {
+  const reopened = Promise.withResolvers<void>();
+  const compacting = Promise.withResolvers<void>();
+  let summaries = 0;
+  return {
+    'goes on in place behind kill -9 in the middle of its text, with the bytes that were shown': {
+      seen: 'response.output_text.delta',
+      body: body({ include: ['message.output_text.logprobs'] }),
+      respond: (_, n) => (n === 0 ? PROBABLE : turn({ text: ' and done.' })),
+      check({ response, requests }) {
+        assert.match(response.output_text, /^one two .* and done\.$/);
+        const [message] = response.output;
+        assert.ok(message?.type === 'message' && response.output.length === 1);
+        assert.deepEqual(
+          message.content[0]?.logprobs.map(({ token }) => token),
+          ['one', ' two', ' three'],
+        );
+        assert.equal(requests.length, 2);
+        assert.deepEqual(rolesOf(requests[1]), ['user', 'assistant', 'user']);
+        // What the cut turn cost is in the usage.
+        assert.ok(response.usage.input_tokens > 11 && response.usage.estimated);
+      },
+    },
+    'thinks again behind kill -9 in a thought, and calls its function once': {
+      seen: 'response.reasoning_text.delta',
+      body: body(),
+      respond: (_, n) =>
+        n === 0
+          ? stallAfter(3, { reasoning: 'a thought that never ends' })
+          : turn({ reasoning: 'Again.', toolCalls: [LOOK_UP] }),
+      check({ response, requests }) {
+        assert.deepEqual(
+          response.output.map((item) => ('status' in item ? [item.type, item.status] : [item.type])),
+          [
+            ['reasoning', 'incomplete'],
+            ['reasoning', 'completed'],
+            ['function_call', 'completed'],
+          ],
+        );
+        assert.equal(requests.length, 2);
+      },
+    },
+    'closes a thought that the client keeps behind kill -9 in the text that follows it': {
+      seen: 'response.output_text.delta',
+      body: body(),
+      respond: (_, n) => (n === 0 ? stallAfter(8, { reasoning: 'I think.', ...SIX }) : turn({ text: ' and done.' })),
+      check({ response }) {
+        assert.match(response.output_text, /^one .* and done\.$/);
+        const [thought] = response.output;
+        assert.deepEqual([thought?.type, response.output.length], ['reasoning', 2]);
+        assert.ok(thought?.type === 'reasoning' && thought.status === 'incomplete' && !thought.encrypted_content);
+      },
+    },
+    'survives kill -9 with store: false, and is gone at its end': {
+      seen: 'response.output_text.delta',
+      body: body({ store: false }),
+      reopened: reopened.resolve,
+      respond: async (_, n) => {
+        if (n === 0) return stallAfter(4, SIX);
+        await reopened.promise;
+        return turn({ text: ' and done.' });
+      },
+      check({ response, requests }) {
+        assert.match(response.output_text, /^one two .* and done\.$/);
+        assert.deepEqual([response.store, requests.length], [false, 2]);
+      },
+    },
+    'is not summed up again behind kill -9 in the text behind its compaction': {
+      seen: 'response.output_text.delta',
+      body: body(LONG),
+      respond: (request, n) => {
+        if (isCompacting(request)) return turn({ text: 'Long ago.' });
+        return n === 1 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
+      },
+      check({ response, requests }) {
+        assert.deepEqual(typesOf(response), ['compaction', 'message']);
+        assert.equal(requests.filter(isCompacting).length, 1);
+        assert.ok(requests.length === 3 && requests.at(-1)?.body.messages?.length === 4);
+      },
+    },
+    'is summed up once behind kill -9 while it is': {
+      seen: 'response.in_progress',
+      body: body(LONG),
+      reached: compacting.promise,
+      respond: (request) => {
+        if (!isCompacting(request)) return turn({ text: 'Done.' });
+        compacting.resolve();
+        return summaries++ === 0 ? stallAfter(1, { text: 'Long ago it was.' }) : turn({ text: 'Long ago.' });
+      },
+      check({ response }) {
+        assert.deepEqual(typesOf(response), ['compaction', 'message']);
+      },
+    },
+  };
+}
+
+function survives(name: string, storeUrl: Killed['storeUrl']): void {
   describe(`a response of a plain model (${name})`, function () {
-    // Gateways are killed and come back; a claim has to run out.
+    // A gateway is killed and comes back; a claim has to run out.
     this.timeout(patience(60));
-
-    it('goes on in place behind kill -9 in the middle of its text, with the bytes that were shown', async () => {
-      const { response, requests } = await cutAt('response.output_text.delta', {
-        storeUrl,
-        fields: { include: ['message.output_text.logprobs'] },
-        respond: (_, n) => (n === 0 ? PROBABLE : turn({ text: ' and done.' })),
-      });
-      assert.match(response.output_text, /^one two .* and done\.$/);
-      const [message] = response.output;
-      assert.ok(message?.type === 'message' && response.output.length === 1);
-      assert.deepEqual(
-        message.content[0]?.logprobs.map(({ token }) => token),
-        ['one', ' two', ' three'],
-      );
-      assert.equal(requests.length, 2);
-      assert.deepEqual(
-        requests[1]?.body.messages?.map(({ role }) => role),
-        ['user', 'assistant', 'user'],
-      );
-      // What the cut turn cost is in the usage.
-      assert.ok(response.usage.input_tokens > 11 && response.usage.estimated);
-    });
-
-    it('thinks again behind kill -9 in a thought, and calls its function once', async () => {
-      const { response, requests } = await cutAt('response.reasoning_text.delta', {
-        storeUrl,
-        respond: (_, n) =>
-          n === 0
-            ? stallAfter(3, { reasoning: 'a thought that never ends' })
-            : turn({ reasoning: 'Again.', toolCalls: [{ id: 'call_1', name: 'look_up', arguments: '{}' }] }),
-      });
-      assert.deepEqual(
-        response.output.map((item) => ('status' in item ? [item.type, item.status] : [item.type])),
-        [
-          ['reasoning', 'incomplete'],
-          ['reasoning', 'completed'],
-          ['function_call', 'completed'],
-        ],
-      );
-      assert.equal(requests.length, 2);
-    });
-
-    it('closes a thought that the client keeps behind kill -9 in the text that follows it', async () => {
-      const { response } = await cutAt('response.output_text.delta', {
-        storeUrl,
-        respond: (_, n) =>
-          n === 0
-            ? stallAfter(8, { reasoning: 'I think.', text: 'one two three four five six' })
-            : turn({ text: ' and done.' }),
-      });
-      assert.match(response.output_text, /^one .* and done\.$/);
-      const [thought] = response.output;
-      assert.deepEqual([thought?.type, response.output.length], ['reasoning', 2]);
-      assert.ok(thought?.type === 'reasoning' && thought.status === 'incomplete' && !thought.encrypted_content);
-    });
-
-    it('survives kill -9 with store: false, and is gone at its end', async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const { response, requests } = await cutAt('response.output_text.delta', {
-        storeUrl,
-        fields: { store: false },
-        reopened: resolve,
-        respond: async (_, n) => {
-          if (n === 0) return stallAfter(4, { text: 'one two three four five six' });
-          await promise;
-          return turn({ text: ' and done.' });
-        },
-      });
-      assert.match(response.output_text, /^one two .* and done\.$/);
-      assert.deepEqual([response.store, requests.length], [false, 2]);
-    });
-
-    const LONG = {
-      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
-      input: [
-        { role: 'user', content: 'Long ago. '.repeat(1000) },
-        { role: 'user', content: 'Look.' },
-      ],
-    };
-    const isCompacting = ({ body }: ProviderRequest) => /^You compact/.test(String(body.messages?.[0]?.content));
-
-    it('is not summed up again behind kill -9 in the text behind its compaction', async () => {
-      const { response, requests } = await cutAt('response.output_text.delta', {
-        storeUrl,
-        fields: LONG,
-        respond: (request, n) => {
-          if (isCompacting(request)) return turn({ text: 'Long ago.' });
-          return n === 1 ? stallAfter(4, { text: 'one two three four five six' }) : turn({ text: ' and done.' });
-        },
-      });
-      assert.deepEqual(
-        response.output.map(({ type }) => type),
-        ['compaction', 'message'],
-      );
-      assert.equal(requests.filter(isCompacting).length, 1);
-      assert.ok(requests.length === 3 && requests.at(-1)?.body.messages?.length === 4);
-    });
-
-    it('is summed up once behind kill -9 while it is', async () => {
-      let begun = 0;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const { response } = await cutAt('response.in_progress', {
-        storeUrl,
-        fields: LONG,
-        reached: promise,
-        respond: (request) => {
-          if (!isCompacting(request)) return turn({ text: 'Done.' });
-          resolve();
-          return begun++ === 0 ? stallAfter(1, { text: 'Long ago it was.' }) : turn({ text: 'Long ago.' });
-        },
-      });
-      assert.deepEqual(
-        response.output.map(({ type }) => type),
-        ['compaction', 'message'],
-      );
-    });
-
-    it('goes on behind kill -9 under a WebSocket, and is read on over HTTP', async () => {
-      await using provider = await startScriptedProvider({
-        respond: (_, n) =>
-          n === 0 ? stallAfter(4, { text: 'one two three four five six' }) : turn({ text: ' and done.' }),
-      });
-      await using folder = await gatewayFolder();
-      const config = configOf(provider, { storeUrl: storeUrl(folder.path), folder: folder.path });
-      let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
-      await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
-      await using socket = await SocketClient.open(gateway, { key: KEY });
-      socket.create({ model: 'plain', input: 'Look.' });
-      const { response } = await socket.next(({ type }) => type === 'response.created');
-      const { sequence_number: after } = await socket.next(({ type }) => type === 'response.output_text.delta');
-      await gateway.kill();
-      assert.equal((await socket.closed).code, 1006);
-      gateway = await startGatewayProcess(config, { folder: folder.path });
-      assert.ok(isObject(response));
-      const path = `${gateway.url}/v1/responses/${response.id}?stream=true&after=${after}`;
-      const rest = await SseReader.open(path, { headers: HEADERS });
-      await rest.end();
-      const last = rest.events.at(-1);
-      assert.ok(last?.type === 'response.completed');
-      assert.match(last.response.output_text, /^one two .* and done\.$/);
-    });
-
-    it('is not asked for again behind kill -9 at its calls of a function and of a custom tool', async () => {
-      const { response, requests } = await cutAt('response.function_call_arguments.done', {
-        storeUrl,
-        fields: { tools: [TOOL, { type: 'custom', name: 'write' }] },
-        respond: () => {
-          const write = { id: 'call_2', name: 'write', arguments: '{"input":"a"}' };
-          return turn({ toolCalls: [{ id: 'call_1', name: 'look_up', arguments: '{}' }, write] });
-        },
-      });
-      const [, text] = response.output;
-      assert.ok(response.output.length === 2 && text?.type === 'custom_tool_call' && text.input === 'a');
-      assert.equal(requests.length, 1);
-    });
-
-    const desk = (mcp: { url: string }) => [
-      { type: 'mcp', server_label: 'desk', server_url: mcp.url, require_approval: 'always' },
-    ];
-
-    it('asks for an approval once behind kill -9 at its request', async () => {
-      await using mcp = await startScriptedMcpServer({ tools: { echo: { call: () => assert.fail('was called') } } });
-      const isRequest = (event: RunEvent) =>
-        event.type === 'response.output_item.added' && event.item.type === 'mcp_approval_request';
-      const { response, requests } = await cutAt(isRequest, {
-        storeUrl,
-        fields: { tools: desk(mcp) },
-        respond: () => turn({ toolCalls: [{ id: 'call_1', name: 'desk.echo', arguments: '{}' }] }),
-      });
-      assert.deepEqual(
-        response.output.map(({ type }) => type),
-        ['mcp_list_tools', 'mcp_approval_request'],
-      );
-      assert.deepEqual([requests.length, mcp.methods.includes('tools/call')], [1, false]);
-    });
-
-    it('makes an approved call that kill -9 cut, and asks its model once', async () => {
-      const { promise: called, resolve } = Promise.withResolvers<void>();
-      let calls = 0;
-      const echo = () => {
-        resolve();
-        // The first one hangs until its gateway is gone.
-        return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'again' }] };
-      };
-      await using mcp = await startScriptedMcpServer({ tools: { echo: { call: echo } } });
-      const input = [
-        { role: 'user', content: 'Look.' },
-        { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'desk', name: 'echo', arguments: '{}' },
-        { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
-      ];
-      const { response, requests } = await cutAt('response.mcp_call.in_progress', {
-        storeUrl,
-        fields: { tools: desk(mcp), input },
-        reached: called,
-        respond: ({ body }) => turn({ text: `Told: ${body.messages?.at(-1)?.content}` }),
-      });
-      const [, call] = response.output;
-      assert.ok(call?.type === 'mcp_call' && call.status === 'completed' && call.approval_request_id === 'mcpr_1');
-      assert.deepEqual([calls, requests.length, response.output_text], [2, 1, 'Told: again']);
-    });
-
-    it('neither searches nor asks again behind kill -9 between a search and the function called beside it', async () => {
-      const { response, requests } = await cutAt('response.web_search_call.completed', {
-        storeUrl,
-        respond: () =>
-          turn({
-            toolCalls: [
-              { id: 'call_1', name: 'look_up', arguments: '{}' },
-              { id: 'call_2', name: 'web_search', arguments: '{"queries":["kyoto"]}' },
-            ],
-          }),
-      });
-      assert.deepEqual(
-        response.output.map((item) => item.type),
-        ['web_search_call', 'function_call'],
-      );
-      assert.equal(requests.length, 1);
-    });
-
-    it('makes the search that kill -9 cut, and goes on with what its turn had said', async () => {
-      const { response, requests } = await cutAt('response.web_search_call.searching', {
-        storeUrl,
-        respond: (_, n) =>
-          n === 0
-            ? turn({
-                text: 'I look.',
-                toolCalls: [{ id: 'call_2', name: 'web_search', arguments: '{"queries":["kyoto"]}' }],
-              })
-            : turn({ text: 'There.' }),
-      });
-      assert.deepEqual(
-        response.output.map((item) => item.type),
-        ['message', 'web_search_call', 'message'],
-      );
-      assert.deepEqual(
-        requests[1]?.body.messages?.map(({ role }) => role),
-        ['user', 'assistant', 'tool'],
-      );
-      assert.equal(requests.length, 2);
-    });
+    cutTogether({ storeUrl, configOf }, waiting());
   });
 }
 
-survives('SQLite', (folder) => `file:${join(folder, 'data')}`);
+const sqlite: Killed['storeUrl'] = (folder) => `file:${join(folder, 'data')}`;
+survives('SQLite', sqlite);
+
+// What is stored is cut in the same places above, on both stores: here it is the driver that goes on.
+describe('a response of a plain model that does not wait where it is cut', function () {
+  // A gateway is killed and comes back for each.
+  this.timeout(patience(60));
+  const cut = (run: CutRun) => cutGateway({ storeUrl: sqlite, configOf }, run);
+
+  it('goes on behind kill -9 under a WebSocket, and is read on over HTTP', async () => {
+    await using provider = await startScriptedProvider({
+      respond: (_, n) => (n === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' })),
+    });
+    await using folder = await gatewayFolder();
+    const config = configOf(provider, { storeUrl: sqlite(folder.path), folder: folder.path });
+    let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
+    await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+    await using socket = await SocketClient.open(gateway, { key: KEY });
+    socket.create({ model: 'plain', input: 'Look.' });
+    const { response } = await socket.next(({ type }) => type === 'response.created');
+    const { sequence_number: after } = await socket.next(({ type }) => type === 'response.output_text.delta');
+    await gateway.kill();
+    assert.equal((await socket.closed).code, 1006);
+    gateway = await startGatewayProcess(config, { folder: folder.path });
+    assert.ok(isObject(response));
+    const path = `${gateway.url}/v1/responses/${response.id}?stream=true&after=${after}`;
+    const rest = await SseReader.open(path, { headers: HEADERS });
+    await rest.end();
+    const last = rest.events.at(-1);
+    assert.ok(last?.type === 'response.completed');
+    assert.match(last.response.output_text, /^one two .* and done\.$/);
+  });
+
+  it('is not asked for again behind kill -9 at its calls of a function and of a custom tool', async () => {
+    const write = { id: 'call_2', name: 'write', arguments: '{"input":"a"}' };
+    const { response, requests } = await cut({
+      seen: 'response.function_call_arguments.done',
+      body: body({ tools: [TOOL, { type: 'custom', name: 'write' }] }),
+      respond: () => turn({ toolCalls: [LOOK_UP, write] }),
+    });
+    const [, text] = response.output;
+    assert.ok(response.output.length === 2 && text?.type === 'custom_tool_call' && text.input === 'a');
+    assert.equal(requests.length, 1);
+  });
+
+  it('asks for an approval once behind kill -9 at its request', async () => {
+    await using mcp = await startScriptedMcpServer({ tools: { echo: { call: () => assert.fail('was called') } } });
+    const { response, requests } = await cut({
+      seen: (event) => event.type === 'response.output_item.added' && event.item.type === 'mcp_approval_request',
+      body: body({ tools: desk(mcp) }),
+      respond: () => turn({ toolCalls: [{ id: 'call_1', name: 'desk.echo', arguments: '{}' }] }),
+    });
+    assert.deepEqual(typesOf(response), ['mcp_list_tools', 'mcp_approval_request']);
+    assert.deepEqual([requests.length, mcp.methods.includes('tools/call')], [1, false]);
+  });
+
+  it('makes an approved call that kill -9 cut, and asks its model once', async () => {
+    const { promise: called, resolve } = Promise.withResolvers<void>();
+    let calls = 0;
+    const echo = () => {
+      resolve();
+      // The first one hangs until its gateway is gone.
+      return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'again' }] };
+    };
+    await using mcp = await startScriptedMcpServer({ tools: { echo: { call: echo } } });
+    const input = [
+      { role: 'user', content: 'Look.' },
+      { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 'desk', name: 'echo', arguments: '{}' },
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+    ];
+    const { response, requests } = await cut({
+      seen: 'response.mcp_call.in_progress',
+      reached: called,
+      body: body({ tools: desk(mcp), input }),
+      respond: ({ body }) => turn({ text: `Told: ${body.messages?.at(-1)?.content}` }),
+    });
+    const [, call] = response.output;
+    assert.ok(call?.type === 'mcp_call' && call.status === 'completed' && call.approval_request_id === 'mcpr_1');
+    assert.deepEqual([calls, requests.length, response.output_text], [2, 1, 'Told: again']);
+  });
+
+  it('neither searches nor asks again behind kill -9 between a search and the function called beside it', async () => {
+    const { response, requests } = await cut({
+      seen: 'response.web_search_call.completed',
+      body: body(),
+      respond: () => turn({ toolCalls: [LOOK_UP, LOOK_FOR] }),
+    });
+    assert.deepEqual(typesOf(response), ['web_search_call', 'function_call']);
+    assert.equal(requests.length, 1);
+  });
+
+  it('makes the search that kill -9 cut, and goes on with what its turn had said', async () => {
+    const { response, requests } = await cut({
+      seen: 'response.web_search_call.searching',
+      body: body(),
+      respond: (_, n) => turn(n === 0 ? { text: 'I look.', toolCalls: [LOOK_FOR] } : { text: 'There.' }),
+    });
+    assert.deepEqual(typesOf(response), ['message', 'web_search_call', 'message']);
+    assert.deepEqual(rolesOf(requests[1]), ['user', 'assistant', 'tool']);
+    assert.equal(requests.length, 2);
+  });
+});
 
 describe('over Redis', () => {
   let redis: RedisServer;
-  let databases = 0;
   before(async function () {
     redis = await redisOrSkip(this);
   });
   after(() => redis?.[Symbol.asyncDispose]());
-  survives('Redis', () => freshDatabase(redis.url, databases++));
+  survives('Redis', () => freshDatabase(redis.url, 0));
 });

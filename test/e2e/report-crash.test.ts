@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { chart, fenced } from '../support/charts.ts';
-import { type Cut, cutGateway, KILLED_KEY } from '../support/killed-gateway.ts';
+import { cutTogether, KILLED_KEY, type Killed } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type ProviderRequest, type Script, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
@@ -59,94 +59,90 @@ function writer(once: (request: ProviderRequest) => Script | undefined, onwards 
 const says = (text: string) => (event: RunEvent) =>
   event.type === 'response.output_text.delta' && event.delta.includes(text);
 
-function survives(name: string, storeUrl: Cut['storeUrl']): void {
+function survives(name: string, storeUrl: Killed['storeUrl']): void {
   describe(`a report by sections (${name})`, function () {
-    // Gateways are killed and come back; a claim has to run out.
+    // A gateway is killed and comes back; a claim has to run out.
     this.timeout(patience(60));
+    const body = (research: object) => ({
+      model: 'deep',
+      input: 'How deep is the lake?',
+      research: { report: 'full', verify: false, ...research },
+    });
+    const depth = chart({ data: { values: [{ lake: 'The lake', depth: 1642 }] } });
+    const outline = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    const files = {
+      'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep. The lake is 25 million years old.\n',
+    };
 
-    async function cut(
-      seen: Parameters<typeof cutGateway>[0],
-      options: {
-        verify: boolean;
-        charts?: boolean;
-        onwards?: string;
-        reached?: Promise<void>;
-        once: (request: ProviderRequest) => Script | undefined;
+    cutTogether(
+      { storeUrl, configOf, files },
+      {
+        'goes on in the section that kill -9 cut, and asks for none again that was shown': {
+          seen: says('two'),
+          body: body({}),
+          respond: writer((request) =>
+            isSection(request, 2) ? stallAfter(4, { text: 'one two three four five' }) : undefined,
+          ),
+          check({ response, requests }) {
+            assert.match(
+              response.output_text,
+              /^## In short\n\nPart 1 \[1\]\.\n\n## Depth\n\none two.* and on\.\n\n## Age\n\nPart 3 \[1\]\.$/,
+            );
+            assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
+            assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+          },
+        },
+        'shows a chart once and whole behind kill -9 within its block': {
+          seen: says('1642 metres'),
+          body: body({ charts: true }),
+          respond: writer(
+            (request) =>
+              isSection(request, 2)
+                ? stallAfter(30, { text: `The lake is 1642 metres deep [1].\n\n${fenced(depth)}`, chunks: 40 })
+                : undefined,
+            fenced(depth),
+          ),
+          check({ response, requests }) {
+            assert.match(
+              response.output_text,
+              /## Depth\n\nThe lake is 1642 metres deep \[1\]\.\n\n```vega-lite\n[^`]*"depth": ?1642[^`]*\n```\n\n\n## Age/,
+            );
+            assert.equal(response.output_text.split('vega-lite').length, 2);
+            assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+          },
+        },
+        'plans again behind kill -9 in its outline, and looks nothing up again': {
+          seen: 'response.in_progress',
+          reached: outline.promise,
+          body: body({}),
+          respond: writer((request) => {
+            if (request.body.tool_choice !== 'none') return undefined;
+            outline.resolve();
+            return stallAfter(1, { text: OUTLINE });
+          }),
+          check({ response, requests }) {
+            assert.equal(response.output_text, WHOLE);
+            assert.equal(requests.length, 2 + 2 + 3);
+          },
+        },
+        'shows a section that was held back once, behind kill -9 while the next is written': {
+          seen: says('## In short'),
+          reached: second.promise,
+          body: body({ verify: true }),
+          respond: writer((request) => {
+            if (!isSection(request, 2)) return undefined;
+            second.resolve();
+            return stallAfter(2, { text: 'one two three four five' });
+          }),
+          check({ response, requests }) {
+            assert.equal(response.output_text, WHOLE);
+            assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
+            assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+          },
+        },
       },
-    ) {
-      const { verify, charts = false, onwards, once, ...rest } = options;
-      return await cutGateway(seen, {
-        storeUrl,
-        configOf,
-        body: { model: 'deep', input: 'How deep is the lake?', research: { report: 'full', verify, charts } },
-        files: { 'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep. The lake is 25 million years old.\n' },
-        respond: writer(once, onwards),
-        ...rest,
-      });
-    }
-
-    it('goes on in the section that kill -9 cut, and asks for none again that was shown', async () => {
-      const { response, requests } = await cut(says('two'), {
-        verify: false,
-        once: (request) => (isSection(request, 2) ? stallAfter(4, { text: 'one two three four five' }) : undefined),
-      });
-      assert.match(
-        response.output_text,
-        /^## In short\n\nPart 1 \[1\]\.\n\n## Depth\n\none two.* and on\.\n\n## Age\n\nPart 3 \[1\]\.$/,
-      );
-      assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
-      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
-    });
-
-    it('shows a chart once and whole behind kill -9 within its block', async () => {
-      const depth = chart({ data: { values: [{ lake: 'The lake', depth: 1642 }] } });
-      const { response, requests } = await cut(says('1642 metres'), {
-        verify: false,
-        charts: true,
-        onwards: fenced(depth),
-        once: (request) =>
-          isSection(request, 2)
-            ? stallAfter(30, { text: `The lake is 1642 metres deep [1].\n\n${fenced(depth)}`, chunks: 40 })
-            : undefined,
-      });
-      assert.match(
-        response.output_text,
-        /## Depth\n\nThe lake is 1642 metres deep \[1\]\.\n\n```vega-lite\n[^`]*"depth": ?1642[^`]*\n```\n\n\n## Age/,
-      );
-      assert.equal(response.output_text.split('vega-lite').length, 2);
-      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
-    });
-
-    it('plans again behind kill -9 in its outline, and looks nothing up again', async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const { response, requests } = await cut('response.in_progress', {
-        verify: false,
-        reached: promise,
-        once: (request) => {
-          if (request.body.tool_choice !== 'none') return undefined;
-          resolve();
-          return stallAfter(1, { text: OUTLINE });
-        },
-      });
-      assert.equal(response.output_text, WHOLE);
-      assert.equal(requests.length, 2 + 2 + 3);
-    });
-
-    it('shows a section that was held back once, behind kill -9 while the next is written', async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const { response, requests } = await cut(says('## In short'), {
-        verify: true,
-        reached: promise,
-        once: (request) => {
-          if (!isSection(request, 2)) return undefined;
-          resolve();
-          return stallAfter(2, { text: 'one two three four five' });
-        },
-      });
-      assert.equal(response.output_text, WHOLE);
-      assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
-      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
-    });
+    );
   });
 }
 
@@ -154,10 +150,9 @@ survives('SQLite', (folder) => `file:${join(folder, 'data')}`);
 
 describe('over Redis', () => {
   let redis: RedisServer;
-  let databases = 0;
   before(async function () {
     redis = await redisOrSkip(this);
   });
   after(() => redis?.[Symbol.asyncDispose]());
-  survives('Redis', () => freshDatabase(redis.url, databases++));
+  survives('Redis', () => freshDatabase(redis.url, 0));
 });

@@ -97,14 +97,17 @@ export class Admission {
     }
     const held = heldBy(limits);
     let open = true;
+    const call: OpenCall = { holder, held, used: request.usedSoFar ?? nothingUsed, noted: '', skipped: 0 };
     if (request.usedSoFar && hasBudgets(held)) {
-      this.#calls.set(id, { holder, held, used: request.usedSoFar, noted: '', skipped: 0 });
+      this.#calls.set(id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
     const once = async (end: () => Promise<unknown>) => {
       if (!open) return;
       open = false;
       this.#calls.delete(id);
+      // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
+      call.used = nothingUsed;
       await end();
     };
     return {

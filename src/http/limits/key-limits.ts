@@ -147,7 +147,7 @@ function heldBudgets(held: HeldLimits) {
 
 /** Whether it is to be noted what a holder of this uses. */
 export function hasBudgets(held: HeldLimits): boolean {
-  return heldBudgets(held).length > 0;
+  return partsOf(held).some(({ part }) => BUDGETS.some((budget) => part[budget.held] !== undefined));
 }
 
 /** What a holder has used so far. */

@@ -77,7 +77,7 @@ function relay(
 const framed = (payloads: readonly (object | string)[], end = '\n\n') =>
   payloads.map((payload) => `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}${end}`).join('');
 
-const TURN = turnPayloads({ reasoning: 'an error is no error \u{1F600}', text: 'ü "data: {" \n\n end' });
+const TURN = turnPayloads({ reasoning: 'an error is no error \u{1F600}', text: 'ü "data: {" \n\n end', chunks: 2 });
 const ERROR = { error: { message: 'no capacity' } };
 
 const GOOD: Readonly<Record<string, string>> = {

@@ -55,8 +55,8 @@ function inlineMarkdown(node: HtmlNode, around: Around): string {
 function withFormulas(text: string): string {
   if (!text.includes('\\(') && !text.includes('\\[')) return text;
   return text
-    .replace(/\\\((.{1,500}?)\\\)/g, (_, formula: string) => `$${formula.trim()}$`)
-    .replace(/\\\[(.{1,1000}?)\\\]/g, (_, formula: string) => `$$${formula.trim()}$$`);
+    .replace(/\\\(((?:[^\\\n]|\\[^()\n]){1,500})\\\)/g, (_, formula: string) => `$${formula.trim()}$`)
+    .replace(/\\\[((?:[^\\\n]|\\[^[\]\n]){1,1000})\\\]/g, (_, formula: string) => `$$${formula.trim()}$$`);
 }
 
 export function inlineChildren({ children }: HtmlElement, around: Around): string {
