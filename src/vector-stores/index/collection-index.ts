@@ -50,8 +50,8 @@ export class CollectionIndex implements Disposable {
     };
   }
 
-  state(): IndexState {
-    return { files: this.#index.signatures() };
+  state(path?: string): IndexState {
+    return { files: this.#index.signatures(path) };
   }
 
   /** How far this index is. */

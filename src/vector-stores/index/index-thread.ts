@@ -64,7 +64,7 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
   const { store } = question;
   switch (question.ask) {
     case 'state':
-      return indexOf(store).state();
+      return indexOf(store).state(question.path);
     case 'progress':
       return indexOf(store).progress();
     case 'search':

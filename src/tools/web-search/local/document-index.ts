@@ -155,9 +155,10 @@ export class DocumentIndex implements Disposable {
     );
   }
 
-  /** The signature of every document in the index, by path. */
-  signatures(): Map<string, string> {
-    const rows = this.#db.prepare('SELECT path, signature FROM documents').all();
+  /** The signature of every document in the index, or of the one at `path`, by path. */
+  signatures(path?: string): Map<string, string> {
+    const all = 'SELECT path, signature FROM documents';
+    const rows = path === undefined ? this.#db.prepare(all).all() : this.#db.prepare(`${all} WHERE path = ?`).all(path);
     return new Map(rows.map((row) => [String(row.path), String(row.signature)]));
   }
 
