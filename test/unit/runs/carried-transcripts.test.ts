@@ -126,7 +126,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
     });
 
     it('goes on where a version stored it that kept all of it with each response', async () => {
-      const file = new URL('../../fixtures/stores/research-kept-whole.json', import.meta.url);
+      const file = new URL('../../fixtures/research-kept-whole.json', import.meta.url);
       const { id, request, transcript } = kept.parse(JSON.parse(await readFile(file, 'utf8')));
       const { user, keyId } = CALLER;
       const created = await storage.runs.create({ ...newRun({ id, user, keyId, request }), claim: LEASE });
