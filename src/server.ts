@@ -140,7 +140,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const owner = randomUUID();
   const kept = { store: storage.runs, clock: systemClock, retentionMs: config.store.retentionMs };
-  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const carried = new CarriedTranscripts({
+    ...kept,
+    conversations: storage.conversations,
+    runMs: config.runs.maxRunMs,
+  });
   const common = { ...kept, carried, driver, log, owner };
   const executor = await openExecutor(foundation, common, stack);
   const instances = stack.use(

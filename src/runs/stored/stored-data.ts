@@ -5,9 +5,10 @@ import { parseJson } from '../../base/json.ts';
 /**
  * The version of what this gateway writes into records: requests and transcripts. It counts up where an older gateway
  * could no longer make sense of them; fields that are added alone do not. 2: responses of plain models, and limits on
- * sources; everything else is still written as version 1.
+ * sources. 3: research whose transcript so far is kept beside it, and custom tools with a grammar. Everything else is still
+ * written as version 1.
  */
-export const DATA_VERSION = 2;
+export const DATA_VERSION = 3;
 
 /** What is stored was written by a newer gateway, which has to go on with it: during a rolling update it is there. */
 export class NewerDataError extends Error {

@@ -22,7 +22,7 @@ export function storedRequest(
   const limits = Object.keys(held).length > 0 ? { held } : {};
   const joined = conversation && { conversation: conversation.id };
   const keep = { ...(keepMs !== undefined && { keepMs }), ...(generate === false && { generate }) };
-  const v = keepMs === undefined && generate !== false ? versionFor(request) : DATA_VERSION;
+  const v = Math.max(versionFor(request), keepMs === undefined && generate !== false ? 1 : 2);
   const told = tells && { webhook: webhook ? encrypt(JSON.stringify(webhook), key) : '' };
   const common = { v, input, ...limits, ...(trace && { trace }), ...(tag && { tag }), ...keep, ...joined, ...told };
   if (request.kind === 'proxy' || request.mcpServers.length === 0) return { ...common, request };
@@ -32,7 +32,8 @@ export function storedRequest(
 
 /** What a request needs of the gateway that goes on with it: others leave it alone. Before 2, limits on sources were ignored, and so was that only a plan is asked for. */
 function versionFor(request: RunRequest): number {
-  if (request.kind === 'plain') return DATA_VERSION;
+  if (request.kind === 'plain') return request.tools.some(({ grammar }) => grammar) ? DATA_VERSION : 2;
+  if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
   const isNew =
     request.kind === 'research' &&
     (request.sources !== undefined ||
@@ -46,7 +47,7 @@ function versionFor(request: RunRequest): number {
       request.functions !== undefined ||
       request.approvals !== undefined ||
       request.goesOn !== undefined);
-  return isNew ? DATA_VERSION : 1;
+  return isNew ? 2 : 1;
 }
 
 /** The request of a record that this process has just made, so that it need not be read back. */

@@ -50,7 +50,7 @@ describe('what is stored of a response of a plain model', () => {
   });
 
   it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
-    const newer = REQUEST.replace('"v":2', '"v":3');
+    const newer = REQUEST.replace('"v":2', '"v":4');
     assert.throws(() => readPlainRequest(recordOf(newer)), { name: 'NewerDataError' });
   });
 });
