@@ -25,9 +25,8 @@ if (!inSources && !existsSync(BUILT)) {
   await import((inSources ? SOURCES : BUILT).href);
 } else {
   refuse(
-    `research-gateway needs Node ${BEST} or newer, this is ${process.version}.\n` +
-      'npm brings the right one along, for most platforms: install again with optional dependencies (in a clone: npm ci).\n' +
-      `Or install Node ${BEST} from https://nodejs.org and start this again.\n`,
+    `research-gateway needs Node ${BEST} or newer, this is ${process.version}: install again with optional dependencies ` +
+      `(in a clone: npm ci), which bring it for most platforms, or install Node ${BEST} from https://nodejs.org.\n`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { cpuMicros, rssMb } from '../support/measure.ts';
+import { cpuMicros, pssMb } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
 import { KEY, startGateway, startScript, type Target } from '../support/processes.ts';
 import { interleaved, type Row } from '../support/scoreboard.ts';
@@ -15,7 +15,7 @@ interface Figures {
   /** CPU of a run, in seconds: of the gateway's process, and of its children. */
   own: number;
   children: number;
-  /** The most that the gateway and its children took together, in MiB. */
+  /** The most that the gateway and its children took together, what they share counted once, in MiB. */
   memory: number;
 }
 
@@ -54,7 +54,7 @@ export async function mainJob({ stores, rounds }: BenchOptions): Promise<Row[]> 
         row('s', 'wall'),
         row('CPU s/run', 'own'),
         row('CPU s/run of children', 'children'),
-        row('MiB', 'memory'),
+        row('MiB (PSS)', 'memory'),
       );
     }
   }
@@ -86,7 +86,7 @@ async function research({ url, pid }: Target, runs: number): Promise<Figures> {
   const before = { own: cpuMicros(pid), children: cpuOfChildren(pid) };
   let memory = 0;
   const watch = setInterval(() => {
-    memory = Math.max(memory, rssMb(pid) + childrenOf(pid).reduce((sum, child) => sum + rssOf(child), 0));
+    memory = Math.max(memory, pssMb(pid) + childrenOf(pid).reduce((sum, child) => sum + pssOf(child), 0));
   }, 100);
   const began = performance.now();
   await Promise.all(Array.from({ length: runs }, () => oneRun(url)));
@@ -137,9 +137,9 @@ function cpuOfChildren(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + cpuMicros(child), ended);
 }
 
-function rssOf(pid: number): number {
+function pssOf(pid: number): number {
   try {
-    return rssMb(pid);
+    return pssMb(pid);
   } catch {
     return 0;
   }

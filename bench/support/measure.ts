@@ -20,6 +20,12 @@ export function rssMb(pid: number): number {
   return Number(match?.[1] ?? 0) / 1024;
 }
 
+/** Memory of a process in MiB; what it shares with others is counted in parts, so that their sum counts it once (PSS). */
+export function pssMb(pid: number): number {
+  const match = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+  return Number(match?.[1] ?? 0) / 1024;
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

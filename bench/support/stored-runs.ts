@@ -55,6 +55,7 @@ export function newRun(n: number, users: number) {
     expiresAt: Date.now() + 3_600_000,
     request: '{"input":[],"request":{}}',
     metadata: '{}',
+    listed: '{}',
     frames: FRAMES,
     frameCount: 2,
   };

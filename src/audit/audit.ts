@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
+import { auditEntry } from '../protocol/operating/admin.ts';
 import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
 
 const LIST = 'audit';
@@ -23,16 +24,7 @@ export interface AuditEvent {
   detail?: string | undefined;
 }
 
-const record = z.object({
-  id: z.string(),
-  time: z.number(),
-  instance: z.string(),
-  action: z.string(),
-  by: z.string().optional(),
-  target: z.string().optional(),
-  address: z.string().optional(),
-  detail: z.string().optional(),
-});
+const record = auditEntry.extend({ time: z.number() });
 
 /** `time`: Unix milliseconds. */
 export type AuditRecord = z.output<typeof record>;

@@ -61,7 +61,7 @@ export interface ErrorObject {
   code: ErrorCode;
 }
 
-/** Whether a value is one of the contract's error codes. */
+/** Whether a value is one of these codes. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(TYPE_OF_CODE, value);
 }
@@ -74,7 +74,7 @@ export interface GatewayErrorOptions {
   cause?: unknown;
 }
 
-/** A failure with a code of the contract. `message` is shown to clients: it names the fix and never a secret. */
+/** A failure with a code of docs/api.md, "Errors". `message` is shown to clients: it names the fix and never a secret. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;

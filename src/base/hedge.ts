@@ -1,68 +1,68 @@
 import { setTimeout } from 'node:timers/promises';
 
 /** One of two tries that run beside each other. */
-export interface Lane {
-  /** Aborts with the caller's reason, or when the other lane wins. */
+export interface Racer {
+  /** Aborts with the caller's reason, or when the other racer wins. */
   signal: AbortSignal;
-  /** Tells that this lane has something to show: the other one ends. */
+  /** Tells that this racer has something to show: the other one ends. */
   win(): void;
 }
 
 export interface HedgeOptions<T> {
-  /** After so long without a winner a second lane starts, in milliseconds. */
+  /** After so long without a winner a second racer starts, in milliseconds. */
   afterMs: number;
-  /** Whether there is anything for a second lane to do. Asked when its time has come. */
+  /** Whether there is anything for a second racer to do. Asked when its time has come. */
   hasAnother(): boolean;
-  /** Frees what a lane has opened that came second. */
+  /** Frees what a racer has opened that came second. */
   discard?(value: T): void;
   signal: AbortSignal;
 }
 
-/** The reason with which the slower lane ends. */
+/** The reason with which the slower racer ends. */
 class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
-/** Whether a lane has ended because the other one won. */
+/** Whether a racer has ended because the other one won. */
 export function isOvertaken({ reason }: AbortSignal): boolean {
   return reason instanceof Overtaken;
 }
 
 /**
  * Runs the same work a second time beside the first where the first says nothing for a while, and takes what comes
- * first. A lane that resolves with undefined has nothing to give; then the other one counts.
+ * first. A racer that resolves with undefined has nothing to give; then the other one counts.
  *
  * Dispose it when the winner's work is over: until then its signal follows the caller's.
  */
 export class Hedge<T> implements Disposable {
   readonly #options: HedgeOptions<T>;
-  readonly #start: (lane: Lane) => Promise<T | undefined>;
-  readonly #lanes = new Set<AbortController>();
+  readonly #start: (racer: Racer) => Promise<T | undefined>;
+  readonly #racers = new Set<AbortController>();
   readonly #onAbort = () => this.#abort(this.#options.signal.reason);
   #winner: AbortController | undefined;
 
-  constructor(start: (lane: Lane) => Promise<T | undefined>, options: HedgeOptions<T>) {
+  constructor(start: (racer: Racer) => Promise<T | undefined>, options: HedgeOptions<T>) {
     this.#start = start;
     this.#options = options;
     options.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** @throws what a lane threw where none gave anything; the signal's reason. */
+  /** @throws what a racer threw where none gave anything; the signal's reason. */
   async run(): Promise<T | undefined> {
     const { afterMs, hasAnother, signal } = this.#options;
     signal.throwIfAborted();
-    const first = this.#lane();
+    const first = this.#race();
     const isLate = await late(first, afterMs);
     if (!isLate || this.#winner || !hasAnother()) return await first;
-    return await firstOf([first, this.#lane()]);
+    return await firstOf([first, this.#race()]);
   }
 
-  async #lane(): Promise<T | undefined> {
+  async #race(): Promise<T | undefined> {
     const controller = new AbortController();
-    this.#lanes.add(controller);
+    this.#racers.add(controller);
     const win = () => {
       this.#winner ??= controller;
-      for (const lane of this.#lanes) if (lane !== this.#winner) lane.abort(new Overtaken());
+      for (const racer of this.#racers) if (racer !== this.#winner) racer.abort(new Overtaken());
     };
     try {
       const value = await this.#start({ signal: controller.signal, win });
@@ -77,7 +77,7 @@ export class Hedge<T> implements Disposable {
   }
 
   #abort(reason: unknown): void {
-    for (const lane of this.#lanes) lane.abort(reason);
+    for (const racer of this.#racers) racer.abort(reason);
   }
 
   [Symbol.dispose](): void {
@@ -93,7 +93,7 @@ async function late(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return await setTimeout(ms, true, { signal: settled.signal }).catch(() => false);
 }
 
-/** The first value that a lane gives; without one, an error or undefined. */
+/** The first value that a racer gives; without one, an error or undefined. */
 async function firstOf<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
   const values = promises.map(async (promise) => (await promise) ?? Promise.reject(undefined));
   return await Promise.any(values).catch(({ errors }: AggregateError) => {

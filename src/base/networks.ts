@@ -65,7 +65,7 @@ export function isWithin(address: Address, networks: readonly Network[]): boolea
 
 /**
  * Where a request comes from: the address of its connection, or, where that is a trusted proxy, the last one in
- * `X-Forwarded-For` that is none; some proxies write its port, too. Undefined where that is no address. An IPv4 address
+ * `X-Forwarded-For` that is not one; some proxies write its port, too. Undefined where that is no address. An IPv4 address
  * that a socket shows as IPv6 is the IPv4 address.
  */
 export function clientAddress(

@@ -5,8 +5,28 @@ export function withoutTrailing(text: string, char: string): string {
   return text.slice(0, end);
 }
 
-/** An address without query and fragment, which may hold credentials; null where it is none. */
+/** An address without query and fragment, which may hold credentials; null for any other text. */
 export function withoutQuery(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed && `${parsed.origin}${parsed.pathname}`;
+}
+
+/** The text of a message: among its content parts, in lines. */
+export function textAmong(content: string | readonly { type: string; text?: string }[]): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap(({ type, text = '' }) => (type === 'text' && text !== '' ? [text] : [])).join('\n');
+}
+
+/** The length of the longest end of a text with which one of the `words` begins, and which is not all of it. */
+export function unfinishedEnd(text: string, words: readonly string[]): number {
+  let longest = 0;
+  for (const word of words) {
+    const first = word.charAt(0);
+    let at = text.indexOf(first, Math.max(0, text.length - word.length + 1));
+    while (at !== -1 && text.length - at > longest) {
+      if (word.startsWith(text.slice(at))) longest = text.length - at;
+      at = text.indexOf(first, at + 1);
+    }
+  }
+  return longest;
 }

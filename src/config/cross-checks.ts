@@ -1,4 +1,5 @@
 import { didYouMean } from '../base/nearest.ts';
+import { BUILTIN_TOOLS, isBuiltinTool } from './builtin-tools.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { hasCredentialInQuery, unreplacedHeaders } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
@@ -12,8 +13,6 @@ export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
 
 /** The sections that were valid by themselves; a missing one leaves out the rules that need it. */
 export type Sections = { [Section in keyof GatewayConfig]?: GatewayConfig[Section] | undefined };
-
-const BUILTIN_TOOLS = ['web_search', 'fetch_url_content', 'execute_python'];
 
 /** The rules that tie sections together. */
 export function crossCheck(sections: Sections): CrossCheckProblem[] {
@@ -48,7 +47,7 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
     const { reader = [], tools } = model.research;
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
     for (const [index, tool] of tools.entries()) {
-      if (BUILTIN_TOOLS.includes(tool)) continue;
+      if (isBuiltinTool(tool)) continue;
       const there = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
       const message = `is not a built-in tool; ${there} (MCP servers are offered to every run)`;
       yield { path: ['models', name, 'research', 'tools', index], message };

@@ -1,10 +1,10 @@
-import { encryptionKey } from '../base/secrets/encrypt.ts';
+import { CredentialCipher } from '../base/secrets/encrypt.ts';
 import { keyringOf } from './keyring.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { secretHash } from './secrets.ts';
 
 /** Derived once for a configuration. */
-const encryptionKeys = new WeakMap<KeyConfig, Buffer>();
+const ciphers = new WeakMap<KeyConfig, CredentialCipher>();
 
 /**
  * The configuration in force. A reload puts another object in its place, so whoever holds on to a part of it goes on
@@ -29,12 +29,13 @@ export class LiveConfig {
   }
 
   /** What encrypts the credentials of a request while its run is stored; undefined once the key is removed. */
-  encryptionKeyOf(keyId: string): Buffer | undefined {
+  cipherOf(keyId: string): CredentialCipher | undefined {
     const key = this.keyById(keyId);
     if (!key) return undefined;
-    const derived = encryptionKeys.get(key) ?? encryptionKey(key.encryptionHash ?? secretHash(key));
-    encryptionKeys.set(key, derived);
-    return derived;
+    const own = this.#current.store.encryption_keys;
+    const cipher = ciphers.get(key) ?? new CredentialCipher(key.encryptionHash ?? secretHash(key), own);
+    ciphers.set(key, cipher);
+    return cipher;
   }
 
   /**

@@ -20,8 +20,11 @@ const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
 };
 
 const PAGE = fileURLToPath(new URL('./page', import.meta.url));
-/** Charts are drawn in the page by what draws them in documents. */
-const CHARTS = fileURLToPath(new URL('../protocol/chart/draw', import.meta.url));
+/** Charts and formulas are drawn in the page by what draws them in documents. */
+const SHARED: Readonly<Record<string, string>> = {
+  chart: fileURLToPath(new URL('../protocol/chart/draw', import.meta.url)),
+  formula: fileURLToPath(new URL('../protocol/formula', import.meta.url)),
+};
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -137,8 +140,10 @@ async function loadPage(): Promise<Page> {
     const name = path.slice(PAGE.length + 1);
     files.set(name, await pageFile(name, await readFile(path)));
   }
-  for (const name of await readdir(CHARTS)) {
-    if (name.endsWith('.js')) files.set(`chart/${name}`, await pageFile(name, await readFile(`${CHARTS}/${name}`)));
+  for (const [folder, path] of Object.entries(SHARED)) {
+    for (const name of await readdir(path)) {
+      if (name.endsWith('.js')) files.set(`${folder}/${name}`, await pageFile(name, await readFile(`${path}/${name}`)));
+    }
   }
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
     const code = await readFile(fileURLToPath(import.meta.resolve(file)), 'utf8');
@@ -178,6 +183,8 @@ function digest(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 20);
 }
 
+const OF_WORKER: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
+
 const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;
 
 function styleLinks(index: string): string[] {
@@ -189,8 +196,8 @@ function styleLinks(index: string): string[] {
  * advance, so that they are loaded at once instead of one after the other.
  */
 function completed(index: string, { version, files }: Omit<Page, 'views'>): string {
-  // The Markdown reader and its library are the worker's, which loads them itself.
-  const own = (name: string) => name.endsWith('.js') && !name.startsWith('report/worker/') && name !== 'lib/marked.js';
+  // The Markdown reader and what it needs are the worker's, which loads them itself.
+  const own = (name: string) => name.endsWith('.js') && !name.startsWith('report/worker/') && !OF_WORKER.has(name);
   const modules = [...files.keys()].filter(own).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
   const style = '  <link rel="stylesheet" href="console/style.css">\n';
   return index

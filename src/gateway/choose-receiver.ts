@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import { isJsonObject, parseJson } from '../base/json.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer } from '../upstream/provider-target.ts';
 import { mediaTypeOf } from './answers/answer-headers.ts';
@@ -60,7 +60,7 @@ function judgeInsteadOfStream(answer: HeldAnswer, context: PassingContext): Atte
   if (judged.is === 'failed') return judged;
   const payload = parseJson(answer.body.toString('utf8'));
   const isChat = context.api === 'chat_completions';
-  const stream = isPayload(payload) && isChat ? streamOfCompletion(payload) : undefined;
+  const stream = isJsonObject(payload) && isChat ? streamOfCompletion(payload) : undefined;
   if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }
@@ -80,8 +80,4 @@ function relayWhole(answer: HeldAnswer, stream: Buffer, context: PassingContext)
   const receiver = streamReceiver(answer, control, context);
   receiver.data(stream);
   return early ?? receiver.end();
-}
-
-function isPayload(value: unknown): value is JsonObject {
-  return isObject(value);
 }

@@ -1,16 +1,16 @@
-import type { Lane } from '../base/hedge.ts';
+import type { Racer } from '../base/hedge.ts';
 import type { Attempt, Route } from '../upstream/upstream.ts';
 import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
-type Ask = (call: RoutedCall, attempt: Attempt, lane: Lane) => Promise<AttemptResult>;
+type Ask = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
 /** Has a route go on where another one broke off: it is asked with the answer so far, and once more if it refuses that. */
 export function continuing(ask: Ask, continued: ContinuedAnswer): Ask {
-  return async (call, attempt, lane) => {
+  return async (call, attempt, racer) => {
     const { route } = attempt;
-    const once = () => ask(continued.begun ? goingOn(call, route, continued) : call, attempt, lane);
+    const once = () => ask(continued.begun ? goingOn(call, route, continued) : call, attempt, racer);
     const result = await once();
     return continued.begun && learnsOrder(result, route) ? await once() : result;
   };

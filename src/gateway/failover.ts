@@ -1,4 +1,4 @@
-import { Hedge, type Lane } from '../base/hedge.ts';
+import { Hedge, type Racer } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer } from '../upstream/provider-target.ts';
 import type { Attempt, Attempts, Route } from '../upstream/upstream.ts';
@@ -7,14 +7,14 @@ import type { AttemptResult } from './attempt-result.ts';
 export interface FailoverOptions {
   attempts: Attempts;
   modelName: string;
-  ask(attempt: Attempt, lane: Lane): Promise<AttemptResult>;
+  ask(attempt: Attempt, racer: Racer): Promise<AttemptResult>;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
   signal: AbortSignal;
 }
 
 /** An answer and where it came from. `failed`: no route answered; this is the error answer of the last one, as it came. */
-export type Passed = { route: Route } & (
+export type RoutedResult = { route: Route } & (
   | Exclude<AttemptResult, { is: 'failed' }>
   | { is: 'failed'; answer: HeldAnswer; failure: AttemptFailure }
 );
@@ -24,13 +24,13 @@ export type Passed = { route: Route } & (
  * last one counts, also where it is an error.
  * @throws GatewayError where none answered; the signal's reason.
  */
-export async function withFailover(options: FailoverOptions): Promise<Passed> {
+export async function withFailover(options: FailoverOptions): Promise<RoutedResult> {
   const { attempts, modelName, ask, hedgeMs, signal } = options;
-  let failed: Passed | undefined;
-  const inTurn = async (lane: Lane): Promise<Passed | undefined> => {
-    for await (const attempt of attempts.walk(lane)) {
+  let failed: RoutedResult | undefined;
+  const inTurn = async (racer: Racer): Promise<RoutedResult | undefined> => {
+    for await (const attempt of attempts.walk(racer)) {
       const { route } = attempt;
-      const result = await ask(attempt, lane);
+      const result = await ask(attempt, racer);
       report(attempt, result);
       if (result.is !== 'failed') return { route, ...result };
       const { answer, failure } = result;
@@ -39,18 +39,18 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
     }
     return undefined;
   };
-  const passed = hedgeMs === undefined ? await inTurn({ signal, win() {} }) : await hedged(inTurn, hedgeMs, options);
-  const last = passed ?? failed;
+  const answered = hedgeMs === undefined ? await inTurn({ signal, win() {} }) : await hedged(inTurn, hedgeMs, options);
+  const last = answered ?? failed;
   if (last) return last;
   throw gatewayErrorOf(modelName, attempts.failures);
 }
 
 /** The same with a second walk over the routes beside a silent one. */
 async function hedged(
-  inTurn: (lane: Lane) => Promise<Passed | undefined>,
+  inTurn: (racer: Racer) => Promise<RoutedResult | undefined>,
   afterMs: number,
   { attempts, signal }: Pick<FailoverOptions, 'attempts' | 'signal'>,
-): Promise<Passed | undefined> {
+): Promise<RoutedResult | undefined> {
   using hedge = new Hedge(inTurn, { afterMs, hasAnother: () => attempts.hasAnother, signal });
   return await hedge.run();
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
-import type { Lane } from '../base/hedge.ts';
+import type { Racer } from '../base/hedge.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { workOwner } from '../base/load/event-loop.ts';
 import { conversationIn } from '../protocol/requests/conversation-key.ts';
@@ -16,7 +16,7 @@ import { asOperation } from './call-operation.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { continuing } from './continuing.ts';
-import type { Passed } from './failover.ts';
+import type { RoutedResult } from './failover.ts';
 import type { ProxyCall, ProxyTask } from './proxy-call.ts';
 import { type PassedRequest, requestFor, unstreamed } from './replace-spans.ts';
 import { framesOf } from './streams/frames.ts';
@@ -35,33 +35,35 @@ export interface ForwardParts {
 }
 
 /**
- * Passes a call to the routes of its model and writes what comes back to the client.
+ * Passes a call to the routes of its model and writes what comes back to the client; see `ModelProxy.forward`.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
-export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
+export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<boolean> {
   const { res, request, modelName, model, key, account, stream, conversation, copy, signal } = call;
   const { api, body } = request;
   const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
   const continued = continues ? new ContinuedAnswer() : undefined;
   const kind = streamOf(api, modelName, body);
-  const held = memory.open(key.id);
+  const room = memory.open(key.id);
   const client = { res, copy, stream, holdMs, continued };
-  const routed = { request, modelName, kind, account, memory: held, client };
+  const routed = { request, modelName, kind, account, memory: room, client };
   const asking = continued ? continuing(askRoute, continued) : askRoute;
   try {
-    const passed = await asOperation(routed, {
+    const result = await asOperation(routed, {
       attempts: upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
       modelName,
-      ask: (attempt, lane) => asking(routed, attempt, lane),
+      ask: (attempt, racer) => asking(routed, attempt, racer),
       hedgeMs: model.hedge_after,
       signal,
     });
-    passOn(passed, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
+    passOn(result, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
+    return isWhole(result);
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
+    return false;
   } finally {
-    if (held.permits > 0) releaseWith(res, held);
+    if (room.permits > 0) releaseWith(res, room);
   }
 }
 
@@ -72,31 +74,31 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
 export async function completeTask(task: ProxyTask, { upstream, memory }: ForwardParts): Promise<string> {
   const { modelName, model, key, account, signal } = task;
   const request = requestOfTask(task);
-  using held = memory.open(workOwner());
+  using room = memory.open(workOwner());
   const kind = streamOf(request.api, modelName, request.body);
-  const routed = { request, modelName, kind, account, memory: held };
-  const passed = await asOperation(routed, {
+  const routed = { request, modelName, kind, account, memory: room };
+  const result = await asOperation(routed, {
     attempts: upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
     modelName,
-    ask: (attempt, lane) => askRoute(routed, attempt, lane),
+    ask: (attempt, racer) => askRoute(routed, attempt, racer),
     hedgeMs: model.hedge_after,
     signal,
   });
-  if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
-  if (passed.is === 'failed') throw gatewayErrorOf(modelName, [passed]);
-  targetOf(passed.route).mask.apply(passed.answer.body);
-  return passed.answer.body.toString('utf8');
+  if (result.is === 'delivered') throw new Error('a task has no client to deliver to');
+  if (result.is === 'failed') throw gatewayErrorOf(modelName, [result]);
+  targetOf(result.route).mask.apply(result.answer.body);
+  return result.answer.body.toString('utf8');
 }
 
 /** One attempt: the request goes to the route, and its answer to the receiver that its head chooses. */
-function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, lane: Lane): Promise<AttemptResult> {
+function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
   const { request, account, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);
   const outgoing = requestFor(request, model);
   const meter = account.attempt(route, outgoing);
   const size = { streamed: client?.stream ?? false, bytes: request.body.length };
-  const context = { ...call, api: request.api, route, target, meter, onBegin: () => lane.win() };
+  const context = { ...call, api: request.api, route, target, meter, onBegin: () => racer.win() };
   const send = () =>
     target.call<AttemptResult>(outgoing, {
       receiver: (head, control) => receiverOf(head, control, context),
@@ -105,7 +107,7 @@ function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, la
       watch: provider.firstTokens(model, size),
       streamed: size.streamed,
       unanswered: (failure) => ({ is: 'failed', failure }),
-      signal: lane.signal,
+      signal: racer.signal,
     });
   return meter.result(span.in(send));
 }
@@ -132,15 +134,15 @@ function requestOfTask(task: ProxyTask): PassedRequest {
 }
 
 /** Writes what is not written yet. `fail`: ends a stream whose head went out already. */
-function passOn(passed: Passed, client: Client, fail: (error: GatewayError) => void): void {
-  if (isWhole(passed)) client.copy?.complete();
-  if (passed.is === 'delivered') return;
-  if (passed.is === 'answered' || !client.res.headersSent) writeAnswer(client, passed.answer, targetOf(passed.route));
-  else fail(new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
+function passOn(result: RoutedResult, client: Client, fail: (error: GatewayError) => void): void {
+  if (isWhole(result)) client.copy?.complete();
+  if (result.is === 'delivered') return;
+  if (result.is === 'answered' || !client.res.headersSent) writeAnswer(client, result.answer, targetOf(result.route));
+  else fail(new GatewayError('upstream_error', `The provider answered ${result.answer.status}.`));
 }
 
-function isWhole(passed: Passed): boolean {
-  return passed.is === 'answered' || (passed.is === 'delivered' && passed.failure === undefined);
+function isWhole(result: RoutedResult): boolean {
+  return result.is === 'answered' || (result.is === 'delivered' && result.failure === undefined);
 }
 
 /** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */

@@ -41,11 +41,11 @@ export interface ProxyTask {
 export interface ModelProxy {
   /**
    * Passes the request on and writes the provider's answer to `res` (docs/api.md, "Chat completions" and
-   * docs/failover.md, "What a client gets when every route failed").
+   * docs/failover.md, "What a client gets when every route failed"). False where an answer that had begun broke off.
    * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
    *   nothing has been written; the signal's reason.
    */
-  forward(call: ProxyCall): Promise<void>;
+  forward(call: ProxyCall): Promise<boolean>;
   /**
    * Makes one chat completion that is not streamed: the provider's body as it came.
    * @throws GatewayError as `forward`; the signal's reason.

@@ -75,7 +75,7 @@ function retryHint(error: GatewayError, retryMs: number | undefined): boolean | 
   return error.code === 'overloaded' || error.code === 'upstream_timeout' ? true : undefined;
 }
 
-/** What Express, its router or Node's parser threw, as an error of the contract. Undefined if it is not theirs. */
+/** What Express, its router or Node's parser threw, as an error of docs/api.md, "Errors". Undefined if it is not theirs. */
 export function fromHttpFailure(thrown: unknown): GatewayError | undefined {
   if (thrown instanceof GatewayError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
   const { status } = thrown;

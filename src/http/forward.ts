@@ -55,21 +55,35 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
   });
-  let failed = true;
+  /** Undefined where it was refused, failed or left before an answer was passed on. */
+  let whole: boolean | undefined;
   try {
     if (place) res.setHeader('x-cache', kept ? 'hit' : 'miss');
     using copy = place?.copy();
-    if (kept) giveAgain(res, kept);
-    else {
+    if (kept) {
+      giveAgain(res, kept);
+      whole = true;
+    } else {
       const conversation = () => fields && conversationIn(api, fields);
       const { signal } = context;
-      await deps.proxy.forward({ request, res, modelName, model, key, stream, conversation, copy, account, signal });
+      whole = await deps.proxy.forward({
+        request,
+        res,
+        modelName,
+        model,
+        key,
+        stream,
+        conversation,
+        copy,
+        account,
+        signal,
+      });
     }
     if (copy) void place?.keep(copy);
-    failed = res.statusCode >= 400;
   } finally {
-    // Whatever became of it: what was sent and delivered is counted.
+    // Whatever became of it: what was sent and delivered is counted. A client that left is no failure.
     const { used } = account;
+    const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
     deps.usage.add({ labels: { key: key.id, team: key.team, model: modelName, tag }, used, failed });
     await admitted.settle(used);

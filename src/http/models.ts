@@ -61,7 +61,7 @@ export function declares(model: ModelConfig, api: string): boolean {
  * models"): where none of its routes speaks that API.
  */
 export function makesChat(identity: Pick<Identity, 'key' | 'config'>, name: string, model: ProxyModelConfig): boolean {
-  return wiresOf(identity, name, model).every((wire) => wire === 'messages' || wire === 'responses');
+  return wiresOf(identity, name, model).every((wire) => wire !== 'chat');
 }
 
 /**

@@ -22,9 +22,9 @@ export function explained(
     routes_of: own ? 'key' : 'model',
     routes: inOrder(own ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
     tools: model.kind === 'research' ? toolsOf(config, model) : null,
-    limits: Object.entries(key.limits).flatMap(([limit, value]) =>
-      value === undefined ? [] : [{ name: limit, value }],
-    ),
+    limits: [...limitsOf(key), ...limitsOf(key.team === undefined ? undefined : config.teams[key.team], 'team ')],
+    expires_at: key.expires_at ?? null,
+    allow_from: key.allow_from ?? null,
     may: [
       ...(key.mcp_servers ? ['bring MCP servers of its own'] : []),
       ...(key.admin ? ["read the operator's overview"] : []),
@@ -49,6 +49,11 @@ function routeOf(config: GatewayConfig, asked: { key: KeyConfig; route: RouteCon
     weight: weight ?? null,
     priority: priority ?? null,
   };
+}
+
+function limitsOf(of: Pick<KeyConfig, 'limits'> | undefined, before = ''): Explanation['limits'] {
+  const set = Object.entries(of?.limits ?? {});
+  return set.flatMap(([name, value]) => (value === undefined ? [] : [{ name: before + name, value }]));
 }
 
 function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
-import { isObject, parseJson } from '../base/json.ts';
+import { parseJson } from '../base/json.ts';
 import type { Sealer } from '../base/secrets/sealed.ts';
 import type { Entry } from '../store/beside/entry-store.ts';
-import { type KeySettings, keyHash, type StoredKey } from './stored-key.ts';
+import { keyHash, type StoredKey } from './stored-key.ts';
+
+/** Settings as they were checked when the key was made. */
+const stored = z.record(z.string(), z.unknown());
 
 /** A key as the store holds it. Fields that come after the first version are optional. */
 const keyRecord = z.object({
   /** 2 where it has credentials: gateways that do not know them must not take the key without. */
   v: z.union([z.literal(1), z.literal(2)]),
   id: z.string(),
-  settings: z.record(z.string(), z.unknown()),
+  settings: stored,
   hashes: z.array(keyHash).min(1),
   createdAt: z.number(),
   /** `provider_keys` and `webhook`, sealed with the operator's key. */
@@ -45,8 +48,9 @@ export async function readKey({ value }: Entry, sealer: KeySealer): Promise<Stor
   const { v: _, credentials, ...key } = parsed.data;
   if (credentials === undefined) return key;
   try {
-    const opened = parseJson((await sealer?.open(credentials, { ...sealedFor(key.id), param: 'credentials' })) ?? '');
-    if (isObject(opened)) return { ...key, settings: { ...key.settings, ...(opened as KeySettings) } };
+    const text = await sealer?.open(credentials, { ...sealedFor(key.id), param: 'credentials' });
+    const opened = stored.safeParse(parseJson(text ?? ''));
+    if (opened.success) return { ...key, settings: { ...key.settings, ...opened.data } };
   } catch {
     // The key that sealed them is gone, or they were changed: told where the key is shown, and in the log.
   }

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Sealer } from '../base/secrets/sealed.ts';
+import { textAmong } from '../base/text.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
-import type { TurnMessage, TurnRequest, UserPart } from '../upstream/turn.ts';
-import { stepsOf } from './truncation.ts';
+import type { TurnMessage, TurnRequest } from '../upstream/turn.ts';
+import { stepsOfThread } from './truncation.ts';
 
 /** How a thread is summed up (docs/api.md, "Counting and compacting"). */
 
@@ -57,7 +58,7 @@ function isSummary(content: TurnMessage['content']): boolean {
 }
 
 function parted(thread: readonly TurnMessage[]): { kept: TurnMessage[]; left: TurnMessage[] } {
-  const steps = stepsOf(thread);
+  const steps = stepsOfThread(thread);
   const question = steps.findLastIndex(([first]) => first?.role === 'user');
   const isKept = ([first]: TurnMessage[], index: number) =>
     first?.role === 'system' || index === question || index === steps.length - 1;
@@ -101,12 +102,7 @@ function messagesOf(thread: readonly TurnMessage[], instructions: string | undef
 /** Calls and results as text: no tool is on offer here, and providers refuse calls of tools that are not. */
 function inWords(message: Exclude<TurnMessage, { role: 'system' }>): TurnMessage {
   if (message.role === 'tool') return { role: 'user', content: `(Tool result) ${message.content}` };
-  if (message.role === 'user') return { role: 'user', content: textOf(message.content) || '(an image or a file)' };
+  if (message.role === 'user') return { role: 'user', content: textAmong(message.content) || '(an image or a file)' };
   const calls = (message.tool_calls ?? []).map((call) => `(Tool call) ${call.name}: ${call.arguments}`);
   return { role: 'assistant', content: [message.content, ...calls].filter((text) => text !== '').join('\n') };
-}
-
-function textOf(content: string | readonly UserPart[]): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

@@ -17,7 +17,7 @@ export class Truncation {
    * bound to messages that are gone is not sent back.
    */
   fitted(messages: readonly TurnMessage[]): TurnMessage[] {
-    const steps = stepsOf(messages);
+    const steps = stepsOfThread(messages);
     const question = steps.findLastIndex(([first]) => first?.role === 'user');
     let tokens = estimateRequest(messages);
     let isCut = false;
@@ -41,7 +41,7 @@ export class Truncation {
 }
 
 /** Messages that stay together: a call and its results, and each other one. */
-export function stepsOf(messages: readonly TurnMessage[]): TurnMessage[][] {
+export function stepsOfThread(messages: readonly TurnMessage[]): TurnMessage[][] {
   const steps: TurnMessage[][] = [];
   for (const message of messages) {
     const last = steps.at(-1);

@@ -5,6 +5,13 @@ import { asWrittenNow } from './former-events.ts';
 
 /** Server-sent events as bytes (docs/api.md, "Events"): `event: <type>`, `data: <json>`, a blank line. */
 
+/** Headers of every stream: what stands in between must neither buffer nor compress it. */
+export const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
 const decoder = new TextDecoder();
 
 /**

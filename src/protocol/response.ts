@@ -84,7 +84,7 @@ const customTool = z.object({
 });
 
 /** A tool of OpenAI's that runs at the client, as a response shows it. */
-export const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
+const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
 
 /** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
 export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'file_search', 'code_interpreter', 'mcp']) });
@@ -221,6 +221,10 @@ export const responseListEntry = z.object({
   created_at: z.int(),
   started_at: z.int().nullable(),
   completed_at: z.int().nullable(),
+  /** Null until it has ended, and of what an earlier version stored. */
+  usage: usage.nullable(),
+  incomplete_details: responseObject.shape.incomplete_details,
+  previous_response_id: z.string().nullable(),
   metadata: freeForm,
 });
 export type ResponseListEntry = z.output<typeof responseListEntry>;

@@ -23,4 +23,3 @@ export const task = taskEntry.extend({ result: z.unknown().optional(), error: er
 
 export type TaskStatus = z.output<typeof taskStatus>;
 export type TaskEntry = z.output<typeof taskEntry>;
-export type Task = z.output<typeof task>;

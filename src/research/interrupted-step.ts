@@ -1,8 +1,8 @@
+import { textAmong } from '../base/text.ts';
 import { estimatedUsage, estimateTokens } from '../upstream/decoding/estimate.ts';
 import type { ResearchRequest } from './run/request.ts';
 import type { ResearchState } from './run/state.ts';
 import type { SpentEntry } from './run/transcript.ts';
-import { textOf } from './text/prose.ts';
 
 /** About what the system prompt (`prompts/research.md`) and the tools of a research model take. */
 const FIRST_TOKENS = 1000;
@@ -30,6 +30,6 @@ export function interruptedStep(
 
 /** The tokens of a run's first request, estimated from what the client sent. */
 export function firstTurnTokens({ history, conversation, instructions }: ResearchRequest): number {
-  const texts = [instructions ?? '', ...[...history, ...conversation].map(textOf)];
+  const texts = [instructions ?? '', ...[...history, ...conversation].map(({ content }) => textAmong(content))];
   return texts.reduce((sum, text) => sum + estimateTokens(text), FIRST_TOKENS);
 }

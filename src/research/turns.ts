@@ -58,8 +58,8 @@ export interface AskedTurn {
 
 /**
  * One research turn and the estimated size of its request: what the model thinks and says is shown as reasoning. A
- * turn that was cut midway closes its reasoning as incomplete and is asked for again, on the next route (contract
- * section 4); one that did not fit the model's context is asked for again with less.
+ * turn that was cut midway closes its reasoning as incomplete and is asked for again, on the next
+ * route (docs/failover.md, "Until when"); one that did not fit the model's context is asked for again with less.
  * @throws GatewayError where no route can give the turn; ContextWall; CostLimit; EndlessRepetition.
  */
 export async function* askModel(

@@ -3,7 +3,7 @@ import type { KeyConfig, ModelConfig } from '../config/schema.ts';
 import { compactingTurn, type SealedSummaries } from '../plain/compaction.ts';
 import type { Usage } from '../protocol/response.ts';
 import { toRunError } from '../research/run/run-error.ts';
-import { ResearchState } from '../research/run/state.ts';
+import { Spending } from '../research/run/spending.ts';
 import { type ChatModel, TurnError, type TurnMessage, type TurnUsage } from '../upstream/turn.ts';
 
 /** A thread to compact. */
@@ -60,9 +60,9 @@ export class Compactor {
   }
 
   #usageOf(usage: TurnUsage): Usage {
-    const state = new ResearchState();
-    state.useMoney({ currency: this.#options.currency(), price: undefined });
-    state.apply({ t: 'spent', usage });
-    return state.usage;
+    const spending = new Spending(() => undefined);
+    spending.useMoney({ currency: this.#options.currency(), price: undefined });
+    spending.spend(usage);
+    return spending.usage;
   }
 }

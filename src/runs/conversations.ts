@@ -52,7 +52,7 @@ export class Conversations {
   ): Promise<ConversationObject> {
     const record = { id: randomUUID(), user, createdAt: this.#options.clock.now(), metadata: JSON.stringify(metadata) };
     await this.#store.create({ ...record, ...this.#keep, items: items.map((item) => stored(item, newItemId(item))) });
-    return shown(record);
+    return shownConversation(record);
   }
 
   /**
@@ -71,7 +71,7 @@ export class Conversations {
   async setMetadata(record: ConversationRecord, metadata: JsonObject): Promise<ConversationObject> {
     const text = JSON.stringify(metadata);
     if (!(await this.#store.setMetadata(record.id, text, this.#keep))) throw gone();
-    return shown({ ...record, metadata: text });
+    return shownConversation({ ...record, metadata: text });
   }
 
   async delete(record: ConversationRecord): Promise<void> {
@@ -108,11 +108,6 @@ export class Conversations {
 
   async removeItem(record: ConversationRecord, id: string): Promise<void> {
     if (!(await this.#store.removeItem(record.id, id, this.#keep))) throw noItem(id);
-  }
-
-  /** Shown without its items. */
-  shown(record: ConversationRecord): ConversationObject {
-    return shown(record);
   }
 
   /**
@@ -203,7 +198,10 @@ export class Conversations {
   }
 }
 
-function shown(record: Pick<ConversationRecord, 'id' | 'createdAt' | 'metadata'>): ConversationObject {
+/** Without its items. */
+export function shownConversation(
+  record: Pick<ConversationRecord, 'id' | 'createdAt' | 'metadata'>,
+): ConversationObject {
   const metadata = parseJson(record.metadata);
   return {
     id: publicConversationId(record.id),

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { isBuiltinTool } from '../config/builtin-tools.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/routing/attempts.ts';
@@ -97,7 +98,7 @@ export class RunMetrics {
   }
 
   toolCall(call: ObservedToolCall): void {
-    const tool = BUILTIN.has(call.name) ? call.name : call.name.includes('.') ? 'mcp' : 'unknown';
+    const tool = labelOf(call.name);
     this.#toolCalls.inc({ tool, status: call.status });
     this.#toolSeconds.observe({ tool }, call.ms / 1000);
   }
@@ -118,7 +119,11 @@ export class RunMetrics {
   }
 }
 
-const BUILTIN: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content', 'execute_python', 'file_search']);
+/** A label for each tool of the gateway's own, one for all of MCP servers. */
+function labelOf(name: string): string {
+  if (isBuiltinTool(name) || name === 'file_search') return name;
+  return name.includes('.') ? 'mcp' : 'unknown';
+}
 
 function addGauges(registers: Registry[], measured: Measured): void {
   new Gauge({

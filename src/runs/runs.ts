@@ -4,13 +4,12 @@ import type { TraceContext } from '../base/trace-context.ts';
 import type { PlainRequest } from '../plain/request.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import type { Task } from '../protocol/tasks.ts';
 import type { Timeline } from '../protocol/timeline.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
 import type { Used } from '../upstream/used.ts';
-import type { FollowOptions } from './reading/follow.ts';
+import type { FollowLogOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {
@@ -178,10 +177,10 @@ export interface Runs {
   /**
    * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
    * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
-   * `pass`: see `FollowOptions`.
+   * `pass`: see `FollowLogOptions`.
    * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
    */
-  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch>;
+  follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch>;
 
   /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
   response(run: RunRecord): Promise<ResponseObject>;
@@ -193,9 +192,6 @@ export interface Runs {
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */
   taskJson(run: RunRecord): Promise<string>;
-  taskEntry(run: RunSummary): Task;
-  /** Input items in the order submitted, each with an id. */
-  inputItems(run: RunRecord): JsonObject[];
 
   /**
    * Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. Where the store

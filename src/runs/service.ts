@@ -8,10 +8,10 @@ import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
-import { taskJson, toTaskEntry } from './projections/task.ts';
+import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
-import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
+import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
@@ -110,7 +110,7 @@ class StoredRuns implements Runs {
     return page;
   }
 
-  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch> {
+  follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch> {
     if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
       throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
@@ -165,14 +165,6 @@ class StoredRuns implements Runs {
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
     if (entry === undefined) throw await this.#unread(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
-  }
-
-  taskEntry(run: RunSummary) {
-    return toTaskEntry(run);
-  }
-
-  inputItems(run: RunRecord): JsonObject[] {
-    return readInput(run);
   }
 
   async cancel(run: RunRecord): Promise<ResponseObject> {
@@ -307,7 +299,7 @@ class StoredRuns implements Runs {
   }
 
   /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
-  async *#replay(run: RunRecord, options: FollowOptions): AsyncGenerator<LogBatch> {
+  async *#replay(run: RunRecord, options: FollowLogOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
     // Where the store is away, its stream waits for it like that of a run in progress.
     const log = await this.#endedLogs.after(run, options.after).catch(undefinedWhereAway);
@@ -315,7 +307,7 @@ class StoredRuns implements Runs {
     else yield* this.#followUntilClosing(run, options);
   }
 
-  async *#followUntilClosing(run: RunRecord, options: FollowOptions) {
+  async *#followUntilClosing(run: RunRecord, options: FollowLogOptions) {
     const { id, api } = run;
     const known = this.#beginnings.get(run);
     let { after } = options;
@@ -326,7 +318,7 @@ class StoredRuns implements Runs {
         yield fromCursor(known, after);
         after = known.last;
       }
-      yield* follow(this.#store, id, { ...options, after, signal: linked.signal });
+      yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;

@@ -63,7 +63,7 @@ export class Holds {
   }
 
   /** What was used so far of holds that do not outlive this process. */
-  passing(key: string): number {
+  spentHere(key: string): number {
     let spent = 0;
     for (const hold of this.#current(key)?.byId.values() ?? []) if (!hold.lasting) spent += hold.spent;
     return spent;

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { parseJson } from '../base/json.ts';
-import type { LimitStore, Slots } from './limits.ts';
+import type { LimitStore, Slots } from './limit-store.ts';
 
 /** How attempts at a provider went lately: times in milliseconds to the end of those that ended well. */
 const attempts = z.object({

@@ -1,90 +1,141 @@
-import type {
-  Counter,
-  LimitBudget,
-  LimitHolder,
-  LimitRelease,
-  LimitRequest,
-  LimitResult,
-  LimitStore,
-  Slots,
-} from './limits.ts';
-import { releaseOf } from './limits.ts';
-
-/** What limits are counted by. */
-export interface LimitParts {
-  counter(...args: Parameters<LimitStore['counter']>): Counter;
-  slots(...args: Parameters<LimitStore['slots']>): Slots;
-  budget(...args: Parameters<LimitStore['budget']>): LimitBudget;
+/** The state of a counter after it was asked. */
+export interface Count {
+  /** Points used in the window, those just asked for included where they were granted. */
+  used: number;
+  /** Milliseconds until the window ends. */
+  resetMs: number;
 }
 
-/** A limit store over counters, places and budgets, one of each name. */
-export function limitStore(make: LimitParts): LimitStore {
-  const parts: LimitParts = {
-    counter: oneOfEachName(make.counter),
-    slots: oneOfEachName(make.slots),
-    budget: oneOfEachName(make.budget),
-  };
-  const giveBack = async (holder: LimitHolder, releases: readonly LimitRelease[]) => {
-    for (const release of releases) await giveOneBack(parts, holder, release);
-    return true;
-  };
-  return {
-    ...parts,
-    giveBack,
-    async take(holder, requests) {
-      const results: LimitResult[] = [];
-      const undo = () => giveBack(holder, requests.slice(0, results.length).reverse().map(releaseOf));
-      for (const request of requests) {
-        const result = await takeOne(parts, holder, request).catch(async (thrown: unknown) => {
-          await undo();
-          throw thrown;
-        });
-        if (!result.granted) await undo();
-        results.push(result);
-        if (!result.granted) break;
-      }
-      return results;
-    },
-    async note(notes) {
-      for (const { holder, spent, ttlMs, ...window } of notes) {
-        await parts.budget(window).note(holder.key, holder.id, { spent, ttlMs });
-      }
-    },
-  };
+/** At once where it is counted in this process. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** Points in a window of time. */
+export interface Counter {
+  /** Takes `points` where that many are left of `limit`; `force` takes them anyway. Nothing is taken where refused. */
+  take(
+    key: string,
+    points: number,
+    options: { limit: number; force?: boolean },
+  ): Awaitable<Count & { granted: boolean }>;
+  /** Gives back points (or takes more, where negative) in the window that is running. */
+  giveBack(key: string, points: number): Awaitable<void>;
 }
 
-function oneOfEachName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
-  const known = new Map<string, T>();
-  return (options) => {
-    const one = known.get(options.name) ?? make(options);
-    known.set(options.name, one);
-    return one;
-  };
+/** How long something is held where nobody gives it back, in milliseconds. */
+export interface HoldTime {
+  ttlMs: number;
+  /** It belongs to a run: over a store on disk it outlives this process. */
+  lasting?: boolean | undefined;
 }
 
-async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
-  const { id, lasting } = holder;
-  const { limit, owner: key = holder.key } = request;
-  switch (request.kind) {
-    case 'place':
-      return { granted: await parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }) };
-    case 'points': {
-      const count = await parts.counter(request).take(key, request.points, { limit });
-      return { granted: count.granted, count };
-    }
-    case 'budget': {
-      const { points, ttlMs } = request;
-      const count = await parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting });
-      const { granted } = count;
-      return { granted, count, ...(!granted && { reservedByOthers: count.others }) };
-    }
-  }
+/** A bounded number of places, each held by an id and free again after its time even if nobody frees it. */
+export interface Slots {
+  /** False where `limit` places are held. */
+  take(key: string, id: string, options: { limit: number } & HoldTime): Awaitable<boolean>;
+  release(key: string, id: string): Awaitable<void>;
+  count(key: string): Awaitable<number>;
+  /** The ids that hold a place. */
+  holders(key: string): Awaitable<string[]>;
 }
 
-async function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
-  const { id } = holder;
-  const { owner: key = holder.key } = release;
-  if (release.kind === 'place') await parts.slots(release).release(key, id);
-  else if (release.kind === 'points') await parts.counter(release).giveBack(key, release.points);
-  else await parts.budget(release).settle(key, id, release);
+/**
+ * Points that are reserved before it is known how many are used, and settled then. What is reserved counts beside what
+ * is used, and never belongs to a window: what is settled counts in the window that runs then.
+ */
+export interface LimitBudget {
+  /**
+   * Holds `points` under an id; more than is left only where nobody else holds any and something is left. An id that
+   * holds some already holds these instead.
+   */
+  reserve(key: string, id: string, options: { points: number; limit: number } & HoldTime): Awaitable<Reserved>;
+  /** What the id has used so far: that much is counted, whatever becomes of it. It is held for `ttlMs` from now. */
+  note(key: string, id: string, options: { spent: number; ttlMs: number }): Awaitable<void>;
+  /**
+   * Counts `spent`, where absent what was noted, and holds nothing any more. Does nothing for an id that holds nothing.
+   * `points`: as they were reserved.
+   */
+  settle(key: string, id: string, options: { points: number; spent?: number | undefined }): Awaitable<void>;
+  /** What is used and reserved. */
+  used(key: string): Awaitable<Count>;
+}
+
+/** `others`: whether other ids hold points, of which they may leave some unused. */
+export type Reserved = Count & { granted: boolean; others: boolean };
+
+/** A counter: points in windows of this length. */
+export interface CounterWindow {
+  name: string;
+  windowSeconds: number;
+}
+
+/** Whose limit it is, where not the key's of its holder: that of a team. */
+interface Owned {
+  owner?: string;
+}
+
+/** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
+export type LimitRequest = Owned &
+  (
+    | { kind: 'place'; name: string; limit: number; ttlMs: number }
+    | ({ kind: 'points'; points: number; limit: number } & CounterWindow)
+    | ({ kind: 'budget'; points: number; limit: number; ttlMs: number } & CounterWindow)
+  );
+
+/** What came of one: the counter's state, where it has one. */
+export interface LimitResult {
+  granted: boolean;
+  count?: Count;
+  /** Of a refused reservation: whether others hold some, too. What they leave unused is given back when they end. */
+  reservedByOthers?: boolean;
+}
+
+/** What is given back of a limit, or settled of a budget (see `LimitBudget.settle`). */
+export type LimitRelease = Owned &
+  (
+    | { kind: 'place'; name: string }
+    | ({ kind: 'points'; points: number } & CounterWindow)
+    | ({ kind: 'budget'; points: number; spent?: number | undefined } & CounterWindow)
+  );
+
+/** What a holder has used so far; see `LimitBudget.note`. */
+export type LimitNote = { holder: LimitHolder; spent: number; ttlMs: number } & CounterWindow;
+
+/** Who takes: an API key, and the request of it that holds places. */
+export interface LimitHolder {
+  key: string;
+  id: string;
+  /** See `HoldTime`. */
+  lasting?: boolean | undefined;
+}
+
+/** Where limits are counted: in this process's memory, or in a store that instances share. */
+export interface LimitStore {
+  /** One of a name. */
+  counter(window: CounterWindow): Counter;
+  /** One of a name. */
+  slots(options: { name: string }): Slots;
+  /** One of a name. */
+  budget(window: CounterWindow): LimitBudget;
+  /**
+   * Takes all of it, in this order, or nothing; over Redis in several commands, so that others may see a part of it for a
+   * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
+   * taken is given back where that is known, else when its time is over.
+   */
+  take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
+  /**
+   * True once it is given back. False where the store is away: it is repeated when the store is back, and nothing else
+   * may be taken by this id.
+   */
+  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
+  /** Notes what holders have used so far. A store that is away gets it with the next note. */
+  note(notes: readonly LimitNote[]): Promise<void>;
+}
+
+/** All that is given back of what was taken: nothing of it was used. */
+export function releaseOf(request: LimitRequest): LimitRelease {
+  const whose = request.owner === undefined ? {} : { owner: request.owner };
+  if (request.kind === 'place') return { kind: 'place', name: request.name, ...whose };
+  const { kind, name, windowSeconds, points } = request;
+  const release = { name, windowSeconds, points, ...whose };
+  return kind === 'points' ? { kind, ...release } : { kind, ...release, spent: 0 };
 }

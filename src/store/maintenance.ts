@@ -49,19 +49,23 @@ export async function verifyStore(path: string): Promise<StoreFindings> {
 
 /**
  * Puts a backup, or the store of another folder, in the place of the configured `file:` store; see `restoreDatabase`.
- * @throws Error with the fix where that cannot be done, or the backup is damaged.
+ * `problems`: what is damaged in it, where it was put there all the same.
+ * @throws Error with the fix where that cannot be done, or, without `force`, where the backup is damaged.
  */
 export async function restoreStore(
   config: StoreConfig,
   from: string,
   options: { force: boolean },
-): Promise<{ summary: string; kept: string | undefined }> {
+): Promise<StoreFindings & { kept: string | undefined }> {
   if (config.url === 'memory:') throw new Error('A store in memory keeps nothing: set store.url to file:<folder>.');
   if (!config.url.startsWith('file:')) throw new Error(REDIS_RESTORE);
-  const { summary, problems } = await verifyStore(from);
-  if (problems.length > 0) throw new Error(`${from} is damaged: ${problems.join('; ')}`);
+  const found = await verifyStore(from);
+  if (found.problems.length > 0 && !options.force) {
+    const fix = 'With --force it is put in place all the same; what is damaged stays damaged.';
+    throw new Error(`${from} is damaged: ${found.problems.join('; ')}\n${fix}`);
+  }
   const { restoreDatabase } = await import('./sqlite/restore.ts');
-  return { summary, kept: restoreDatabase(from, folderOf(config.url), options) };
+  return { ...found, kept: restoreDatabase(from, folderOf(config.url), options) };
 }
 
 const REDIS_RESTORE =

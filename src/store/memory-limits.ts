@@ -1,6 +1,6 @@
 import { Holds } from './holds.ts';
-import { limitStore } from './limit-store.ts';
-import type { Count, Counter, HoldTime, LimitBudget, LimitStore, Reserved, Slots } from './limits.ts';
+import type { Count, Counter, HoldTime, LimitBudget, LimitStore, Reserved, Slots } from './limit-store.ts';
+import { limitStore } from './limits-of-parts.ts';
 
 /** Limits counted in this process. */
 export function memoryLimits(now: () => number): LimitStore {
@@ -144,7 +144,7 @@ export class MemoryBudget implements LimitBudget {
   /** What is counted for good, with what was noted of holds that end with this process; to be stored. */
   window(key: string): Window {
     const { used, endsAt } = this.#counter.window(key);
-    return { used: used + this.#holds.passing(key), endsAt };
+    return { used: used + this.#holds.spentHere(key), endsAt };
   }
 
   restore(key: string, window: Window): void {

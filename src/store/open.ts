@@ -2,7 +2,7 @@ import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { SideStores } from './beside/side-stores.ts';
 import { type Caches, memoryCaches } from './cache.ts';
-import type { LimitStore } from './limits.ts';
+import type { LimitStore } from './limit-store.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';

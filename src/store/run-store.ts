@@ -45,6 +45,8 @@ export interface RunRecord {
   request: string;
   /** Free-form metadata as JSON text. */
   metadata: string;
+  /** What lists say of it beside the record, as JSON text, in the shape of `runs/`; `{}` where an earlier version wrote none. */
+  listed: string;
 }
 
 /** What a list entry needs: a record without its request. */
@@ -147,7 +149,13 @@ export interface Append {
    */
   entriesBefore?: number;
   /** Ends the run, which is removed `retainMs` milliseconds later by the store's clock. */
-  end?: { status: TerminalStatus; at: number; retainMs: number };
+  end?: {
+    status: TerminalStatus;
+    at: number;
+    retainMs: number;
+    /** What `RunRecord.listed` is from now on; absent: what it was. */
+    listed?: string;
+  };
 }
 
 /**
@@ -212,10 +220,10 @@ export interface RunStore {
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
-   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`:
-   * only abandoned ones.
+   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
+   * `abandoned`: no queued ones.
    */
-  claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]>;
+  claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel`: a cancel was accepted. */
   renew(
     id: RunId,

@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import { type BuiltinTool, isBuiltinTool } from '../config/builtin-tools.ts';
 import type { ToolsConfig } from '../config/schema.ts';
 import type { ReadFile } from './attached-file.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
@@ -75,11 +76,11 @@ export function createToolbox(
       memoryMb: config.execute_python.memory_mb,
     }),
   );
-  const builtin = new Map<string, (request: ToolRequest) => Tool>([
-    ['web_search', (request) => webSearch.forRun(request)],
-    ['fetch_url_content', (request) => fetchUrlContent.forRun(request, request.readFile)],
-    ['execute_python', () => executePython],
-  ]);
+  const builtin: Readonly<Record<BuiltinTool, (request: ToolRequest) => Tool>> = {
+    web_search: (request) => webSearch.forRun(request),
+    fetch_url_content: (request) => fetchUrlContent.forRun(request, request.readFile),
+    execute_python: () => executePython,
+  };
   const configuredMcp = resources.use(
     createMcpTools({
       servers: config.mcp_servers.map(mcpServerOf),
@@ -102,8 +103,7 @@ export function createToolbox(
       const { builtin: names, mcpServers, signal, log } = request;
       const tools = new Map<string, Tool>();
       for (const name of names) {
-        const make = builtin.get(name);
-        const tool = make?.(request) ?? request.own?.find((one) => one.name === name);
+        const tool = isBuiltinTool(name) ? builtin[name](request) : request.own?.find((one) => one.name === name);
         if (tool) tools.set(name, withoutControlTokens(tool));
       }
       await using opened = new AsyncDisposableStack();

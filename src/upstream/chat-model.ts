@@ -61,7 +61,7 @@ async function* runTurn(
   const attempts = new Attempts({ ...context, warm: request.warmRoute });
   const turn: Turn = { request, context, attempts, meters: [], span: new TurnSpan(context.modelName, request) };
   const { hedgeMs = MAX_TIMER_MS } = context;
-  using hedge = new Hedge(({ signal: lane }) => open(turn, lane), {
+  using hedge = new Hedge(({ signal: racer }) => open(turn, racer), {
     afterMs: hedgeMs,
     hasAnother: () => context.hedgeMs !== undefined && attempts.hasAnother,
     discard: (late) => void close(late),

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { RouteConfig } from '../config/schema.ts';
 import type { TokenLogprob } from '../protocol/items.ts';
@@ -146,6 +147,15 @@ export type TurnFailureKind =
   | 'refused'
   /** Everything else: connection, 5xx, broken stream. */
   | 'failed';
+
+/** The code of docs/api.md, "Errors", of a request that failed so. */
+export const CODE_OF_FAILURE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
+  timeout: 'upstream_timeout',
+  rate_limit: 'rate_limit_exceeded',
+  context_length: 'context_length_exceeded',
+  refused: 'upstream_error',
+  failed: 'upstream_error',
+};
 
 /**
  * A turn that cannot go on. `started` says whether parts were delivered: then the loop decides how to go on (asking

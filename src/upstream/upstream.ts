@@ -75,6 +75,7 @@ export interface Upstream extends AsyncDisposable {
 
 export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>, options: UpstreamOptions): Upstream {
   const { log, clock = steadyClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
+  const common = { log, clock, random, backoff, observe: options.observe ?? (() => {}) };
   const providers = new Map<string, Provider>();
   /** Replaced by a reload; what runs on them goes on. */
   const retired = new Set<Provider>();
@@ -102,11 +103,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     return {
       modelName: query.modelName,
       routes: () => routesOf(query, { providers, draw }),
+      ...common,
       log: query.runId === undefined ? log : log.child({ run: query.runId }),
-      clock,
-      random,
-      backoff,
-      observe: options.observe ?? (() => {}),
       onWarning: query.onWarning,
       onUsed: query.onUsed,
       hedgeMs: query.model.hedge_after,
@@ -127,11 +125,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       const attempts = new Attempts({
         modelName: 'embeddings',
         routes: () => usableRoutes(routes, { providers }),
-        log,
-        clock,
-        random,
-        backoff,
-        observe: options.observe ?? (() => {}),
+        ...common,
       });
       return askForEmbeddings(request, { attempts, signal });
     },

@@ -186,8 +186,10 @@ export class StoreSearch implements Disposable {
     for await (const file of stores.filesOf(store)) {
       // What is being read now is put in by whoever reads it.
       if (file.state === 'completed' || file.state === 'in_progress') gone.delete(file.id);
-      const known = files.get(file.id);
-      if (file.state !== 'completed' || known === signatureOf(file)) continue;
+      if (file.state !== 'completed' || files.get(file.id) === signatureOf(file)) continue;
+      // It may have been put in since all of them were looked at.
+      const known = (await indexes.state(store, file.id)).files.get(file.id);
+      if (known === signatureOf(file)) continue;
       this.#closing.signal.throwIfAborted();
       // Empty: putting it in broke off.
       if (known) {

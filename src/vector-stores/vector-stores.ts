@@ -34,7 +34,8 @@ const MOST_FILES = 20_000;
 const AT_ONCE = 32;
 /** Somebody else may have changed a record between reading and writing. */
 const ATTEMPTS = 10;
-const PAGE = 1000;
+/** Records that are read in one step: whoever searches meanwhile waits for one. */
+const PAGE = 200;
 const DAY_MS = 86_400_000;
 /** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
 const ACTIVE_MS = 1000;

@@ -9,20 +9,19 @@ import { readTrace } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import {
-  type Attempt,
   afterAttempt,
   type Deliveries,
-  firstDeliveries,
+  type DeliveryAttempt,
+  deliveriesOf,
   givenUp,
   newDelivery,
   nextOf,
   RECEIVERS,
   type ReceiverName,
-  readDeliveries,
 } from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';
 import { Hosts } from './hosts.ts';
-import { type Receiver, receiversOf } from './receivers.ts';
+import { receiversOf, type WebhookReceiver } from './receivers.ts';
 import { createSender, type Sender } from './send.ts';
 import { webhookHeaders } from './signature.ts';
 
@@ -34,13 +33,15 @@ const LEASE_MS = 60_000;
 const WAITING_MS = 45_000;
 /** When one is looked at again that cannot wait, since too many do, in milliseconds. */
 const SOON_MS = 5000;
+/** A run whose key is not known for so long after its end, in milliseconds, tells nobody. */
+const KEY_MISSING_MS = 3_600_000;
 /** Runs that are looked at at once, and how many are taken at least. */
 const AT_ONCE = 64;
 const FEWEST = 32;
 
 export interface DelivererParts {
   storage: { runs: Pick<RunStore, 'get' | 'readLast'>; deliveries: DeliveryStore };
-  config: Pick<LiveConfig, 'current' | 'keyById' | 'encryptionKeyOf'>;
+  config: Pick<LiveConfig, 'current' | 'keyById' | 'cipherOf'>;
   clock: Clock;
   log: Logger;
   /** Called with what became of each attempt. */
@@ -69,7 +70,7 @@ export class Deliverer implements AsyncDisposable {
   readonly #sender: Sender;
   readonly #hosts = new Hosts();
   readonly #underWay = new Set<Promise<void>>();
-  readonly #loop: Promise<void>;
+  #loop: Promise<void> = Promise.resolve();
   #waiting = new AbortController();
   /** Runs of which it is not known yet whether their hosts have room. */
   #looking = 0;
@@ -84,6 +85,9 @@ export class Deliverer implements AsyncDisposable {
       allowHosts: () => parts.config.current().webhooks.allow_hosts,
       signal: this.#stopping.signal,
     });
+  }
+
+  start(): void {
     this.#loop = this.#look();
   }
 
@@ -164,8 +168,10 @@ export class Deliverer implements AsyncDisposable {
     const event = await eventOf(run, runs);
     if (!event) return;
     const before = await store.get(id);
+    const agedMs = clock.now() - (run.endedAt ?? 0);
+    if (!config.keyById(run.keyId) && agedMs < KEY_MISSING_MS) return await this.#keep(run, { before, agedMs });
     const receivers = receiversOf(run, event.type, config);
-    const all = (before !== undefined && readDeliveries(before)) || firstDeliveries(receivers, clock.now());
+    const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
     const place = this.#hosts.begin(
       due.flatMap((name) => hostOf(receivers[name]) ?? []),
@@ -174,6 +180,17 @@ export class Deliverer implements AsyncDisposable {
     if (place === 'soon') await store.expect(id, { dueInMs: SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
+  }
+
+  /**
+   * Its key is not known here, and so whom it tells is not: the key was removed, or is not in force on this instance yet. It
+   * is looked at again, ever more rarely.
+   */
+  async #keep(run: RunRecord, { before, agedMs }: { before: string | undefined; agedMs: number }): Promise<undefined> {
+    const { config, storage } = this.#parts;
+    const dueInMs = Math.max(SOON_MS, agedMs);
+    const keepMs = config.current().store.retentionMs;
+    await storage.deliveries.put(run.id, { before, state: before ?? '{}', dueInMs, keepMs });
   }
 
   async #tell({ run, event, before, receivers, all, due, place }: Due): Promise<void> {
@@ -195,7 +212,7 @@ export class Deliverer implements AsyncDisposable {
   }
 
   /** In a span of its own, in the trace of the request that started the run. */
-  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: Receiver): Promise<Attempt> {
+  #send(run: RunRecord, event: WebhookEvent, { url, secrets }: WebhookReceiver): Promise<DeliveryAttempt> {
     const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
     const root = { trace: readTrace(run), contents: false };
     return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
@@ -215,6 +232,6 @@ export class Deliverer implements AsyncDisposable {
   }
 }
 
-function hostOf(receiver: Receiver | undefined): string | undefined {
+function hostOf(receiver: WebhookReceiver | undefined): string | undefined {
   return receiver && new URL(receiver.url).host;
 }

@@ -10,7 +10,7 @@ const attempt = z.looseObject({
   /** Why there was none, in a word. */
   error: z.string().nullable(),
 });
-export type Attempt = z.output<typeof attempt>;
+export type DeliveryAttempt = z.output<typeof attempt>;
 
 const delivery = z.looseObject({
   status: z.enum(['pending', 'delivered', 'failed']),
@@ -38,8 +38,16 @@ export function readDeliveries(json: string): Deliveries | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** One for each receiver, to be made now. */
-export function firstDeliveries(receivers: Partial<Record<ReceiverName, unknown>>, now: number): Deliveries {
+/** How far each receiver is; where nothing is stored of any, all are to be told now. */
+export function deliveriesOf(
+  { stored, receivers }: { stored: string | undefined; receivers: Partial<Record<ReceiverName, unknown>> },
+  now: number,
+): Deliveries {
+  const known = stored === undefined ? undefined : readDeliveries(stored);
+  return known && Object.keys(known).length > 0 ? known : firstDeliveries(receivers, now);
+}
+
+function firstDeliveries(receivers: Partial<Record<ReceiverName, unknown>>, now: number): Deliveries {
   const named = RECEIVERS.filter((name) => receivers[name] !== undefined);
   return Object.fromEntries(named.map((name) => [name, newDelivery(now)]));
 }
@@ -58,7 +66,7 @@ export function newDelivery(now: number): Delivery {
 }
 
 /** The same with a further attempt. */
-export function afterAttempt(before: Delivery, attempt: Attempt): Delivery {
+export function afterAttempt(before: Delivery, attempt: DeliveryAttempt): Delivery {
   const attempts = [...before.attempts, attempt].slice(-MOST_ATTEMPTS);
   const { status } = attempt;
   if (status !== null && status >= 200 && status < 300) {

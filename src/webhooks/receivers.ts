@@ -6,7 +6,7 @@ import type { ReceiverName } from './delivery.ts';
 import type { WebhookEventType } from './event.ts';
 
 /** Where the end of a run is told, and what signs it. */
-export interface Receiver {
+export interface WebhookReceiver {
   url: string;
   /** None: it is not signed. */
   secrets: readonly string[];
@@ -19,8 +19,8 @@ export interface Receiver {
 export function receiversOf(
   run: RunRecord,
   type: WebhookEventType,
-  config: Pick<LiveConfig, 'keyById' | 'encryptionKeyOf'>,
-): Partial<Record<ReceiverName, Receiver>> {
+  config: Pick<LiveConfig, 'keyById' | 'cipherOf'>,
+): Partial<Record<ReceiverName, WebhookReceiver>> {
   const ofKey = config.keyById(run.keyId)?.webhook;
   const requested = requestedIn(run, config);
   const isWanted = ofKey && (ofKey.events?.includes(type) ?? true);
@@ -36,9 +36,9 @@ export function receiversOf(
 }
 
 /** Whom the request named; nobody where its key was removed or has another secret: what is encrypted with it is lost. */
-function requestedIn(run: RunRecord, config: Pick<LiveConfig, 'encryptionKeyOf'>): RequestedWebhook | undefined {
+function requestedIn(run: RunRecord, config: Pick<LiveConfig, 'cipherOf'>): RequestedWebhook | undefined {
   try {
-    return readWebhook(run, config.encryptionKeyOf(run.keyId));
+    return readWebhook(run, config.cipherOf(run.keyId));
   } catch {
     return undefined;
   }

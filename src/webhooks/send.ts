@@ -3,7 +3,7 @@ import { messageOf } from '../base/errors.ts';
 import { matchesHost } from '../base/hosts.ts';
 import type { SafeFetch } from '../tools/safe-fetch/safe-fetch.ts';
 import { ToolError } from '../tools/tool.ts';
-import type { Attempt } from './delivery.ts';
+import type { DeliveryAttempt } from './delivery.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const ANSWER_MS = 10_000;
@@ -13,7 +13,7 @@ const CONNECTIONS = 32;
 /** Tells receivers. */
 export interface Sender extends AsyncDisposable {
   /** One attempt at the time `now`. Never rejects: what went wrong is in it. */
-  send(url: string, message: { headers: Record<string, string>; body: string }, now: number): Promise<Attempt>;
+  send(url: string, message: { headers: Record<string, string>; body: string }, now: number): Promise<DeliveryAttempt>;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   askedAgain,
   type Deliveries,
   type Delivery,
-  firstDeliveries,
+  deliveriesOf,
   RECEIVERS,
   type ReceiverName,
   readDeliveries,
@@ -34,6 +34,11 @@ export class Webhooks implements AsyncDisposable {
     this.#deliverer = new Deliverer(this.#parts);
   }
 
+  /** Tells from now on. Keys must be known by now: who a run tells stands in its key. */
+  start(): void {
+    this.#deliverer.start();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#deliverer[Symbol.asyncDispose]();
   }
@@ -52,7 +57,7 @@ export class Webhooks implements AsyncDisposable {
     if (!event) return [];
     const receivers = receiversOf(run, event.type, config);
     const stored = await store.get(run.id);
-    const all = (stored !== undefined && readDeliveries(stored)) || firstDeliveries(receivers, clock.now());
+    const all = deliveriesOf({ stored, receivers }, clock.now());
     const shown = (name: ReceiverName, delivery: Delivery): WebhookDelivery => ({
       id: deliveryId(run, name),
       object: 'webhook.delivery',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { silentLogger } from '../../src/base/logger.ts';
-import { type LimitRelease, type LimitRequest, type LimitStore, releaseOf } from '../../src/store/limits.ts';
+import { type LimitRelease, type LimitRequest, type LimitStore, releaseOf } from '../../src/store/limit-store.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';

@@ -127,10 +127,10 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       const abandoned = await claimedRun(store);
       const givenBack = await claimedRun(store);
       await store.release(givenBack.run.id, { token: givenBack.token });
-      const begun = async () => new Set(await peer.claimable({ limit: 10, begun: true }));
-      assert.deepEqual(await begun(), new Set([givenBack.run.id]));
+      const free = async () => new Set(await peer.claimable({ limit: 10, abandoned: true }));
+      assert.deepEqual(await free(), new Set([givenBack.run.id]));
       clock.ms += LEASE.leaseMs;
-      assert.deepEqual(await begun(), new Set([abandoned.run.id, givenBack.run.id]));
+      assert.deepEqual(await free(), new Set([abandoned.run.id, givenBack.run.id]));
       assert.deepEqual(
         new Set(await peer.claimable({ limit: 10 })),
         new Set([abandoned.run.id, givenBack.run.id, queued.id]),

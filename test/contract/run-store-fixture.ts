@@ -54,6 +54,7 @@ export function newRun(changes: Partial<NewRun> = {}): NewRun {
     expiresAt: T0 + 3_600_000,
     request: '{"input":"Why?"}',
     metadata: '{"a":"b"}',
+    listed: '{}',
     frames: frames(1, 2),
     frameCount: 2,
     ...changes,

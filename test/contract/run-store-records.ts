@@ -6,6 +6,7 @@ import {
   claimedRun,
   endedRun,
   ending,
+  events,
   LEASE,
   newRun,
   readAll,
@@ -49,13 +50,18 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       await using fixture = await open();
       const { store } = fixture;
       const request = JSON.stringify({ input: 'ünï "quoted" \u{1f600} \0 \n'.repeat(20_000) });
-      const run = newRun({ request, metadata: JSON.stringify({ a: '' }), user: 'a:b {c} ü' });
+      const run = newRun({ request, metadata: JSON.stringify({ a: '' }), listed: '{"a":"é"}', user: 'a:b {c} ü' });
       await store.create(run);
       const found = await store.get(run.id);
       assert.equal(found?.request, request);
       assert.equal(found?.user, run.user);
-      const listed = await store.list({ user: run.user, api: 'responses', limit: 1 });
-      assert.equal(listed.runs[0]?.metadata, run.metadata);
+      const first = async () => (await store.list({ user: run.user, api: 'responses', limit: 1 })).runs[0];
+      assert.deepEqual([(await first())?.metadata, (await first())?.listed], [run.metadata, run.listed]);
+      const { token } = await claimed(store, run.id);
+      const end = { status: 'completed', at: T0, retainMs: 60_000, listed: '{"b":"🙂"}' } as const;
+      const entry = '{"t":"x"}';
+      await store.append(run.id, events(token, 3, 3, { transcript: [entry], end }));
+      assert.deepEqual([(await first())?.listed, await store.readTranscript(run.id)], [end.listed, [entry]]);
     });
 
     it('an unknown run is undefined, has no events and no transcript', async () => {

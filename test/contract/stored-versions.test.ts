@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { publicFileId } from '../../src/files/files.ts';
 import { responseObject } from '../../src/protocol/response.ts';
-import { Conversations } from '../../src/runs/conversations.ts';
+import { Conversations, shownConversation } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
@@ -139,7 +139,7 @@ async function readsBeside(
   const kept = { store, conversations, clock: testClock(), retentionMs: 1000 };
   const found = new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
   const record = await found.find(CALLER, `conv_${CONVERSATION}`);
-  assert.deepEqual([found.shown(record).metadata, record.holder], [{ a: 1 }, null]);
+  assert.deepEqual([shownConversation(record).metadata, record.holder], [{ a: 1 }, null]);
   const { items } = await found.items(record, { limit: 100, order: 'asc' });
   assert.equal(items[0]?.id, 'msg_1');
   assert.match(JSON.stringify(items.at(-1)), /The answer is known/);

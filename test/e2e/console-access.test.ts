@@ -322,6 +322,9 @@ describe('the console for everybody', function () {
     for (const hidden of ['.top', '.actions', '.meters', '.run-side', '.follow-up']) {
       assert.ok(!(await page.locator(hidden).first().isVisible()), hidden);
     }
+    const note = await page.locator('.print-notes li').first().innerText();
+    assert.match(note, /^\[1\]\s*\S.*\. corpus:\/\/\/\S+ .*\w{3}/s, 'a citation is a numbered note with its words');
+    assert.ok(!(await page.locator('.card').first().isVisible()), 'what opens on the screen is not printed');
     assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".prose")).color'), 'rgb(0, 0, 0)');
     const pdf = await page.pdf({ format: 'A4' });
     assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');

@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { assertFits, DESK, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { until } from '../support/http-gateway.ts';
 import { syntheticCitation } from '../support/synthetic-run.ts';
@@ -195,17 +195,14 @@ describe('citations, claims and the outline of a report', function () {
     }));
     const items = [{ ...RUN.items[0], result: JSON.stringify({ results }) }];
     const claims = { checked: 9, quoted: 1, partial: 2, none: 3, unchecked: 4, unmarked: 5 };
-    for (const viewport of [PHONE, DESK]) {
-      await using console = await open({ viewport }, { ...RUN, answer, items, annotations, response: { claims } });
-      const { page } = console;
-      const citations = page.getByRole('button', { name: /^Source \d+:/ });
-      for (let at = 0; at < HOSTILE_TEXTS.length; at += 1) {
-        await citations.nth(at).focus();
-        await page.getByRole('tooltip').waitFor();
-      }
-      const width = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-      assert.equal(width, 0);
-      await console.assertHarmless();
+    await using console = await open({ viewport: PHONE }, { ...RUN, answer, items, annotations, response: { claims } });
+    const { page } = console;
+    const citations = page.getByRole('button', { name: /^Source \d+:/ });
+    for (let at = 0; at < HOSTILE_TEXTS.length; at += 1) {
+      await citations.nth(at).focus();
+      await page.getByRole('tooltip').waitFor();
     }
+    await assertFits(page);
+    await console.assertHarmless();
   });
 });

@@ -11,21 +11,18 @@ const NOW = new Date('2026-11-24T15:00:00');
 const secondsAgo = (seconds: number) => Math.floor(NOW.getTime() / 1000) - seconds;
 const HOUR = 3600;
 
-const run = (id: string, question: string, ago: number, entry: object = {}, response: object = {}) => ({
+const run = (id: string, question: string, ago: number, entry: object = {}) => ({
   id,
   question,
   answer: 'Yes.',
-  response,
   entry: { created_at: secondsAgo(ago), started_at: secondsAgo(ago), completed_at: secondsAgo(ago - 75), ...entry },
 });
 const RUNS = [
-  run(
-    'resp_3',
-    'And in Norway?',
-    HOUR,
-    { metadata: { title: 'And in Norway?', thread: 'resp_1' } },
-    { usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } } },
-  ),
+  run('resp_3', 'And in Norway?', HOUR, {
+    metadata: { title: 'And in Norway?' },
+    previous_response_id: 'resp_1',
+    usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } },
+  }),
   run('resp_2', 'What is tea?', 2 * HOUR, { model: 'mini' }),
   run('resp_1', 'How long do heat pumps last?', 20 * HOUR),
   run('resp_0', 'Which licences allow this?', 80 * HOUR, { metadata: {} }),
@@ -67,6 +64,14 @@ describe('finding runs in the console', function () {
     const order = await questions(page).allInnerTexts();
     assert.match(order.join('\n'), /heat pumps[\s\S]*Norway[\s\S]*tea[\s\S]*licences/);
     await assertFits(page);
+    // Filters stand in the address, and are the gateway's own.
+    await page.goto(`${gateway.url}/console/runs#status=failed`);
+    const [request] = await Promise.all([
+      page.waitForRequest(/v1\/responses\?.*model=/),
+      page.getByLabel('Model').selectOption('deep'),
+    ]);
+    assert.equal(new URL(request.url()).search, '?limit=20&status=failed&model=deep');
+    assert.ok(page.url().endsWith('/console/runs#status=failed&model=deep'), page.url());
     await console.assertHarmless();
   });
 
@@ -91,19 +96,6 @@ describe('finding runs in the console', function () {
     assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
     assert.ok(page.url().endsWith('/console/runs#from=2026-11-21&to=2026-11-22'), page.url());
     await assertFits(page);
-    await console.assertHarmless();
-  });
-
-  it('filters stand in the address, and are the gateway’s own', async () => {
-    await using console = await open(DESK);
-    const { page } = console;
-    await page.goto(`${gateway.url}/console/runs#status=failed`);
-    const [request] = await Promise.all([
-      page.waitForRequest(/v1\/responses\?.*model=/),
-      page.getByLabel('Model').selectOption('deep'),
-    ]);
-    assert.equal(new URL(request.url()).search, '?limit=20&status=failed&model=deep');
-    assert.ok(page.url().endsWith('/console/runs#status=failed&model=deep'), page.url());
     await console.assertHarmless();
   });
 
@@ -139,20 +131,17 @@ describe('finding runs in the console', function () {
     await askOn(page, 'How does a client resume a dropped stream?');
     await untilStatus(page, 'completed');
     const thread = new URL(page.url()).pathname.split('/').at(-1);
-    for (const question of ['And at the end of a stream?', 'And when the gateway restarts?']) {
-      await page.getByLabel('Follow-up question').fill(question);
-      const [request] = await Promise.all([
-        page.waitForRequest((sent) => sent.method() === 'POST'),
-        page.getByRole('button', { name: 'Follow up' }).click(),
-      ]);
-      assert.deepEqual(request.postDataJSON().metadata, { title: question, thread });
-      await page.getByRole('heading', { name: question }).waitFor();
-      await page.getByText(/^(completed|incomplete)/).waitFor();
-    }
+    const question = 'And at the end of a stream?';
+    await page.getByLabel('Follow-up question').fill(question);
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'POST'),
+      page.getByRole('button', { name: 'Follow up' }).click(),
+    ]);
+    assert.deepEqual(request.postDataJSON().metadata, { title: question, thread });
+    await page.getByRole('heading', { name: question }).waitFor();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     const followUps = page.getByRole('list', { name: 'Follow-ups' }).getByRole('link');
-    await followUps.nth(1).waitFor();
-    assert.match((await followUps.allInnerTexts()).join('\n'), /And at the end[\s\S]*And when the gateway/);
+    assert.match(await followUps.innerText(), /^And at the end/);
     await console.assertHarmless();
   });
 
@@ -184,30 +173,28 @@ describe('finding runs in the console', function () {
   it('hostile titles, threads, models, states and searches are text, and nothing sticks out', async () => {
     const long = 'w'.repeat(400);
     const hostile = [...HOSTILE_TEXTS, `\u{202e}${long}`].map((text, at) =>
-      run(
-        `resp_${at}`,
-        text,
-        at * HOUR,
-        { model: text, status: at % 2 ? text : 'completed', metadata: { title: text, thread: at % 3 ? text : long } },
-        { incomplete_details: { reason: text }, usage: { total_tokens: 1, cost: { total: 1, currency: text } } },
-      ),
+      run(`resp_${at}`, text, at * HOUR, {
+        model: text,
+        status: at % 2 ? text : 'completed',
+        metadata: { title: text, thread: at % 3 ? text : long },
+        previous_response_id: text,
+        incomplete_details: { reason: text },
+        usage: { total_tokens: 1, cost: { total: 1, currency: text } },
+      }),
     );
-    for (const viewport of [PHONE, DESK]) {
-      await using console = await open(viewport, hostile);
-      const { page } = console;
-      await page.goto(`${gateway.url}/console/runs`);
-      await questions(page)
-        .nth(hostile.length - 1)
-        .waitFor();
-      for (const at of hostile.keys()) await questions(page).nth(at).scrollIntoViewIfNeeded();
-      await page
-        .getByText(/^incomplete: /)
-        .first()
-        .waitFor();
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), viewport.width);
-      await search(page).fill('<script>');
-      await page.getByText(/of \d+ runs fit\.$/).waitFor();
-      await console.assertHarmless();
-    }
+    await using console = await open(PHONE, hostile);
+    const { page } = console;
+    await page.goto(`${gateway.url}/console/runs`);
+    await questions(page)
+      .nth(hostile.length - 1)
+      .waitFor();
+    await page
+      .getByText(/^incomplete: /)
+      .first()
+      .waitFor();
+    await assertFits(page);
+    await search(page).fill('<script>');
+    await page.getByText(/of \d+ runs fit\.$/).waitFor();
+    await console.assertHarmless();
   });
 });

@@ -148,7 +148,10 @@ describe('the npm package', function () {
       if (old === undefined) return this.skip();
       await using refused = start(old, [program(), 'demo']);
       assert.equal(await refused.closed(), 2);
-      assert.match(refused.output.err, /needs Node 26 or newer, this is v\d+.*\n.*npm brings/);
+      assert.match(
+        refused.output.err,
+        /^research-gateway needs Node 26 or newer, this is v\d+.*optional dependencies.*\n$/,
+      );
     });
 
     it('runs on Node 22.21 and 24.9', async function () {

@@ -41,15 +41,17 @@ async function tried(gateway: { url: string }, secret: string, target = 'GET /v1
 describe('keys in the store', () => {
   it('say what they get of a model, those of the file, too, and nothing of it is secret', async () => {
     await using gateway = await open();
-    await make(gateway, { id: 'eve', models: ['gpt'], limits: { requests_per_minute: 90 } });
+    const until = { expires_at: '2099-06-30T00:00:00Z', allow_from: ['10.0.0.0/8', '127.0.0.1'] };
+    await make(gateway, { id: 'eve', models: ['gpt'], limits: { requests_per_minute: 90 }, ...until });
     for (const [id, allowed] of [
       ['eve', false],
       ['ann', true],
     ] as const) {
       const answer = await send(gateway, `GET /admin/keys/${id}/explain?model=deep`, ADMIN);
-      const { allowed: may, routes, limits, kind } = explanation.strict().parse(answer.json);
+      const { allowed: may, routes, limits, kind, expires_at } = explanation.strict().parse(answer.json);
       assert.deepEqual([may, kind, routes.length > 0], [allowed, 'research', true]);
       assert.equal(limits.length, id === 'eve' ? 1 : limits.length);
+      assert.equal(expires_at, id === 'eve' ? until.expires_at : null);
       assert.doesNotMatch(answer.text, /sk-/);
     }
     const refused = async (target: string, expected: Parameters<typeof assertRefused>[1]) =>

@@ -321,6 +321,11 @@ describe('what a run costs', () => {
     await settled(world, world.bill.total);
     same(await world.metric('gateway_run_cost_total'), world.bill.total);
     assert.ok(world.two.requests.length > 0, 'another route took over');
+    const list = await fetch(new URL('/v1/responses', world.gateway.url), {
+      headers: { authorization: `Bearer ${CLIENT_KEY}` },
+    });
+    const { data } = JSON.parse(await list.text());
+    assert.deepEqual(data[0].usage, usage, 'lists tell the same');
   });
 
   it('holds what readers of a long page counted, at the price of their own route', async () => {

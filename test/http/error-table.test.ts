@@ -398,8 +398,6 @@ function bound(runs: Runs): Runs {
     timeline: (run) => runs.timeline(run),
     ended: (run, options) => runs.ended(run, options),
     taskJson: (run) => runs.taskJson(run),
-    taskEntry: (run) => runs.taskEntry(run),
-    inputItems: (run) => runs.inputItems(run),
     cancel: (run) => runs.cancel(run),
     cancelById: (caller, api, id) => runs.cancelById(caller, api, id),
     delete: (run) => runs.delete(run),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { completion } from '../support/chat-faults.ts';
+import { until } from '../support/http-gateway.ts';
 import { CLIENT_KEY, chat, send, startProxyGateway } from '../support/proxy-gateway.ts';
-import { json, startScriptedProvider, status } from '../support/scripted-provider.ts';
+import { cutAfter, json, stallAfter, startScriptedProvider, status } from '../support/scripted-provider.ts';
 
 const HEADERS = { authorization: `Bearer ${CLIENT_KEY}` };
 
@@ -89,6 +90,33 @@ describe('GET /admin/usage', () => {
       csv.text,
       'model,requests,errors,input_tokens,cached_tokens,output_tokens,reasoning_tokens,cost\r\n' +
         'fast,4,1,3000,1200,150,60,0.0033\r\n',
+    );
+  });
+
+  it('a stream that breaks off is an error, one that its client left is none, and tasks have their tag', async () => {
+    await using world = await openWorld();
+    const { gateway, provider, rows } = world;
+    const streamed = (tag: string) => chat({ stream: true, metadata: { tag } });
+    provider.respond = () => cutAfter(3);
+    await (await send(gateway, '/chat/completions', { body: streamed('cut') })).text();
+    provider.respond = () => stallAfter(3);
+    const leaving = new AbortController();
+    const left = await send(gateway, '/chat/completions', { body: streamed('left'), signal: leaving.signal });
+    await left.body?.getReader().read();
+    leaving.abort();
+    provider.respond = () => json(completion('Yes.'));
+    await send(gateway, '/async', { body: chat({ metadata: { tag: 'task' } }) });
+    const counted = await until(async () => {
+      const found = await rows('?group_by=tag');
+      return found.length === 3 ? found : undefined;
+    });
+    assert.deepEqual(
+      counted.map(({ tag, requests, errors }) => [tag, requests, errors]),
+      [
+        ['cut', 1, 1],
+        ['left', 1, 0],
+        ['task', 1, 0],
+      ],
     );
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../src/base/logger.ts';
-import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
+import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { secretHash } from '../../src/config/secrets.ts';
@@ -39,8 +39,12 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
     config.replace({ ...config.current(), keys: config.current().keys.map((key) => ({ ...key, id })) });
   const registry = new Registry();
   const storage = { runs: store, deliveries: store.beside.deliveries };
-  const open = () => new Webhooks({ storage, config, clock, log, registry: new Registry() });
-  const webhooks = new Webhooks({ storage, config, clock, log, registry });
+  const open = (own = new Registry()) => {
+    const opened = new Webhooks({ storage, config, clock, log, registry: own });
+    opened.start();
+    return opened;
+  };
+  const webhooks = open(registry);
   /** A task that has ended, and whom it tells. */
   const ended = async (requested?: { url: string; secret?: string }, status: 'completed' | 'failed' = 'completed') => {
     const request = storedRequest(
@@ -55,7 +59,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
         previousResponseId: null,
         ...(requested && { webhook: { secret: undefined, ...requested } }),
       },
-      { key: encryptionKey(secretHash(KEY)), held: {}, tells: true },
+      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, tells: true },
     );
     const { run } = await endedRun(store, {
       user: 'ann',
@@ -259,14 +263,27 @@ describe('webhooks', () => {
     assert.match(text, /gateway_webhooks_waiting 1/);
   });
 
-  it('of a key that is gone are given up, and nothing waits for them', async () => {
+  it('wait for a key that is not there yet, and are given up where it does not come within an hour', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
-    const run = await hooks.ended({ url: receiver.url });
-    hooks.rename('someone-else');
+    const { deliveries } = hooks.store.beside;
+    const heldBack = async () => {
+      hooks.rename('someone-else');
+      const run = await hooks.ended({ url: receiver.url });
+      await hooks.webhooks.ended(run.id);
+      await eventually('it was looked at', async () => (await deliveries.get(run.id)) === '{}' || undefined);
+      return run;
+    };
+    const run = await heldBack();
+    hooks.rename('ann');
+    hooks.clock.ms += 5000;
     await hooks.webhooks.ended(run.id);
-    await eventually('nothing waits', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
-    assert.equal(receiver.messages.length, 0);
+    await receiver.waitFor(1);
+    const late = await heldBack();
+    hooks.clock.ms += 3_600_000;
+    await hooks.webhooks.ended(late.id);
+    await eventually('nothing waits', async () => (await deliveries.count()) === 0 || undefined);
+    assert.equal(receiver.messages.length, 1);
     assert.deepEqual(hooks.lines, []);
   });
 });

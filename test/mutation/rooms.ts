@@ -36,14 +36,14 @@ export const ROOMS: readonly Room[] = [
     files: 'src/store/{sqlite,shared}/**/*.ts',
     stages: [
       ['test/unit/store/*.test.ts', 'test/contract/*.{sqlite,shared}.test.ts', 'test/contract/stored-versions.test.ts'],
-      ['test/contract/limits.test.ts', 'test/contract/executor.test.ts', 'test/integration/store/sqlite*.test.ts'],
+      ['test/contract/{limits,conversations,executor}.test.ts', 'test/integration/store/sqlite*.test.ts'],
     ],
   },
   {
     files: 'src/store/redis/**/*.ts',
     stages: [
       ['test/unit/store/*.test.ts', 'test/contract/*.redis.test.ts', 'test/contract/stored-versions.test.ts'],
-      ['test/contract/limits.test.ts', 'test/contract/executor.test.ts', 'test/integration/store/redis*.test.ts'],
+      ['test/contract/{limits,conversations,executor}.test.ts', 'test/integration/store/redis*.test.ts'],
     ],
   },
   {
@@ -58,7 +58,7 @@ export const ROOMS: readonly Room[] = [
     files: 'src/http/limits/*.ts',
     stages: [
       ['test/unit/http/*.test.ts'],
-      overHttp(['limits*', 'bounds', 'bodies', 'early-refusals', 'keys', 'costs*']),
+      overHttp(['limits*', 'bounds', 'bodies', 'long-answers', 'early-refusals', 'keys', 'costs*']),
     ],
   },
   {

@@ -98,7 +98,7 @@ interface ShownRun extends SyntheticParts {
 /** Has the gateway tell of these finished runs, and of no others. */
 export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<void> {
   const asked = (url: string) => runs.find(({ id }) => new URL(url).pathname.split('/').includes(id));
-  const data = runs.map(({ id, question, entry }) => ({
+  const data = runs.map(({ id, question, entry, response }) => ({
     id,
     object: 'response',
     status: 'completed',
@@ -107,6 +107,7 @@ export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<
     started_at: 1_795_304_000,
     completed_at: 1_795_304_100,
     metadata: { title: question },
+    ...response,
     ...entry,
   }));
   await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data, has_more: false } }));

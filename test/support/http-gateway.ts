@@ -8,13 +8,13 @@ import { Audit } from '../../src/audit/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/logger.ts';
-import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
+import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
 import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
-import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
+import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
@@ -118,7 +118,7 @@ export interface TestGateway extends AsyncDisposable {
 }
 
 export interface TestGatewayOptions extends ConfigOverrides {
-  proxy?: ModelProxy['forward'];
+  proxy?(call: ProxyCall): Promise<unknown>;
   /** Replaces methods of the runs that endpoints see. */
   wrapRuns?(runs: Runs): Runs;
   /** Times of WebSockets. */
@@ -167,7 +167,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     executor,
     conversations,
     maxQueued: () => live.current().runs.max_queued,
-    encryptionKeyOf: () => encryptionKey('ab'.repeat(32)),
+    cipherOf: () => new CredentialCipher('ab'.repeat(32), []),
     deliveries: storage.deliveries,
     closing: closing.signal,
     stopped: stopped.signal,
@@ -177,6 +177,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const sealer = new Sealer({ keys: ownKeys, share: () => storage.secret() });
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
+  webhooks.start();
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
   const vectors = openVectorStores({
     storage,
@@ -209,9 +210,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       currency: () => 'USD',
     }),
     proxy: {
-      forward: (call) => {
+      forward: async (call) => {
         calls.push(call);
-        return (options.proxy ?? echo)(call);
+        await (options.proxy ?? echo)(call);
+        return true;
       },
     },
     answers: new KeptAnswers(memoryCaches({ log })),
@@ -270,7 +272,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   };
 }
 
-const echo: ModelProxy['forward'] = async ({ res, request: { body } }) => {
+const echo = async ({ res, request: { body } }: ProxyCall) => {
   res.writeHead(200, { 'content-type': 'application/json' }).end(body);
 };
 

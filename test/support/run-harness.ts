@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { encryptionKey } from '../../src/base/secrets/encrypt.ts';
+import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
@@ -71,6 +71,8 @@ export interface HarnessOptions {
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
   /** See `DriverParts`. */
   begins?: DriverParts['begins'];
+  /** `store.encryption_keys`. */
+  encryptionKeys?: readonly string[];
   /** The executor; the one of a single instance where absent. */
   executor?: (options: ExecutorOptions) => Executor;
 }
@@ -86,7 +88,8 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const store = options.store ?? storage.runs;
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
-  const encryptionKeyOf = () => encryptionKey('ab'.repeat(32));
+  const cipher = new CredentialCipher('ab'.repeat(32), options.encryptionKeys ?? []);
+  const cipherOf = () => cipher;
   const schemas = new SchemaChecks();
   const driver = createDriver({
     config: new LiveConfig(config),
@@ -101,7 +104,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
       return { tools, [Symbol.asyncDispose]: async () => {} };
     },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
-    encryptionKeyOf,
+    cipherOf,
     thoughts: new SealedThoughts(SEALER),
     summaries: new SealedSummaries(SEALER),
     ...(options.begins && { begins: options.begins }),
@@ -132,7 +135,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     log: silentLogger,
     maxQueued: () => config.runs.max_queued,
     retentionMs,
-    encryptionKeyOf,
+    cipherOf,
     closing: closing.signal,
     stopped: closing.signal,
   });

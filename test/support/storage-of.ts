@@ -1,4 +1,4 @@
-import type { LimitStore } from '../../src/store/limits.ts';
+import type { LimitStore } from '../../src/store/limit-store.ts';
 import type { ServedStorage } from '../../src/store/shared/store-server.ts';
 import type { SqliteRunStore } from '../../src/store/sqlite/store.ts';
 

@@ -19,5 +19,6 @@ export function recordOf(request: string): RunRecord {
     last: 2,
     request,
     metadata: '{}',
+    listed: '{}',
   };
 }

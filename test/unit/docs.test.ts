@@ -81,6 +81,7 @@ describe('the documentation', () => {
     let named = 0;
     for (const file of FILES.filter((name) => /^\/(?:src|test|bench)\/.*\.ts$/.test(name))) {
       const text = read(file).replace(/\n\s*(?:\*|\/\/) /g, ' ');
+      assert.doesNotMatch(text, /contract(?: of \w+)?,? section \d/i, `${file} names a page that is not here`);
       for (const [, page = '', chapters = ''] of text.matchAll(/(docs\/[\w-]+\.md)((?:(?:,| and) "[^"]+")*)/g)) {
         const known = anchorsOf(read(page));
         for (const [, chapter = ''] of chapters.matchAll(/"([^"]+)"/g)) {

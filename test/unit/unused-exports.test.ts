@@ -20,6 +20,19 @@ function unused(file: { path: string; text: string }, words: ReadonlyMap<string,
   );
 }
 
+/** Names that two files export, but for those of a module that is chosen when the program runs. */
+function shared(files: readonly { path: string; text: string }[]): string[] {
+  const places = new Map<string, string[]>();
+  for (const { path, text } of files.filter(({ path }) => path.endsWith('.ts') && !FACADE.test(path))) {
+    for (const [, name = ''] of text.matchAll(EXPORTED)) places.set(name, [...(places.get(name) ?? []), path]);
+  }
+  places.delete('createSearch');
+  return [...places].flatMap(([name, found]) => (found.length > 1 ? [`${name}: ${found.join(', ')}`] : []));
+}
+
+/** What programs import; it names things anew. */
+const FACADE = /^src\/(?:index|client\/follow)\.ts$/;
+
 describe('exports', () => {
   it('are used by somebody', () => {
     const sources = filesOf('src');
@@ -31,6 +44,12 @@ describe('exports', () => {
       sources.flatMap((file) => unused(file, words)),
       [],
     );
+  });
+
+  it('have a name of their own each', () => {
+    assert.deepEqual(shared(filesOf('src')), []);
+    const twice = ['src/a.ts', 'src/b.ts'].map((path) => ({ path, text: 'export const one = 1;\n' }));
+    assert.deepEqual(shared(twice), ['one: src/a.ts, src/b.ts']);
   });
 
   it('that nobody uses are found', () => {

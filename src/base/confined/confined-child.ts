@@ -17,7 +17,7 @@ export interface ConfinedChildOptions {
 const CPU_SECONDS = 300;
 
 /** By default V8 lets young objects take 100 MB more; a child needs no less processor time with them. */
-const YOUNG_MB = 8;
+const YOUNG_MB = 4;
 
 /**
  * A Node process that may read its own code and nothing else: no network, no other files, no child processes, no

@@ -1,13 +1,47 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/**
- * Encryption of credentials that a run needs after a restart but that no stored record may show: AES-256-GCM under a key
- * that is derived from what the configuration knows of the caller's API key and that is itself never stored.
- */
+const CREDENTIALS = 'research-gateway request credentials';
 
-/** The encryption key that belongs to an API key, from the SHA-256 of its secret. */
-export function encryptionKey(secretSha256Hex: string): Buffer {
-  return deriveKey(Buffer.from(secretSha256Hex, 'hex'), 'research-gateway request credentials');
+/**
+ * Encrypts credentials that a run needs after a restart but that no stored record may show: AES-256-GCM under a key that is
+ * derived from the hash of the caller's API key and, where the operator has set one, from a key of the operator. The hash of
+ * a key in the store lies beside what it encrypts: without the operator's, the store alone would show its credentials.
+ */
+export class CredentialCipher {
+  /** The first encrypts, all of them decrypt. The last is what encrypts without a key of the operator. */
+  readonly #keys: readonly Buffer[];
+
+  /** `own`: the operator's keys, that of now first. */
+  constructor(secretSha256Hex: string, own: readonly string[]) {
+    const hash = Buffer.from(secretSha256Hex, 'hex');
+    const mixed = own.map((key) => deriveKey(Buffer.concat([hash, Buffer.from(key)]), `${CREDENTIALS}, mixed`));
+    this.#keys = [...mixed, deriveKey(hash, CREDENTIALS)];
+  }
+
+  /** Whether a key of the operator is needed to decrypt what this encrypts. */
+  get isMixed(): boolean {
+    return this.#keys.length > 1;
+  }
+
+  /** `text`, encrypted, as base64. */
+  encrypt(text: string): string {
+    const [key] = this.#keys;
+    if (!key) throw new Error('there is no key');
+    return encryptBytes(text, key).toString('base64');
+  }
+
+  /** What was encrypted. @throws Error where all keys are others or the text was changed. */
+  decrypt(encrypted: string): string {
+    const bytes = Buffer.from(encrypted, 'base64');
+    for (const key of this.#keys) {
+      try {
+        return decryptBytes(bytes, key);
+      } catch {
+        // The next one may be the right one.
+      }
+    }
+    throw new Error('it was encrypted with a key that is gone, or changed');
+  }
 }
 
 /** A key of 256 bits for one purpose (HKDF, SHA-256). */
@@ -17,16 +51,6 @@ export function deriveKey(secret: Buffer, purpose: string): Buffer {
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-
-/** `text`, encrypted, as base64. */
-export function encrypt(text: string, key: Buffer): string {
-  return encryptBytes(text, key).toString('base64');
-}
-
-/** What was encrypted. @throws Error where the key is another one or the text was changed. */
-export function decrypt(encrypted: string, key: Buffer): string {
-  return decryptBytes(Buffer.from(encrypted, 'base64'), key);
-}
 
 /** `text`, encrypted: nonce, tag and cipher text. `bound` is not in it, and must be the same to decrypt it. */
 export function encryptBytes(text: string, key: Buffer, bound = ''): Buffer {

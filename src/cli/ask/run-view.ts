@@ -13,6 +13,8 @@ export class RunView {
   final: ResponseObject | undefined;
   readonly #sources = new Set<string>();
   readonly #running = new Map<string, string>();
+  /** The lane of the last item; items of two lanes do not interleave. */
+  #lane: number | undefined;
 
   get sources(): number {
     return this.#sources.size;
@@ -20,6 +22,12 @@ export class RunView {
 
   /** Takes an event in, and says in a line what a reader of plain output should know of it, if anything. */
   update(event: RunEvent): string | undefined {
+    if ('item' in event) this.#lane = 'lane' in event.item ? event.item.lane : undefined;
+    const line = this.#lineOf(event);
+    return line === undefined || this.#lane === undefined ? line : `lane ${this.#lane}: ${line}`;
+  }
+
+  #lineOf(event: RunEvent): string | undefined {
     switch (event.type) {
       case 'response.created':
         this.id = event.response.id;

@@ -5,9 +5,10 @@ import type { Environment } from '../../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { secretsIn } from '../../config/secrets.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { sizesOf } from '../operating/check-config.ts';
 import { count } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { type Finding, lineOf } from './finding.ts';
+import { type Finding, findingLine } from './finding.ts';
 import { providerFindings } from './providers.ts';
 import { storeFindings } from './store.ts';
 import { nodeFinding, portFindings } from './system.ts';
@@ -25,7 +26,7 @@ export async function doctor(
   const show = (findings: readonly Finding[]) => {
     for (const finding of findings) {
       if (finding.state === 'wrong') wrong += 1;
-      terminal.out(`${lineOf(finding, redactor)}\n`);
+      terminal.out(`${findingLine(finding, redactor)}\n`);
     }
   };
   show([nodeFinding(process.versions.node, project.engines.node)]);
@@ -62,13 +63,8 @@ async function load(
 }
 
 function configFindings({ config, file, notices }: LoadedConfig): Finding[] {
-  const sizes = [
-    count(Object.keys(config.providers).length, 'provider'),
-    count(Object.keys(config.models).length, 'model'),
-    count(config.keys.length, 'key'),
-  ];
   return [
-    { state: 'ok', about: 'configuration', detail: `${file} is valid: ${sizes.join(', ')}` },
+    { state: 'ok', about: 'configuration', detail: `${file} is valid: ${sizesOf(config)}` },
     ...notices.map((notice): Finding => ({ state: 'note', about: 'configuration', detail: `it ${notice}` })),
   ];
 }

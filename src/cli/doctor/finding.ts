@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 /** A finding on a line of its own, without secrets. */
-export function lineOf({ state, about, detail, fix }: Finding, redactor: Redactor): string {
+export function findingLine({ state, about, detail, fix }: Finding, redactor: Redactor): string {
   const text = `${about}: ${detail}${fix === undefined ? '' : `. Fix: ${fix}`}`;
   return `${state.padEnd(5)} ${redactor.redact(oneLine(text))}`;
 }

@@ -21,12 +21,7 @@ export async function checkConfig(
     parts.terminal.err(`${file}: ${problem}\n`);
     return EXIT.usage;
   }
-  const sizes = [
-    count(Object.keys(config.providers).length, 'provider'),
-    count(Object.keys(config.models).length, 'model'),
-    count(config.keys.length, 'key'),
-  ];
-  parts.terminal.out(`${file} is valid: ${sizes.join(', ')}\n`);
+  parts.terminal.out(`${file} is valid: ${sizesOf(config)}\n`);
   if (runsResearch(config)) {
     const { holds } = await findConfinement();
     const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
@@ -34,6 +29,16 @@ export async function checkConfig(
   }
   for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);
   return EXIT.completed;
+}
+
+/** How much a configuration holds, in words. */
+export function sizesOf({ providers, models, keys }: GatewayConfig): string {
+  const sizes = [
+    count(Object.keys(providers).length, 'provider'),
+    count(Object.keys(models).length, 'model'),
+    count(keys.length, 'key'),
+  ];
+  return sizes.join(', ');
 }
 
 function runsResearch(config: GatewayConfig): boolean {

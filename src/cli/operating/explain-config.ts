@@ -64,8 +64,17 @@ function lineOfRoute(route: Explanation['routes'][number]): string {
   return `${route.provider}: ${route.model} (${where}; ${route.credential}; ${price}${rank}${share})`;
 }
 
-function linesOfKey({ limits, user, may, webhook }: Explanation): string[] {
+function linesOfKey({
+  limits,
+  user,
+  may,
+  webhook,
+  expires_at: expiresAt,
+  allow_from: networks,
+}: Explanation): string[] {
   return [
+    ...(expiresAt === null ? [] : [`the key is refused from ${expiresAt} on`]),
+    ...(networks === null ? [] : [`it may be used from ${networks.join(', ')} alone`]),
     `limits of the key: ${limits.map(({ name, value }) => `${name} ${value}`).join(', ') || 'none'}`,
     `runs belong to the user ${user}`,
     `it may also: ${may.join(', ') || 'nothing'}`,

@@ -19,7 +19,7 @@ export interface KeysOptions {
   apiKey: string;
 }
 
-export function createKey(
+export function createKeyCommand(
   options: KeysOptions & { id?: string | undefined; user?: string | undefined },
   terminal: Terminal,
 ): Promise<ExitCode> {
@@ -30,7 +30,7 @@ export function createKey(
   });
 }
 
-export function listKeys(options: KeysOptions, terminal: Terminal): Promise<ExitCode> {
+export function listKeysCommand(options: KeysOptions, terminal: Terminal): Promise<ExitCode> {
   return new AdminClient(options, terminal).run(async (client) => {
     let after = '';
     for (;;) {
@@ -46,7 +46,7 @@ export function listKeys(options: KeysOptions, terminal: Terminal): Promise<Exit
   });
 }
 
-export function rotateKey(
+export function rotateKeyCommand(
   options: KeysOptions & { id: string; overlap: number },
   terminal: Terminal,
 ): Promise<ExitCode> {
@@ -57,7 +57,7 @@ export function rotateKey(
   });
 }
 
-export function revokeKey(options: KeysOptions & { id: string }, terminal: Terminal): Promise<ExitCode> {
+export function revokeKeyCommand(options: KeysOptions & { id: string }, terminal: Terminal): Promise<ExitCode> {
   return new AdminClient(options, terminal).run(async (client) => {
     await client.ask('DELETE', `/admin/keys/${encodeURIComponent(options.id)}`);
     terminal.err(`The key ${printable(options.id)} is removed.\n`);

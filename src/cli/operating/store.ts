@@ -37,7 +37,8 @@ export async function restoreStoreCommand(
   parts: Parts,
 ): Promise<ExitCode> {
   return await withStore(options, parts, async (store) => {
-    const { summary, kept } = await restoreStore(store, options.path, { force: options.force ?? false });
+    const { summary, problems, kept } = await restoreStore(store, options.path, { force: options.force ?? false });
+    for (const problem of problems) parts.terminal.err(`${problem}\n`);
     parts.terminal.out(`${options.path} is in place: ${summary}.\n`);
     if (kept !== undefined) parts.terminal.out(`What was there is kept as ${kept}.\n`);
     return EXIT.completed;

@@ -1,11 +1,5 @@
+import { STREAM_HEADERS } from '../../protocol/frames.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
-
-/** Headers of every stream (docs/api.md, "Events"): what stands in between must neither buffer nor compress it. */
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-} as const;
 
 /** The media type of an answer in lower case, without parameters; empty where it has none. */
 export function mediaTypeOf({ headers }: AnswerHead): string {

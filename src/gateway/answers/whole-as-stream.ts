@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
 
 /**
  * The events of a stream that says the same as a whole chat completion: for providers that ignore `stream: true`.
@@ -10,9 +10,9 @@ export function streamOfCompletion(completion: JsonObject): string | undefined {
   const envelope = { ...rest, object: 'chat.completion.chunk' };
   const chunks: JsonObject[] = [];
   for (const [position, choice] of choices.entries()) {
-    if (!isObject(choice) || !isObject(choice.message)) return undefined;
-    const { message, finish_reason: end = 'stop', index = position, logprobs } = choice as JsonObject;
-    const delta = deltaOf(message as JsonObject);
+    if (!isJsonObject(choice) || !isJsonObject(choice.message)) return undefined;
+    const { message, finish_reason: end = 'stop', index = position, logprobs } = choice;
+    const delta = deltaOf(message);
     chunks.push({ ...envelope, choices: [{ index, delta, ...(logprobs && { logprobs }), finish_reason: null }] });
     chunks.push({ ...envelope, choices: [{ index, delta: {}, finish_reason: end }] });
   }
@@ -23,6 +23,6 @@ export function streamOfCompletion(completion: JsonObject): string | undefined {
 /** Tool calls of a delta have an index. */
 function deltaOf({ tool_calls: calls, ...message }: JsonObject): JsonObject {
   if (!Array.isArray(calls)) return { role: 'assistant', ...message };
-  const indexed = calls.map((call, index) => (isObject(call) ? { index, ...call } : call));
-  return { role: 'assistant', ...message, tool_calls: indexed as JsonObject[] };
+  const indexed = calls.map((call, index) => (isJsonObject(call) ? { index, ...call } : call));
+  return { role: 'assistant', ...message, tool_calls: indexed };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject } from '../../base/json.ts';
 import {
   AttemptFailure,
   brokenStream,
@@ -81,7 +81,7 @@ export class ContinuedStream implements ResultReceiver {
   #read(payloads: () => Record<string, unknown>[]): AttemptFailure | undefined {
     const chunks: JsonObject[] = [];
     try {
-      for (const payload of payloads()) if (isPayload(payload)) chunks.push(...this.#chunksFor(payload));
+      for (const payload of payloads()) if (isJsonObject(payload)) chunks.push(...this.#chunksFor(payload));
     } catch (error) {
       if (error instanceof AttemptFailure) return error;
       throw error;
@@ -132,8 +132,4 @@ export class ContinuedStream implements ResultReceiver {
 function finishOf({ choices }: JsonObject): unknown {
   const choice = Array.isArray(choices) ? choices[0] : undefined;
   return isObject(choice) ? choice.finish_reason : undefined;
-}
-
-function isPayload(value: unknown): value is JsonObject {
-  return isObject(value);
 }

@@ -51,68 +51,16 @@ export interface StreamedPassage extends Disposable {
 /** Bytes pass through http-proxy-middleware; headers, credentials and errors are those of every road to a provider. */
 export function createStreamedPassage({ upstream }: { upstream: Upstream }): StreamedPassage {
   const agents = new Agents();
-  const passing = new WeakMap<IncomingMessage, Passing>();
-  const answered = new WeakSet<IncomingMessage>();
-  const of = (req: IncomingMessage): Passing => {
-    const found = passing.get(req);
-    if (!found) throw new Error('This request is not being passed.');
-    return found;
-  };
-  // Loaded with the first call: sixty modules, which most configurations never need.
-  const middleware = once(async () => {
-    const { createProxyMiddleware } = await import('http-proxy-middleware');
-    return createProxyMiddleware<IncomingMessage, ServerResponse>({
-      changeOrigin: true,
-      selfHandleResponse: true,
-      // Its default plugins answer errors and write log lines themselves.
-      ejectPlugins: true,
-      router: (req, _res, options) => {
-        const { target, origin } = of(req);
-        const { first_byte, idle } = target.config.timeouts;
-        options.proxyTimeout = Math.max(first_byte, idle);
-        if (req.headers.upgrade === undefined) options.agent = agents.of(target, origin);
-        return origin;
-      },
-      plugins: [
-        (server) => {
-          server.on('proxyReq', (proxyReq, req) => {
-            watchRequest(proxyReq, of(req));
-            passTrailers(proxyReq, req);
-          });
-          server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
-          server.on('proxyRes', (answer, req, res) => {
-            answered.add(req);
-            passAnswer(answer, res, of(req));
-          });
-          // An upload that can go on no longer takes nothing from an answer that has begun.
-          server.on('error', (error, req) => {
-            if (req && !answered.has(req)) passing.get(req)?.fail(error);
-          });
-          server.on('econnreset', (error, req) => passing.get(req)?.fail(error));
-        },
-      ],
-    });
-  });
-
-  function prepared(req: IncomingMessage, { provider, key, path, api }: StreamedCall, isSocket: boolean) {
-    const target = upstream.target(provider, key);
-    if (!target) throw new GatewayError('upstream_error', `The provider ${provider} is not configured.`);
-    const address = target.address({ path, api });
-    const { headers } = req;
-    // What goes out is what stands here: the client's own headers are gone from now on.
-    req.headers = target.headersToProvider(isSocket ? 'socket' : 'streamed', headers, api);
-    req.url = address.path;
-    return { target, origin: address.origin };
-  }
+  const calls = new WeakMap<IncomingMessage, Passing>();
+  const middleware = once(() => loadMiddleware(calls, agents));
 
   return {
     async pass(req, res, call) {
       const passOn = await middleware();
       if (res.closed) return;
       await new Promise<void>((resolve, reject) => {
-        const { target, origin } = prepared(req, call, false);
         const fail = (error: unknown) => reject(errorOf(error, call.provider));
-        passing.set(req, { target, origin, fail, answered: () => {} });
+        calls.set(req, { ...addressed(req, call, { upstream, road: 'streamed' }), fail, answered: () => {} });
         res.once('close', resolve);
         passOn(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       });
@@ -120,7 +68,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
     async connect(req, socket, { head, call, refuse }) {
       const { upgrade } = await middleware();
       if (socket.destroyed) return;
-      const { target, origin } = prepared(req, call, true);
+      const place = addressed(req, call, { upstream, road: 'socket' });
       let state: 'waiting' | 'failed' | 'open' = 'waiting';
       const fail = (error: unknown) => {
         if (state === 'open') socket.destroy();
@@ -131,13 +79,69 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       const answered = () => {
         state = 'open';
       };
-      passing.set(req, { target, origin, fail, answered });
+      calls.set(req, { ...place, fail, answered });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
       upgrade(req, socket, head);
     },
     [Symbol.dispose]: () => agents[Symbol.dispose](),
   };
+}
+
+/** Puts the provider's address and headers on a request of a client: its own headers are gone from now on. */
+function addressed(
+  req: IncomingMessage,
+  { provider, key, path, api }: StreamedCall,
+  { upstream, road }: { upstream: Upstream; road: 'streamed' | 'socket' },
+): Pick<Passing, 'target' | 'origin'> {
+  const target = upstream.target(provider, key);
+  if (!target) throw new GatewayError('upstream_error', `The provider ${provider} is not configured.`);
+  const address = target.address({ path, api });
+  req.headers = target.headersToProvider(road, req.headers, api);
+  req.url = address.path;
+  return { target, origin: address.origin };
+}
+
+/** Loaded with the first call: sixty modules, which most configurations never need. `calls`: those that are passed on now. */
+async function loadMiddleware(calls: WeakMap<IncomingMessage, Passing>, agents: Agents) {
+  const { createProxyMiddleware } = await import('http-proxy-middleware');
+  const answered = new WeakSet<IncomingMessage>();
+  const callOf = (req: IncomingMessage): Passing => {
+    const call = calls.get(req);
+    if (!call) throw new Error('This request is not being passed on.');
+    return call;
+  };
+  return createProxyMiddleware<IncomingMessage, ServerResponse>({
+    changeOrigin: true,
+    selfHandleResponse: true,
+    // Its default plugins answer errors and write log lines themselves.
+    ejectPlugins: true,
+    router: (req, _res, options) => {
+      const { target, origin } = callOf(req);
+      const { first_byte, idle } = target.config.timeouts;
+      options.proxyTimeout = Math.max(first_byte, idle);
+      if (req.headers.upgrade === undefined) options.agent = agents.of(target, origin);
+      return origin;
+    },
+    plugins: [
+      (server) => {
+        server.on('proxyReq', (proxyReq, req) => {
+          watchRequest(proxyReq, callOf(req));
+          passTrailers(proxyReq, req);
+        });
+        server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, callOf(req)));
+        server.on('proxyRes', (answer, req, res) => {
+          answered.add(req);
+          passAnswer(answer, res, callOf(req));
+        });
+        // An upload that can go on no longer takes nothing from an answer that has begun.
+        server.on('error', (error, req) => {
+          if (req && !answered.has(req)) calls.get(req)?.fail(error);
+        });
+        server.on('econnreset', (error, req) => calls.get(req)?.fail(error));
+      },
+    ],
+  });
 }
 
 /** Trailers that come after the client's body. */

@@ -28,7 +28,7 @@ export async function beginChatStream(
 }
 
 async function* framesOf(
-  begun: readonly ChatChunk[],
+  first: readonly ChatChunk[],
   chunks: AsyncGenerator<ChatChunk, void>,
   pending?: Promise<IteratorResult<ChatChunk, void>>,
 ): AsyncGenerator<string, void> {
@@ -40,7 +40,7 @@ async function* framesOf(
     return frame(chunk);
   };
   try {
-    for (const chunk of begun) yield frameOf(chunk);
+    for (const chunk of first) yield frameOf(chunk);
     const next = await pending;
     if (next && !next.done) yield frameOf(next.value);
     for await (const chunk of chunks) yield frameOf(chunk);

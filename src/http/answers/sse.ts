@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { writeAtTurnEnd } from '../../base/turn-end.ts';
+import { STREAM_HEADERS } from '../../protocol/frames.ts';
 import { heartbeat } from './heartbeat.ts';
 
 /** A stream of server-sent events. Chunks are whole frames. */
@@ -14,13 +15,6 @@ export interface StreamAnswer {
  * last: `pass` gives false where it cannot be written now; then it has to come with the iteration.
  */
 export type LiveChunks = (pass: (chunk: Uint8Array, isLast: boolean) => boolean) => AsyncIterable<Uint8Array>;
-
-/** Headers of every stream (docs/api.md, "Events"): proxies must neither buffer nor compress it. */
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-} as const;
 
 const HEARTBEAT = ': heartbeat\n\n';
 

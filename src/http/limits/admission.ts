@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
-import { type LimitHolder, type LimitNote, type LimitResult, type LimitStore, releaseOf } from '../../store/limits.ts';
+import {
+  type LimitHolder,
+  type LimitNote,
+  type LimitResult,
+  type LimitStore,
+  releaseOf,
+} from '../../store/limit-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import {
   BUDGETS,

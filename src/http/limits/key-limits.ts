@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { HeldLimits, HeldOfOne } from '../../runs/runs.ts';
-import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limits.ts';
+import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
 import { tokensOf, type Used } from '../../upstream/used.ts';
 
 /** The limits of a key and of its team, as the store counts them. */

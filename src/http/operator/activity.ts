@@ -32,6 +32,8 @@ export interface Minute {
   at: number;
   attempts: number;
   failed: number;
+  /** How often one of its circuits opened. */
+  opened: number;
   p50: number;
   p95: number;
 }
@@ -50,6 +52,7 @@ interface MinuteOfProvider {
   at: number;
   attempts: number;
   failed: number;
+  opened: number;
   firstTokens: number[];
   /** First tokens in all. */
   count: number;
@@ -72,7 +75,8 @@ export class Activity {
   }
 
   attempt(report: AttemptReport, at: number): void {
-    const { provider, outcome, model, status = 0 } = report;
+    const { provider, outcome, model, status = 0, opened } = report;
+    if (opened) this.#minute(provider, at).opened += 1;
     if (outcome === 'left') return;
     const known = this.#attempts.get(provider) ?? [];
     known.push({ ok: outcome === 'ok', ms: report.durationMs });
@@ -96,7 +100,7 @@ export class Activity {
     const known = this.#minutes.get(provider) ?? [];
     return known
       .filter(({ at }) => at > now - KEPT_MINUTES * MINUTE_MS)
-      .map(({ at, attempts, failed, firstTokens }) => ({ at, attempts, failed, ...percentiles(firstTokens) }));
+      .map(({ firstTokens, count: _, ...minute }) => ({ ...minute, ...percentiles(firstTokens) }));
   }
 
   #minute(provider: string, now: number): MinuteOfProvider {
@@ -104,7 +108,7 @@ export class Activity {
     const known = this.#minutes.get(provider) ?? [];
     const last = known.at(-1);
     if (last?.at === at) return last;
-    const minute = { at, attempts: 0, failed: 0, firstTokens: [], count: 0 };
+    const minute = { at, attempts: 0, failed: 0, opened: 0, firstTokens: [], count: 0 };
     known.push(minute);
     if (known.length > KEPT_MINUTES) known.shift();
     this.#minutes.set(provider, known);

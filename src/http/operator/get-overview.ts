@@ -110,7 +110,7 @@ function providerOf(
     recent: attemptsOf(activity.attemptsOf(state.name)),
     minutes: activity
       .minutesOf(state.name, now)
-      .map(({ at, ...minute }) => ({ at: toSeconds(at), ...attemptsOf(minute) })),
+      .map(({ at, opened, ...minute }) => ({ at: toSeconds(at), ...attemptsOf(minute), opened })),
   };
 }
 

@@ -1,6 +1,9 @@
 import { Marked, type Tokens } from 'marked';
 import { chartOfBlock } from '../../protocol/chart/chart-blocks.ts';
 import { chartSvg } from '../../protocol/chart/chart-svg.ts';
+import { markupOf } from '../../protocol/drawn-node.ts';
+import { FORMULAS } from '../../protocol/formula/formulas.js';
+import { mathOf } from '../../protocol/formula/latex.js';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
@@ -63,7 +66,14 @@ function textOf(report: Report): string {
       checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
     },
   });
-  return marked.parse(withPlaceholders(report), { async: false });
+  const extensions = { ...FORMULAS, renderers: { formula } };
+  return marked.parse(withPlaceholders(report), { async: false, extensions });
+}
+
+/** Drawn by the browser itself; what is not understood stands there as it was written. */
+function formula({ source, display }: Tokens.Generic): string {
+  const math = mathOf(String(source), { display: display === true });
+  return math ? markupOf(math) : `<code>${escaped(String(source))}</code>`;
 }
 
 /** What Markdown calls an entity is one letter. */

@@ -1,4 +1,5 @@
-import { Marked } from 'marked';
+import { Lexer } from 'marked';
+import { FORMULAS } from '../../protocol/formula/formulas.js';
 import type { ReportObject } from '../../protocol/report.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
@@ -34,7 +35,7 @@ export function reportJson(report: Report): string {
 }
 
 function sectionsOf(text: string): ReportObject['sections'] {
-  const tokens = new Marked({ gfm: true }).lexer(text);
+  const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(text);
   const highest = tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
   const level = Math.max(SECTION_LEVEL, highest);
   const sections: { heading: string | null; parts: string[] }[] = [{ heading: null, parts: [] }];

@@ -9,6 +9,7 @@ export function textOfTokens(tokens: readonly Token[]): string {
 function shown(token: Token): string {
   if (token.type === 'br') return '\n';
   if (token.type === 'codespan') return token.text;
+  if (token.type === 'formula') return token.source;
   if (token.type !== 'image' && 'tokens' in token && token.tokens) return textOfTokens(token.tokens);
   return 'text' in token ? decodeHTML(token.text) : '';
 }

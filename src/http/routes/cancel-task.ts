@@ -1,3 +1,4 @@
+import { toTaskEntry } from '../../runs/projections/task.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -10,6 +11,6 @@ export function cancelTask({ runs }: AppDeps): Endpoint {
     await skipBody(call);
     const id = String(req.params.id);
     await runs.cancelById(identity.caller, 'async', id);
-    return json(runs.taskEntry(await runs.find(identity.caller, 'async', id)));
+    return json(toTaskEntry(await runs.find(identity.caller, 'async', id)));
   };
 }

@@ -13,10 +13,10 @@ import type { AppDeps } from '../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
-import { readJson } from '../middleware/body.ts';
+import { type JsonBody, readJson } from '../middleware/body.ts';
 import { chooseModel, makesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { threadOf } from '../submission/thread.ts';
+import { requestedThread } from '../submission/thread.ts';
 
 /**
  * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
@@ -34,9 +34,9 @@ export function compactResponse(deps: AppDeps): Endpoint {
     const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
     await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(compactBody, body.json);
-    const thread = await threadOf(value, { ...deps, ...identity, name, model });
+    const thread = await requestedThread(value, { ...deps, ...identity, name, model });
     refuseEmpty(thread, value);
-    const { sealed, usage } = await compactCounted(deps, call, { name, model, body: body.raw, value, thread });
+    const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
     const answer = compactedResponse({
       id: publicId('responses', newRunId()),
       created_at: Math.floor(deps.clock.now() / 1000),
@@ -65,16 +65,16 @@ async function compactCounted(
     value,
     thread,
   }: Pick<ReturnType<typeof chooseModel>, 'name' | 'model'> & {
-    body: Buffer;
+    body: JsonBody;
     value: CompactBody;
     thread: readonly TurnMessage[];
   },
 ) {
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
-  const worst = oneAnswer(body, model.max_completion_tokens);
+  const worst = oneAnswer(body.raw, model.max_completion_tokens);
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
-  const tag = tagOf(req.headers);
+  const tag = tagOf(req.headers, body.json.metadata);
   let turns = noUsage();
   const admitted = await deps.admission.admit({
     key,
@@ -87,13 +87,14 @@ async function compactCounted(
   };
   const { instructions } = value;
   const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
-  let failed = true;
+  let whole = false;
   try {
     const compacted = await deps.compactor.compact(compacting, caller);
-    failed = false;
+    whole = true;
     return compacted;
   } finally {
     const used = usedOf(turns);
+    const failed = !whole && !context.left;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);

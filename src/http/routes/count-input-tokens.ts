@@ -8,7 +8,7 @@ import { forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, makesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { threadOf } from '../submission/thread.ts';
+import { requestedThread } from '../submission/thread.ts';
 
 /**
  * `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"): what the client's own part of a request takes, estimated
@@ -27,7 +27,7 @@ export function countInputTokens(deps: AppDeps): Endpoint {
     const keeping = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
     await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(countBody, body.json);
-    const messages = await threadOf(value, { ...deps, ...identity, name, model });
+    const messages = await requestedThread(value, { ...deps, ...identity, name, model });
     const { instructions, tools, text } = value;
     const instructed = instructions ? [{ role: 'system' as const, content: instructions }] : [];
     // As the usage of a provider that counts nothing is estimated.

@@ -39,7 +39,7 @@ function created(task: { id: string; created_at: string; model: string }, header
   return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
 }
 
-interface Task extends Pick<RunSubmission, 'submission' | 'worst' | 'tools'> {
+interface Task extends Pick<RunSubmission, 'submission' | 'worst' | 'tools' | 'tagged'> {
   headers: Record<string, string>;
 }
 
@@ -63,6 +63,7 @@ async function taskOf(
         input: sentItems(fields.messages, 'text'),
         metadata: {},
       },
+      tagged: fields.metadata,
       worst: worstCase(
         { api: 'chat_completions', body: raw, fields },
         { ...model, routes: key.routes[name] ?? model.routes },

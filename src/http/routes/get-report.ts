@@ -1,6 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { DOCX_TYPE, type ReportFormat, reportFormat } from '../../protocol/report.ts';
 import { reportOf } from '../../runs/projections/report.ts';
+import { readInput } from '../../runs/stored/stored-request.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
@@ -26,7 +27,7 @@ export function getReport({ runs }: AppDeps): Endpoint {
       const message = 'This response is still in progress: its report is there when it has ended.';
       throw new GatewayError('invalid_parameter', message, { param: 'id' });
     }
-    const report = reportOf(response, runs.inputItems(run));
+    const report = reportOf(response, readInput(run));
     if (!report) throw new GatewayError('not_found', 'This response ended without a report.');
     const { signal } = identity.context;
     const body =

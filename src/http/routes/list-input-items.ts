@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { listOf } from '../../protocol/response.ts';
+import { readInput } from '../../runs/stored/stored-request.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -13,7 +14,7 @@ export function listInputItems({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const page = new Query(req).page({ limit: 20, max: 100 });
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    const items = runs.inputItems(run).map((item) => ({ ...item, id: String(item.id) }));
+    const items = readInput(run).map((item) => ({ ...item, id: String(item.id) }));
     return json(pageOf(page.order === 'desc' ? items.toReversed() : items, page));
   };
 }

@@ -3,6 +3,7 @@ import { ID_PREFIX } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
 import type { RunSummary } from '../../runs/runs.ts';
+import { readListed } from '../../runs/stored/listed.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -26,6 +27,7 @@ export function listResponses({ runs }: AppDeps): Endpoint {
 
 function entryOf(run: RunSummary): ResponseListEntry {
   const metadata = parseJson(run.metadata);
+  const { usage, incomplete_details, previous_response_id } = readListed(run);
   return {
     id: ID_PREFIX.responses + run.id,
     object: 'response',
@@ -34,6 +36,9 @@ function entryOf(run: RunSummary): ResponseListEntry {
     created_at: toSeconds(run.createdAt),
     started_at: run.startedAt === null ? null : toSeconds(run.startedAt),
     completed_at: run.endedAt === null ? null : toSeconds(run.endedAt),
+    usage,
+    incomplete_details,
+    previous_response_id,
     metadata: isObject(metadata) ? metadata : {},
   };
 }

@@ -1,3 +1,4 @@
+import { toTaskEntry } from '../../runs/projections/task.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -11,6 +12,6 @@ export function listTasks({ runs }: AppDeps): Endpoint {
       status: query.choice('status', ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
       ...query.page({ limit: 100, max: 1000 }),
     });
-    return json({ tasks: page.runs.map((run) => runs.taskEntry(run)), has_more: page.hasMore });
+    return json({ tasks: page.runs.map(toTaskEntry), has_more: page.hasMore });
   };
 }

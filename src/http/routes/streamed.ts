@@ -48,15 +48,16 @@ export async function passStreamed(
   const announce = (headers: Record<string, string>) => void res.setHeaders(new Map(Object.entries(headers)));
   const tag = tagOf(req.headers);
   const admitted = await deps.admission.admit({ key, tokens: 0, announce });
-  let failed = true;
+  let whole = false;
   try {
     // A client that sent `Expect: 100-continue` waits for this before it sends the body.
     if (req.headers.expect !== undefined) res.writeContinue();
     context.signal.throwIfAborted();
     context.signal.addEventListener('abort', () => res.destroy(), { once: true });
     await deps.streamed.pass(req, res, call);
-    failed = res.statusCode >= 400;
+    whole = res.statusCode < 400;
   } finally {
+    const failed = !whole && !context.left;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: entry.path, tag }, used: nothingUsed(), failed });
     await admitted.settle();
   }

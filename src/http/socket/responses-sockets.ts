@@ -15,7 +15,7 @@ export class ResponsesSockets {
     this.#deps = deps;
   }
 
-  /** Answers the handshake; one that is none is refused on the socket. */
+  /** Answers the handshake; what is no handshake is refused on the socket. */
   async accept(req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }): Promise<void> {
     this.#server ??= createServer(this.#deps.config.current().server.bodyLimitBytes);
     const server = await this.#server;

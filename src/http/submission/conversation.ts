@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { textAmong } from '../../base/text.ts';
 import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
 import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
 import type { ContentPart, InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
@@ -8,7 +9,6 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
-import { textOf } from '../../research/text/prose.ts';
 import type { Caller } from '../../runs/runs.ts';
 import { attachedIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
@@ -205,7 +205,7 @@ export async function standsFor(item: InputItem, place: string, options: Convers
     return { ...found, content: await options.attach(found.content, `${place}.content`, found.role === 'user') };
   if (found.type === 'prior_output' && found.parts) {
     const parts = await options.attach(found.parts, `${place}.output`, true);
-    return { ...found, output: textOfParts(parts), shown: parts.filter(({ type }) => type !== 'text') };
+    return { ...found, output: textAmong(parts), shown: parts.filter(({ type }) => type !== 'text') };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
@@ -224,10 +224,6 @@ export async function lookUp(
     if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;
     throw new GatewayError('not_found', `${param}: there is no item with this id.`, { param, cause: thrown });
   }
-}
-
-function textOfParts(parts: readonly PlainPart[]): string {
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
 /** @throws GatewayError for a part that the model does not take. */
@@ -252,11 +248,7 @@ function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): Conversat
 
 /** Documents whose text stands in the input: they can be cited like what was read. */
 export function shownDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
-  const documents = attachedIn(
-    conversation
-      .filter(({ role }) => role === 'user')
-      .map(textOf)
-      .join('\n'),
-  );
+  const said = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
+  const documents = attachedIn(said.join('\n'));
   return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }

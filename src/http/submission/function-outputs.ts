@@ -1,3 +1,4 @@
+import { textAmong } from '../../base/text.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
 
@@ -27,7 +28,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     item.type === 'message' && item.role === 'user'
       ? [
           {
-            text: item.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
+            text: textAmong(item.content),
             images: item.content.flatMap((part) => (part.type === 'image' ? [part.url] : [])),
           },
         ]

@@ -39,8 +39,8 @@ function headerText(name: string): string {
 }
 
 /**
- * A body without the tools that nothing may call: with `tool_choice: "none"` function tools change nothing (contract
- * section 3). `unused` names what was taken out.
+ * A body without the tools that nothing may call: with `tool_choice: "none"` function tools change
+ * nothing. `unused` names what was taken out.
  */
 export function withoutUnusedTools(body: Readonly<Record<string, unknown>>): {
   body: Readonly<Record<string, unknown>>;

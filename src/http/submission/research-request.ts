@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
+import { textAmong } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -303,10 +304,7 @@ function checkMaxCost(
 
 /** The text of input items. */
 function textIn(items: readonly InputItem[]): string {
-  return items
-    .flatMap((item) => (item.type === 'message' ? item.content : []))
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('\n');
+  return items.map((item) => (item.type === 'message' ? textAmong(item.content) : '')).join('\n');
 }
 
 function checkAnswerLength(

@@ -20,6 +20,8 @@ export interface RunSubmission {
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace' | 'tag'>;
+  /** Metadata of the body that names the tag, where the run keeps none. */
+  tagged?: unknown;
   /** Those of the body, where research or the gateway answers it. */
   tools?: readonly ResponseTool[] | undefined;
   /** What the run will use at most, by what is known. */
@@ -34,8 +36,8 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = {
 };
 
 /**
- * Submits a run under the limits of its key, or finds the one that this request was submitted as before (contract
- * section 2, idempotency). The answer tells of it with `idempotent-replayed`.
+ * Submits a run under the limits of its key, or finds the one that this request was submitted as before: the
+ * answer says so with `idempotent-replayed` (docs/api.md, "In general").
  * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
@@ -49,7 +51,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
       ...submission,
       caller,
       trace: currentTrace(),
-      tag: tagOf(req.headers, submission.metadata),
+      tag: tagOf(req.headers, request.tagged ?? submission.metadata),
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId, { waits }) => {
         admitted = await deps.admission.admit({

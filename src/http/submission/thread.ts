@@ -13,7 +13,7 @@ type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'summaries' | 'tho
  * What a request says to its model, whatever kind that is, with all that it names.
  * @throws GatewayError for what cannot be found or read.
  */
-export async function threadOf(
+export async function requestedThread(
   { conversation, ...body }: Pick<CountBody, 'input' | 'previous_response_id' | 'conversation'>,
   { name, model, ...deps }: ThreadContext,
 ): Promise<TurnMessage[]> {

@@ -61,7 +61,7 @@ const written = z.strictObject({
   data: z.strictObject({ values: z.array(z.unknown()).min(1).max(MOST_VALUES) }),
 });
 
-/** The chart that a text is, or undefined where it is none. */
+/** The chart that a text describes, or undefined where it describes none. */
 export function chartIn(block: string): ChartSpec | undefined {
   if (block.length > LONGEST_CHART) return undefined;
   const read = written.safeParse(parseJson(block)).data;

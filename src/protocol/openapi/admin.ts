@@ -9,7 +9,7 @@ import {
   rotateKeyBody,
   usageList,
   usageQuery,
-} from '../admin.ts';
+} from '../operating/admin.ts';
 import { configObject, explainQuery, explanation } from '../operating/explanation.ts';
 import { overview } from '../operating/overview.ts';
 import { jsonAnswer, tagged } from './operations.ts';

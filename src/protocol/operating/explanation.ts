@@ -33,7 +33,12 @@ export const explanation = z.object({
   ),
   /** Of research models. */
   tools: z.array(z.string()).nullable(),
+  /** Its own, then those of its team, whose names begin with `team `. */
   limits: z.array(z.object({ name: z.string(), value: z.number() })),
+  /** From when on it is refused; null: never. */
+  expires_at: z.string().nullable(),
+  /** The networks that it may be used from; null: all. */
+  allow_from: z.array(z.string()).nullable(),
   /** What else it may, in words. */
   may: z.array(z.string()),
   /** The host that hears of the end of its background work. */

@@ -46,9 +46,9 @@ export const overview = z.object({
       recent: z.object(attempts),
       /**
        * The minutes of the last hour in which the instance that answers asked it, oldest first; `p50_ms` and `p95_ms` are
-       * times to the first token of its streams, 0 without any.
+       * times to the first token of its streams, 0 without any; `opened`: how often one of its circuits opened.
        */
-      minutes: z.array(z.object({ at: z.int(), ...attempts })),
+      minutes: z.array(z.object({ at: z.int(), ...attempts, opened: count })),
     }),
   ),
   keys: z.array(

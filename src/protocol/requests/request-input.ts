@@ -163,7 +163,7 @@ const chatMessage = chosenBy((value) => {
 }).meta(reference('ChatMessage'));
 const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
-export const chatMessages = chosenBy((value) =>
+export const messageList = chosenBy((value) =>
   Array.isArray(value)
     ? (tooManyParts(value) ?? listOfMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },

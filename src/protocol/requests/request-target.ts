@@ -10,7 +10,7 @@ import { withoutTrailing } from '../../base/text.ts';
 /** The longest target, in bytes (docs/api.md, "Errors"). */
 const MAX_TARGET = 8 * 1024;
 
-/** RFC 3986: the bytes of a path, and those of a query; `[` and `]` in a query are the contract's addition. */
+/** RFC 3986: the bytes of a path, and those of a query; `[` and `]` in a query are taken, too. */
 const PATH = /^\/(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-Fa-f]{2})*$/;
 const QUERY = /^(?:[\w.~!$&'()*+,;=:@/?[\]-]|%[\dA-Fa-f]{2})*$/;
 /** What stands before the path in the absolute form of a target (RFC 9112, 3.2.2). */

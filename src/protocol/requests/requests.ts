@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
-import { chatMessages, input, messageComponents, researchInput } from './request-input.ts';
+import { input, messageComponents, messageList, researchInput } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice, toolComponents } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { researchOptions } from './research-options.ts';
@@ -85,7 +85,7 @@ const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the ser
  */
 export const createChatCompletion = z.object({
   ...common,
-  messages: chatMessages,
+  messages: messageList,
   stream_options: z.object({ include_usage: optional(z.boolean()) }).optional(),
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),

@@ -3,7 +3,7 @@ import { placeIn } from '../../tools/attached-file.ts';
 import type { Support } from '../claims/claim-checker.ts';
 import type { Source } from '../run/sources.ts';
 
-/** The citation of a source for a range of an answer (contract section 3.3). */
+/** The citation of a source for a range of an answer (docs/research.md, "Sources and citations"). */
 export function citation(
   range: { start_index: number; end_index: number },
   { source, index }: { source: Source; index: number | null },

@@ -1,7 +1,7 @@
+import { textAmong } from '../../base/text.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
 import { urlIn } from '../answer/url-in-text.ts';
 import type { ResearchRun } from '../run/run.ts';
-import { textOf } from '../text/prose.ts';
 
 /** What decides which addresses a run has met. */
 type MetRun = Pick<ResearchRun, 'request' | 'model' | 'state'>;
@@ -35,7 +35,7 @@ class MetAddresses {
   constructor(run: MetRun) {
     this.#run = run;
     const { request, model } = run;
-    for (const message of [...request.history, ...request.conversation]) this.#add(textOf(message));
+    for (const message of [...request.history, ...request.conversation]) this.#add(textAmong(message.content));
     for (const { url } of request.earlierSources) this.#add(url);
     this.#add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
   }

@@ -1,6 +1,6 @@
 import { TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { inSpan, type OpenSpan } from '../../base/telemetry/spans.ts';
 import { type Tool, ToolError, type ToolOutput } from '../../tools/tool.ts';
@@ -149,21 +149,15 @@ async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner):
     const known = [...runner.tools.keys()].join(', ') || 'none';
     throw new ToolError('unknown_tool', `There is no tool named ${call.name}. Available tools: ${known}.`);
   }
-  if (!isObject(args) || call.broken) {
+  if (!isJsonObject(args) || call.broken) {
     throw new ToolError(
       'invalid_arguments',
       'The arguments are not a JSON object. Call the tool again with valid JSON.',
     );
   }
   const { limit, log } = runner;
-  return await withTimeout(
-    call.name,
-    tool.timeoutMs,
-    (limited) => tool.call(args as JsonObject, { signal: limited, log }),
-    {
-      signal: limit,
-    },
-  );
+  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log });
+  return await withTimeout(call.name, tool.timeoutMs, run, { signal: limit });
 }
 
 function failureText(thrown: unknown, call: ExecutableCall, runner: ToolRunner): string {

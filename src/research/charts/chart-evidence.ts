@@ -2,6 +2,7 @@ import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type ChartSpec, channelsOf } from '../../protocol/chart/chart.ts';
 import { figuresIn } from '../claims/text/figures.ts';
 import { foldText } from '../claims/text/fold.ts';
+import { spoken } from '../claims/text/word-list.ts';
 import { recordsOfRun } from '../report/report-records.ts';
 import type { ResearchState } from '../run/state.ts';
 
@@ -24,7 +25,7 @@ export async function chartsOf(
   return request.charts ? await ChartEvidence.of(state, about) : undefined;
 }
 
-/** The numbers that a run found or computed: a chart draws no others (contract of reports, section 5). */
+/** The numbers that a run found or computed: a chart draws no others (docs/research.md, "Charts"). */
 export class ChartEvidence {
   readonly #found = new Numbers();
   readonly #computed = new Numbers();
@@ -69,7 +70,7 @@ export class ChartEvidence {
 /** What an axis says that its numbers are multiplied by: `GDP (billion dollars)`. */
 function factorsIn(title: string): number[] {
   const words = foldText(title).match(/\p{L}+/gu) ?? [];
-  const named = words.flatMap((word) => figuresIn(`1 ${word}`).flatMap(({ values }) => values));
+  const named = words.flatMap((word) => figuresIn(spoken(`1 ${word}`)).flatMap(({ values }) => values));
   return [...new Set([1, ...named])];
 }
 
@@ -86,7 +87,7 @@ class Numbers {
   /** The figures of a text, years among them. One that is written with a minus is below zero. */
   addText(text: string): void {
     const folded = foldText(text);
-    for (const { start, values } of figuresIn(folded)) {
+    for (const { start, values } of figuresIn(spoken(folded))) {
       const sign = BELOW_ZERO.test(folded.slice(Math.max(0, start - 8), start)) ? -1 : 1;
       for (const value of values) this.add(sign * value);
     }

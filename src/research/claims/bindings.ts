@@ -37,7 +37,7 @@ function takes(
   const beside = source.filter(({ clause }) => clause === rival.clause);
   const taken = strange.filter((word) => isAmong(word, beside));
   const isNear = rival.sentence === place.sentence;
-  if (isNear && rival.clause > place.clause) return taken.length > 0;
+  if (isNear && rival.clause.start > place.clause.start) return taken.length > 0;
   if (taken.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
   return isNear && taken.length > 1 && taken.length === strange.length && leftOut.some(({ end }) => end <= place.start);
 }
@@ -49,6 +49,6 @@ function isWord({ of }: Mark): boolean {
 /** Whether a mark stands in the clause of a figure, or in one before it in its sentence that has no figure of its own. */
 function governs(mark: Mark, place: Mark, source: readonly Mark[]): boolean {
   if (mark.clause === place.clause) return true;
-  if (mark.sentence !== place.sentence || mark.clause > place.clause) return false;
+  if (mark.sentence !== place.sentence || mark.clause.start > place.clause.start) return false;
   return !source.some((other) => other.clause === mark.clause && other.kind === place.kind);
 }

@@ -10,7 +10,7 @@ import { type Carried, carries, isPlain, supportOfNamed } from './support.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { SourceText } from './text/source-text.ts';
 
-/** What a citation says of how its source carries it (contract of reports, section 3). */
+/** What a citation says of how its source carries it (docs/research.md, "Claims"). */
 export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
 
 /** Of a citation that nothing was held against. */

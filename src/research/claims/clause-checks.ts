@@ -1,4 +1,4 @@
-import { ALL, HEDGES, NEGATIONS, OPPOSITES, RANKED, SOME, SUPERLATIVES } from './lexicon.ts';
+import { ALL, HEDGES, NEGATIONS, OPPOSITES, POSSIBLE, RANKED, SOME, SUPERLATIVES } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
 import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
@@ -35,16 +35,22 @@ export function doubtsOfClause(
   if (isOnlyPlanned(claim.clause, source) && !isOpen && !isHedged(claim.sentence, wholeOf(claim.sentence))) {
     doubts.push('hedge');
   }
+  // `Will` says more than `may`.
+  if (POSSIBLE.isIn(source.clause.spoken) && WILL.test(claim.clause.text) && !POSSIBLE.isIn(claim.sentence.spoken)) {
+    doubts.push('hedge');
+  }
   if (isMore(claim.clause, source.clause)) doubts.push('extent');
   return doubts;
 }
+
+const WILL = /(?<!\p{L})(?:will|wird|werden)(?!\p{L})|将|だろう/u;
 
 /** The future of Spanish and Italian is an ending that folding takes away. */
 const FUTURE = /(?<!\p{L})\p{L}{2,}(?:r[áà]n?|ranno)(?!\p{L})/u;
 
 /** Other words for what is to come: they are enough in a claim. */
 const TO_COME =
-  /(?<!\p{L})(?:wird|werden|sera|seront|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通/u;
+  /(?<!\p{L})(?:targets?|goal|aim|objecti[fv]\p{L}*|objetiv\p{L}*|obiettiv\p{L}*|ziel\p{L}*|predict\p{L}*|anticipat\p{L}*|thought|fear\p{L}*|posib\p{L}*|possib\p{L}*|vorgenommen|wird|werden|sera|seront|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通|目标|目標/u;
 
 /** The future and the conditional of French, whose endings are those of nouns elsewhere: `salmuera`. */
 const FRENCH_FUTURE = /(?<!\p{L})\p{L}{2,}(?:rait|raient|ira|era|eront|iront)(?!\p{L})/u;
@@ -72,7 +78,7 @@ function wholeOf({ folded, spoken }: Parsed): Pick<Clause, 'start' | 'end' | 'sp
 
 /** What only says how exact a figure is, and goes into no direction. */
 const EXACTNESS =
-  /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?[\d$€£])|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu;
+  /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?(?:[\d$€£]|(?:a|the|die|der|la|le|el|il) ))|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu;
 
 function isOpposed(
   { clause: own }: { clause: Clause },

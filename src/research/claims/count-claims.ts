@@ -4,7 +4,7 @@ import type { Claims } from '../../protocol/response.ts';
 import { leavesOf } from './json-leaves.ts';
 import { plainText, sentencesOf } from './sentences.ts';
 
-/** How the sentences of an answer are supported (contract of reports, section 3). */
+/** How the sentences of an answer are supported (docs/research.md, "Claims"). */
 
 /** From the best to the worst. */
 const ORDER = ['quoted', 'partial', 'none', 'unchecked'] as const;

@@ -28,7 +28,7 @@ interface FoundValue {
 
 /**
  * The citations of a structured answer, in the order of its text: those of its markers with the value that they stand
- * in, and one for each other value that a source of the run carries (contract of reports, section 3).
+ * in, and one for each other value that a source of the run carries (docs/research.md, "Claims").
  */
 export async function citeLeaves(
   json: string,

@@ -29,12 +29,12 @@ export const DENIALS = either(
 
 /** What is only planned, expected or possible. */
 export const HEDGES = either(
-  'plans?|planned|planning|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps|' +
+  '(?<!(?:all|the|both|these|those|our|their|its|of) )plans?(?= (?:to|for|on|a|an)(?!\\p{L}))|planned|planning|should|would|due to be|slated|(?:thought|believed|said|assumed|reported) to|reportedly|allegedly|presumably|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps|' +
     'probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg\\p{L}*|promis\\p{L}*|' +
-    'soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|' +
+    'soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|angeblich|wohl|' +
     'durfte|durften|konnte\\p{L}*|noch aus|muss(?:en)? (?:\\p{L}+ )?noch|rechne[nt]|rechnete\\p{L}*|in aussicht|erwart\\p{L}*|beabsichtig\\p{L}*|vorgesehen|versprach\\p{L}*|versprochen|vorschlag\\p{L}*|' +
     'nicht aus(?:geschlossen|schliess\\p{L}*)|n.exclut pas|no (?:se )?descarta\\p{L}*|non esclude|devrait|devraient|doit|doivent|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag\\p{L}*|probable\\p{L}*|projette|souhaite|compte(?:nt)?(?= \\p{L}+[ei]r)|veut|veulent|promet\\p{L}*|' +
-    'podria|podrian|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable\\p{L}*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi\\p{L}*|' +
+    'podria|podrian|posibl\\p{L}*|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable\\p{L}*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi\\p{L}*|' +
     'potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dovrebbero|previsto|prevista|prevede|prevedono|probabil\\p{L}*|forse|intende|punta a|vuole|vogliono|promes\\p{L}*|' +
     'планир\\p{L}*|может|могут|ожида\\p{L}*|вероятно|возможно|намерен\\p{L}*|будет',
   '不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針',
@@ -78,7 +78,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   ],
   [
     either(
-      'introduc\\p{L}*|launch\\p{L}*|open(?:s|ed|ing)?|start\\p{L}*|beg[aiu]n\\p{L}*|found(?:s|ed)?|establish\\p{L}*|creat\\p{L}*|' +
+      'remain\\p{L}*|continu\\p{L}*|bleib\\p{L}*|blieb\\p{L}*|mantien\\p{L}*|permanec\\p{L}*|rimane|rimarr\\p{L}*|introduc\\p{L}*|launch\\p{L}*|open(?:s|ed|ing)?|start\\p{L}*|beg[aiu]n\\p{L}*|found(?:s|ed)?|establish\\p{L}*|creat\\p{L}*|' +
         'eingefuhrt|einfuhr\\p{L}*|fuhrt?e?n?|eroffn\\p{L}*|offnet\\p{L}*|geoffnet|beginn\\p{L}*|begann\\p{L}*|gegrundet|grundet\\p{L}*|gestartet|' +
         'introdui\\p{L}*|ouver\\p{L}*|ouvr\\p{L}*|inaugur\\p{L}*|commenc\\p{L}*|fondee?s?|lancee?s?|creee?s?|instaur\\p{L}*|' +
         'introduj\\p{L}*|abri\\p{L}*|abiert\\p{L}*|inici\\p{L}*|empez\\p{L}*|comenz\\p{L}*|fundad\\p{L}*|fundo|fundacion|lanz\\p{L}*|' +
@@ -132,12 +132,12 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   ],
   [
     either(
-      'necessary|required|compulsory|mandatory|notwendig|erforderlich|verpflichtend|obligatoires?|obligatori[oa]s?|necesari[oa]s?|necessari[oa]',
-      '必要|必须',
+      'necessary|required|compulsory|mandatory|forced|obliged|gezwungen|zwang\\p{L}*|contraint\\p{L}*|forcee?s?|obligad[oa]s?|costrett[oaie]|notwendig|erforderlich|verpflichtend|obligatoires?|obligatori[oa]s?|necesari[oa]s?|necessari[oa]',
+      '必要|必须|被迫|强制|強制',
     ),
     either(
-      'unnecessary|optional|voluntary|unnotig|freiwillig|facultati[fv]\\p{L}*|innecesari[oa]s?|voluntari[oa]s?|facoltativ[oaie]|superflu[oaie]',
-      '不要|不必|无需',
+      'unnecessary|optional|voluntar\\p{L}*|unnotig|freiwillig\\p{L}*|facultati[fv]\\p{L}*|innecesari[oa]s?|volontair\\p{L}*|volontari\\p{L}*|facoltativ[oaie]|superflu[oaie]',
+      '不要|不必|无需|自愿|自発',
     ),
   ],
   [
@@ -229,4 +229,70 @@ export const RANKED = either(
   '(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\\p{L}+st\\p{L}*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \\p{L}+)? (?:la |le )?plus|' +
     '(?:segund|tercer|cuart|quint)[oa]?(?: \\p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \\p{L}+)? piu',
   '第[二三四五]|[2-5]番目|[二三四]番',
+);
+
+/** What makes something the cause of another. */
+export const CAUSES = either(
+  'because|due to(?! be)|caus\\p{L}*|owing to|thanks to|led to|weil|wegen|aufgrund|infolge|dank|verursach\\p{L}*|parce que?|en raison|grace a|provoqu\\p{L}*|' +
+    'porque|debido a|debid[oa]s? a|gracias a|provoc\\p{L}*|perche|a causa|dovut\\p{L}*|grazie a|provocat\\p{L}*',
+  '因为|由于|导致|造成|ため(?!に)|せいで|つなが',
+);
+/** The same, and what may stand for it. */
+export const REASONS = either(
+  'because|du[e]?|caus\\p{L}*|owing|thanks|le[ad]d?s?|results?|resulted|after|following|since|as|so|by|reasons?|driven|hence|therefore|blam\\p{L}*|attribut\\p{L}*|explain\\p{L}*|with|' +
+    'weil|wegen|aufgrund|infolge|durch|dank|verursach\\p{L}*|denn|nach|deshalb|daher|damit|grund\\p{L}*|fuhrt\\p{L}*|sodass|da|liegt|geht|' +
+    'parce|raison\\p{L}*|grace|provoqu\\p{L}*|apres|suite|tien\\p{L}*|expliqu\\p{L}*|lie\\p{L}*|par|car|dus?|donc|' +
+    'porque|debid\\p{L}*|gracias|provoc\\p{L}*|tras|por|motiv\\p{L}*|ya que|razon\\p{L}*|' +
+    'perche|dovut\\p{L}*|grazie|dopo|per|motiv\\p{L}*|quindi|ragion\\p{L}*',
+  '因|由于|导致|造成|使|ため|より|から|によ|ので|結果|结果|受|原因|つなが|せい|影响|影響',
+);
+
+/** What is said of one thing alone; before a number it says little. */
+export const ALONE = either(
+  'only(?! (?:one|two|three|four|five|about|around|\\d))|solely|exclusively|ausschliesslich|nur(?! (?:noch|rund|etwa|knapp|\\d))|uniquement|seulement(?! \\d)|solo(?! \\d)|solamente(?! \\d)|unicamente|soltanto(?! \\d)',
+  '仅(?!有?\\d)|だけ|のみ',
+);
+/** What is said of all; of every day or year it is how often. */
+export const UNIVERSAL = either(
+  'every(?! (?:day|week|month|year|time|hour|\\p{L}+ (?:days|years|months)))|all(?!\\u0027| \\d)|always|never|alle(?! \\d)|samtliche\\p{L}*|immer(?! noch)|einstimmig|' +
+    'tous(?! les (?:jours|ans|mois|\\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim\\p{L}*|tutti(?! i giorni| gli anni)|sempre',
+  '全部|所有|全員|一致(?!する)|すべての',
+);
+/** What may be, and is no more than that. */
+export const POSSIBLE = either(
+  '(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|could|possibly|perhaps|konnte\\p{L}*|moglicherweise|vielleicht|peut|peuvent|pourrai\\p{L}*|podria\\p{L}*|puede\\p{L}*|quizas?|potrebbe\\p{L}*|forse|puo|possono',
+  '可能|或许|かもしれ',
+);
+/** What has no equal. */
+export const STRONGEST = either(
+  'largest|biggest|longest|highest|tallest|oldest|greatest|fastest|busiest|heaviest|deepest|widest|richest|smallest|shortest|lowest|youngest|slowest|poorest|(?:best|worst|most)[ -]\\p{L}+|ever|' +
+    'gross?ß?te[nrsm]?|langste[nrsm]?|hochste[nrsm]?|alteste[nrsm]?|jungste[nrsm]?|schnellste[nrsm]?|kleinste[nrsm]?|kurzeste[nrsm]?|niedrigste[nrsm]?|beste[nrsm]?|meist\\p{L}*|' +
+    '(?:le|la|les) (?:plus|mieux|moins) \\p{L}+|(?:el|la|los|las) (?:\\p{L}+ )?(?:mas|menos) \\p{L}+|(?:il|la|i|le) (?:\\p{L}+ )?(?:piu|meno) \\p{L}+|jamais (?:vu|enregistre)\\p{L}*',
+  '最|首位|一番',
+);
+/** What says in a source that something is ahead of others. */
+export const LEADS = either(
+  'first|lead\\p{L}*|record\\p{L}*|top|most|best|erste\\p{L}*|fuhr\\p{L}*|premi\\p{L}*|primer\\p{L}*|prim[oa]|rekord\\p{L}*|maxim\\p{L}*',
+  '第一|首|冠|トップ',
+);
+/** Before and behind, with and without: what is said of the same word. */
+export const OPPOSED_PREPOSITIONS: ReadonlyMap<string, string> = new Map(
+  [
+    'vor nach',
+    'before after',
+    'avant apres',
+    'antes despues',
+    'prima dopo',
+    'mit ohne',
+    'with without',
+    'avec sans',
+    'con sin',
+    'con senza',
+  ].flatMap((pair): [string, string][] => {
+    const [one = '', other = ''] = pair.split(' ');
+    return [
+      [one, other],
+      [other, one],
+    ];
+  }),
 );

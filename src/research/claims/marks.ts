@@ -11,26 +11,28 @@ export interface Mark {
   isPlain: boolean;
   start: number;
   end: number;
-  /** Its clause and its sentence, counted from the first of a passage. */
-  clause: number;
-  sentence: number;
+  clause: Clause;
+  sentence: Parsed;
   of: { word: Word } | { figure: Figure } | { date: FoundDate };
 }
 
+/** What was found once: sentences of a source are held against many claims. */
+const known = new WeakMap<Parsed, readonly Mark[]>();
+
 /** The marks of some sentences in their order. */
 export function marksOf(sentences: readonly Parsed[]): Mark[] {
-  let clause = 0;
-  return sentences.flatMap(({ clauses, language }, sentence) =>
-    clauses.flatMap((each) => marksOfClause(each, { language, clause: clause++, sentence })),
-  );
+  return sentences.flatMap((sentence) => {
+    const marks = known.get(sentence) ?? sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence));
+    known.set(sentence, marks);
+    return marks;
+  });
 }
 
 /** The marks of one clause. German writes all nouns like names: none of them is one for sure. */
-function marksOfClause(
-  { words, figures, dates }: Clause,
-  { language, ...place }: { language: Parsed['language']; clause: number; sentence: number },
-): Mark[] {
-  const isName = (word: Word) => word.isName && language !== 'de';
+function marksOfClause(clause: Clause, sentence: Parsed): Mark[] {
+  const { words, figures, dates } = clause;
+  const isName = (word: Word) => word.isName && sentence.language !== 'de';
+  const place = { clause, sentence };
   const marks: Mark[] = [
     ...words.map((word): Mark => ({ ...place, ...range(word), kind: 'word', isPlain: !isName(word), of: { word } })),
     ...figures.map((figure): Mark => {

@@ -1,5 +1,5 @@
 import { CJK } from './text/fold.ts';
-import { isFunctionWord } from './text/language.ts';
+import { ARTICLES, isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
 import type { SourceText } from './text/source-text.ts';
 import { unitAt } from './text/units.ts';
@@ -20,22 +20,32 @@ export function missingNames(claim: Parsed, against: Against): { missing: boolea
   const german = claim.language === 'de';
   const words = against.window.flatMap((sentence) => sentence.words);
   for (const word of claim.words) {
-    if (!word.isName || unitAt('', ` ${word.text}`)) continue;
+    if (!word.isName || ERAS.has(word.text) || unitAt('', ` ${word.text}`)) continue;
     if (words.some((other) => sameName(word.text, other.text))) found++;
     else if (isKnown(word, claim, against)) continue;
     else if (CJK.test(word.text))
       missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isSaid(other, claim));
-    else missing ||= german ? isCertain(word, claim) : !DEMONYM.test(word.text);
+    else missing ||= german ? isCertain(word, claim) || isAttributed(word, claim) : !DEMONYM.test(word.text);
   }
   missing ||= isReplaced(claim, against) || isReplacedCjk(claim, against);
   return { missing, found };
 }
+
+/** Behind years they are no names. */
+const ERAS = new Set(['bc', 'bce', 'ad', 'ce']);
 
 /** Of German words: what follows another noun, or is all capitals, is a name; other nouns are written with one, too. */
 function isCertain({ start, end }: Word, { text }: Parsed): boolean {
   const written = text.slice(start, end);
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written)) return true;
   return /(?<!^)(?<=[\p{Ll}\d] )\p{Lu}\p{Ll}+\s$/u.test(text.slice(Math.max(0, start - 20), start));
+}
+
+/** Who is named as the one who says it. */
+function isAttributed({ start }: Word, { folded }: Parsed): boolean {
+  return /(?<!\p{L})(?:laut|nach angaben|nach einschatzung|wie) (?:\p{L}+ ){0,2}$/u.test(
+    folded.slice(Math.max(0, start - 48), start),
+  );
 }
 
 /** Whether the source names it anywhere: in its title, in another sentence, as its initials. */
@@ -45,14 +55,30 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
   const beginning = plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
   if (plain.length > 3 && source.folded.includes(beginning)) return true;
   const shown = window.map((sentence) => sentence.text).join(' ');
-  if (/^\p{Lu}[\p{Lu}.]+$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
+  if (/^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
+    // `MP` of `member of parliament`.
+    const said = window.some(({ words }) =>
+      words
+        .map((word) => word.text[0])
+        .join('')
+        .includes(plain),
+    );
     return (
-      initials(shown).includes(plain) || initials(source.title).includes(plain) || standsAlone(plain, source.undotted)
+      said ||
+      initials(shown).includes(plain) ||
+      initials(source.title).includes(plain) ||
+      standsAlone(plain, source.undotted)
     );
   }
-  const name = `${capitalsBefore(claim.text.slice(0, start))} ${/^\p{L}+(?:\s\p{Lu}\p{L}+)*/u.exec(claim.text.slice(start))?.[0] ?? ''}`;
-  const short = initials(name);
-  return short.length > 1 && short.length < 6 && standsAlone(short, source.undotted);
+  // `United Nations Messenger` has `un` in it.
+  const before = capitalsBefore(claim.text.slice(0, start)).split(' ').filter(Boolean);
+  const run = [...before, ...(/^\p{L}+(?:\s\p{Lu}\p{L}+)*/u.exec(claim.text.slice(start))?.[0] ?? '').split(/\s/)];
+  return run.slice(0, before.length + 1).some((_, from) =>
+    run.slice(before.length).some((_word, to) => {
+      const short = initials(run.slice(from, before.length + to + 1).join(' '));
+      return short.length > 1 && short.length < 6 && standsAlone(short, source.undotted);
+    }),
+  );
 }
 
 /** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
@@ -136,12 +162,15 @@ function capitals({ words, text }: Parsed): Word[] {
   return words.filter(({ start, text: word }) => /\p{Lu}/u.test(text[start] ?? '') && !isFunctionWord(word));
 }
 
+/** The words before and behind a word, where no sign stands between; articles before it are passed over. */
 function neighbours({ folded }: Parsed, { start, end }: Word): [before: string, after: string] {
-  const before =
-    /(?<![\p{L}\p{N}])([\p{L}\p{N}]+)[\s-]*$/u.exec(folded.slice(Math.max(0, start - 24), start))?.[1] ?? '';
-  const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + 24))?.[1] ?? '';
-  return [before, after];
+  const said = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
+  const before = said.findLast((each) => !ARTICLES.has(each)) ?? '';
+  const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + REACH))?.[1] ?? '';
+  return [/[\p{L}\p{N}]/u.test(before) ? before : '', after];
 }
+const REACH = 24;
+const WORD_OR_SIGN = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}'-]/gu;
 
 /** The part of a claim's pairs of signs that a passage has, so that what it does not have was put in place of it. */
 const CLOSE = 0.65;

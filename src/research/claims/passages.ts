@@ -1,6 +1,7 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
 import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
+import { isOrdinal } from './text/number-words.ts';
 import type { Parsed } from './text/parsed.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
@@ -60,6 +61,8 @@ export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
     for (const [before, after] of EXTENTS) {
       const [first, last] = [index - before, index + after];
       if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
+      // A sentence at an edge that adds nothing makes a passage longer and no better.
+      if ((before > 0 && !shared.mayAdd(first, index)) || (after > 0 && !shared.mayAdd(last, index))) continue;
       const [start, end] = [source.start(first), source.end(last)];
       if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
       found.set(`${first} ${last}`, shared.passage(first, last));
@@ -101,13 +104,12 @@ class SharedSentences {
     const source = this.#source;
     const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
     const sentences = sentencesOf(source, first, last);
-    const figures = this.#claim.figures.map((_, i) => all.some((each) => each.figures[i]));
-    const ofPassage = {
-      dates: sentences.flatMap((sentence) => sentence.dates),
-      figures: sentences.flatMap((sentence) => sentence.figures),
-      source,
-    };
-    const dates = this.#claim.dates.map((date, i) => all.some((each) => each.dates[i]) || isTold(date, ofPassage));
+    const figures = this.#claim.figures.map(
+      (figure, i) => all.some((each) => each.figures[i]) || isSpan(figure, this.#claim, { sentences, source }),
+    );
+    const dates = this.#claim.dates.map(
+      (date, i) => all.some((each) => each.dates[i]) || isTold(date, { sentences, source }),
+    );
     const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
     const told = [...figures, ...dates].filter(Boolean).length;
     const parts = this.#words.length + figures.length + dates.length;
@@ -124,14 +126,27 @@ class SharedSentences {
     };
   }
 
+  /** Whether a sentence may share something with the claim that another one does not; it is not taken apart for that. */
+  mayAdd(index: number, to: number): boolean {
+    const own = this.#of(to);
+    if (own.figures.includes(false) || own.dates.includes(false) || CJK.test(this.#claim.text)) return true;
+    const text = this.#source.folded.slice(this.#source.start(index), this.#source.end(index));
+    return this.#words.some(
+      (word, i) => (word.isName || !(this.#titled[i] || own.words[i])) && text.includes(word.text.slice(0, STEM)),
+    );
+  }
+
   #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
     const known = this.#shared.get(index);
     if (known) return known;
-    const { words, figures, dates } = this.#source.sentence(index);
+    const { words, figures, dates, spoken } = this.#source.sentence(index);
     const shared = {
       words: this.#words.map((word) => isOneOf(word, words)),
       figures: this.#claim.figures.map(
-        (figure) => figures.some((other) => sameFigure(figure, other)) || isYear(figure.values[0], dates),
+        (figure) =>
+          figures.some((other) => sameFigure(figure, other)) ||
+          isYear(figure.values[0], dates) ||
+          (!figure.unit && spoken.words.some((word) => isOrdinal(word, figure.values[0] ?? 0))),
       ),
       dates: this.#claim.dates.map((date) => dates.some((other) => sameDate(date, other))),
     };
@@ -139,6 +154,9 @@ class SharedSentences {
     return shared;
   }
 }
+
+/** Forms of one word begin alike with so many letters at least; see `sameWord`. */
+const STEM = 3;
 
 function sentencesOf(source: SourceText, first: number, last: number): Parsed[] {
   return Array.from({ length: last - first + 1 }, (_, i) => source.sentence(first + i));
@@ -194,21 +212,34 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
   );
 }
 
-/** A date whose parts stand apart: the day in the passage, its year in the title or a number. */
-function isTold(
-  date: FoundDate,
-  { dates, figures, source }: { dates: readonly FoundDate[]; figures: Parsed['figures']; source: SourceText },
+const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;
+
+/** Whether a number of years lies between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
+function isSpan(
+  { start, values, unit }: Parsed['figures'][number],
+  { folded }: Parsed,
+  { sentences, source }: { sentences: readonly Parsed[]; source: SourceText },
 ): boolean {
+  const [said = 0] = values;
+  if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
+  const years = [source.parsedTitle, ...sentences].flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
+  return years.some((year) => years.includes(year + said) || years.includes(year + said + 1));
+}
+
+/** A date whose parts stand apart: the day in the passage, its year in the title or a number. */
+function isTold(date: FoundDate, { sentences, source }: { sentences: readonly Parsed[]; source: SourceText }): boolean {
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {
     return (
-      figures.some(({ values }) => values.includes(year)) ||
+      sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year))) ||
       source.parsedTitle.dates.some((other) => other.year === year)
     );
   }
-  const isShown = dates.some(
-    (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
+  const isShown = sentences.some(({ dates }) =>
+    dates.some(
+      (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
+    ),
   );
   return isShown && source.folded.includes(String(year));
 }

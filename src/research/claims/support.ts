@@ -1,3 +1,4 @@
+import { addsToIt, isDatedOtherwise, isTurnedRound } from './additions.ts';
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
 import { isDenied } from './denials.ts';
 import { isAmong, marksOf, sameMark } from './marks.ts';
@@ -32,14 +33,25 @@ const ABOUT = 0.25;
 /** Holds a claim against one source. */
 export function carries(claim: Parsed, source: SourceText): Carried {
   let best: Judged | undefined;
+  const most = claim.words.filter(({ isName }) => isName).length * NAME_WORTH;
   for (const passage of passagesFor(claim, source)) {
+    // The best come first: none of the others can be better.
+    if (best && scoreOf(passage) + most <= best.score) break;
     const judged = judge(claim, passage, source);
     if (!best || judged.score > best.score) best = judged;
   }
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage, source)])];
+  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage)])];
+  // What costs most is looked at last, and only where nothing else is doubted.
+  if (doubts.length === 0) {
+    const context = contextOf(best.passage, source);
+    if (isTurnedRound(claim, best.passage.sentences)) doubts.push('direction');
+    else if (addsToIt(claim, context, source.parsedTitle)) doubts.push('extent');
+    else if (isDatedOtherwise(claim, context)) doubts.push('date');
+    else if (isSwapped(claim, context)) doubts.push('swap');
+  }
   const copied = Math.max(...best.passage.sentences.map((sentence) => partCopied(claim, sentence, source)));
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, copied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;
@@ -64,6 +76,9 @@ export function supportOfNamed(claim: Parsed, passage: string): Carried['support
   return carried.doubts.some(isOpen) ? 'partial' : 'quoted';
 }
 
+/** What a name that stands in both adds to the score of a passage. */
+const NAME_WORTH = 1.5;
+
 interface Judged {
   doubts: Doubt[];
   coverage: number;
@@ -83,7 +98,7 @@ function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
   if (names.missing) doubts.push('name');
   if (coverage < leastOf(claim, anchors)) doubts.push('words');
   const more = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length;
-  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * 1.5 - more * 0.2, passage };
+  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WORTH - more * 0.2, passage };
 }
 
 /** The less of the words has to stand there, the more figures, dates and names do: the rest is said in other words. */
@@ -94,6 +109,7 @@ function leastOf(claim: Parsed, anchors: number): number {
 
 /** The sentence of a passage that holds the figures of a claim, or most of its words. */
 function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
+  if (sentences.length === 1 && sentences[0]) return sentences[0];
   let best: { sentence: Parsed; score: number } | undefined;
   for (const sentence of sentences) {
     const score = likeness(claim, sentence);
@@ -103,8 +119,7 @@ function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
 }
 
 /** Each part of the claim against the part of the passage that is most like it. */
-function clauseDoubts(claim: Parsed, passage: Passage, source: SourceText): Doubt[] {
-  const { sentences } = passage;
+function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
   const all = sentences.flatMap((sentence) => sentence.clauses.map((clause) => ({ clause, sentence })));
   const meant = new Set<Parsed>();
@@ -115,7 +130,6 @@ function clauseDoubts(claim: Parsed, passage: Passage, source: SourceText): Doub
     doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
   }
   if (partSaid(claim, sentences) >= REPEATED && isDenied(claim, [...meant])) doubts.push('negation');
-  if (isSwapped(claim, contextOf(passage, source))) doubts.push('swap');
   return doubts;
 }
 

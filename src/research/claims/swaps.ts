@@ -2,7 +2,7 @@ import { isBoundElsewhere } from './bindings.ts';
 import { NEGATIONS } from './lexicon.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { CJK } from './text/fold.ts';
-import { isFunctionWord } from './text/language.ts';
+import { ARTICLES, isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
 
 /**
@@ -10,21 +10,25 @@ import type { Parsed } from './text/parsed.ts';
  * stands in one clause belongs together, and so does what stands before and behind the same words.
  */
 export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
-  const source = marksOf(context).slice(0, MOST_MARKS);
   const marked = markedOf(claim);
   const own = clausesOf(marked.marks)
     .slice(0, MOST_CLAUSES)
     .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
-  return (
-    context
-      .map(markedOf)
-      .some(
-        (each) =>
-          hasExchangedLabels(marked, each) || hasOtherSubject(marked, each) || isComparedOtherwise(marked, each),
-      ) ||
-    isCrossed(own, clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS))) ||
-    own.some((clause) => belongsElsewhere(clause, own.flat(), source) || isBoundElsewhere(clause, own.flat(), source))
-  );
+  const isInOne = context
+    .map(markedOf)
+    .some(
+      (each) => hasExchangedLabels(marked, each) || hasOtherSubject(marked, each) || isComparedOtherwise(marked, each),
+    );
+  if (isInOne || (own.length > 1 && isCrossed(own, proseOf(context)))) return true;
+  const all = own.flat();
+  if (all.every(({ isPlain }) => isPlain)) return false;
+  const source = marksOf(context).slice(0, MOST_MARKS);
+  return own.some((clause) => belongsElsewhere(clause, all, source) || isBoundElsewhere(clause, all, source));
+}
+
+/** The clauses of what is no row of a table. */
+function proseOf(context: readonly Parsed[]): Mark[][] {
+  return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS));
 }
 
 /** A sentence with its marks, and their labels where they are asked for. */
@@ -34,10 +38,16 @@ interface Marked {
   labels: () => readonly { mark: Mark; label: string }[];
 }
 
+const known = new WeakMap<Parsed, Marked>();
+
 function markedOf(sentence: Parsed): Marked {
+  const before = known.get(sentence);
+  if (before) return before;
   const marks = marksOf([sentence]);
   let labels: { mark: Mark; label: string }[] | undefined;
-  return { sentence, marks, labels: () => (labels ??= labelled(marks, sentence)) };
+  const marked = { sentence, marks, labels: () => (labels ??= labelled(marks, sentence)) };
+  known.set(sentence, marked);
+  return marked;
 }
 
 /** Parts of a claim, and marks of what it is held against, that are looked at: more is a list. */
@@ -78,9 +88,6 @@ function labelled(marks: readonly Mark[], sentence: Parsed): { mark: Mark; label
 }
 
 const START = '^';
-const ARTICLES = new Set(
-  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i'.split(' '),
-);
 
 function labelOf({ start, end }: Mark, { folded }: Parsed): string {
   if (CJK.test(folded)) return /^[」』]?([\u3040-\u309f]{1,3})/.exec(folded.slice(end, end + 4))?.[1] ?? '';
@@ -188,8 +195,9 @@ function hasMore(marks: readonly Mark[], others: readonly Mark[]): boolean {
  */
 function belongsElsewhere(clause: readonly Mark[], claim: readonly Mark[], source: readonly Mark[]): boolean {
   return clause.some((mark) => {
+    if (mark.isPlain || mark.kind === 'date') return false;
     const places = source.filter((other) => sameMark(mark, other));
-    if (mark.isPlain || mark.kind === 'date' || places.length === 0) return false;
+    if (places.length === 0) return false;
     const beside = clause.filter((other) => other !== mark);
     return source.some(
       (other) =>

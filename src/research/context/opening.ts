@@ -1,11 +1,12 @@
+import { textAmong } from '../../base/text.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import { ASK_USER } from '../run/own-tools.ts';
 import type { ConversationMessage } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
-import { languageOf } from '../text/language.ts';
-import { questionOf, textOf } from '../text/prose.ts';
+import { questionLanguage } from '../text/language.ts';
+import { questionOf } from '../text/prose.ts';
 import { createEarlierSources } from './earlier-sources.ts';
 
 /** What every request of a run begins with: the system prompt, and the conversation that led to the question. */
@@ -67,11 +68,11 @@ export function commonValues({ request, model, startedAt }: Pick<ContextRun, 're
   const given = [
     model.research.instructions,
     request.instructions ?? undefined,
-    ...[...request.history, ...request.conversation].filter(isSystem).map(textOf),
+    ...[...request.history, ...request.conversation].filter(isSystem).map(({ content }) => textAmong(content)),
   ].filter((text) => text !== undefined && text !== '');
   return {
     date: new Date(startedAt).toISOString().slice(0, 10),
-    language: languageOf(questionOf(request)) ?? 'that of the question',
+    language: questionLanguage(questionOf(request)) ?? 'that of the question',
     instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
   };
 }
@@ -117,7 +118,7 @@ function isSystem(message: ConversationMessage): boolean {
 function toTurnMessage(message: ConversationMessage, { model, fence }: ContextRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {
-    const text = textOf(message) || '(an image)';
+    const text = textAmong(message.content) || '(an image)';
     return message.role === 'assistant'
       ? { role: 'assistant', content: fence.renew(text) }
       : { role: 'user', content: text };

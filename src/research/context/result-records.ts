@@ -29,7 +29,8 @@ export async function recordsOf(
     if (part.kind === 'hit') records.push(hitOf(part, wanted, turn));
     else records.push(...sentencesOf(part, await rankTextInSteps(part.text, wanted), turn));
   }
-  return records;
+  // Copies: a piece of a text keeps all of that text in memory.
+  return structuredClone(records);
 }
 
 /** A text that a result holds. `from`: where it begins in its source. */

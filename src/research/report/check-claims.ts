@@ -18,7 +18,7 @@ import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { hints, sampling } from '../turns.ts';
 import { citedWhole } from './cited-whole.ts';
 
-/** The model's own look at the sentences that the lexical check doubts (contract of reports, section 3). */
+/** The model's own look at the sentences that the lexical check doubts (docs/research.md, "Verification"). */
 
 /** Sentences that are asked about at most. */
 const MOST_SENTENCES = 40;

@@ -12,7 +12,7 @@ import { fittedMessages, hints, sampling } from '../turns.ts';
 import { withoutMarks } from './heading-filter.ts';
 import { outlineLines, recordsOfRun } from './report-records.ts';
 
-/** Whether a report is written by sections, and which (contract of reports, section 2). */
+/** Whether a report is written by sections, and which (docs/research.md, "Reports"). */
 
 /** Parts of a plan from which on its report has sections, unless the request says otherwise. */
 const MANY_PARTS = 4;

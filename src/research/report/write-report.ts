@@ -22,7 +22,7 @@ import { HeadingFilter } from './heading-filter.ts';
 import { checks, draftText } from './held-section.ts';
 import { SectionRequests } from './section-requests.ts';
 
-/** A report is written section by section into one message (contract of reports, section 2). */
+/** A report is written section by section into one message (docs/research.md, "Reports"). */
 
 /** Tokens that every section may have, however little is left for them together. */
 const LEAST_SECTION = 120;

@@ -41,18 +41,14 @@ export class Purse {
 
   /** A purse of which `left` says what is left, with the same price. */
   part(left: () => number): Purse {
+    if (!this.bounded) return this;
     const most = this.#most;
-    const costInAll = () => most - left();
-    return this.bounded
-      ? new Purse(
-          { most, price: this.#price },
-          {
-            get costInAll() {
-              return costInAll();
-            },
-          },
-        )
-      : this;
+    const spent = {
+      get costInAll() {
+        return most - left();
+      },
+    };
+    return new Purse({ most, price: this.#price }, spent);
   }
 
   /** What a turn costs at most whose request has so many tokens, and that may write so many. */

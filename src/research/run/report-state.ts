@@ -1,7 +1,7 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { AcceptedPassage, OutlineSection, TranscriptEntry } from './transcript.ts';
 
-/** How far a report by sections is: the fold of its entries (contract of reports, section 2). */
+/** How far a report by sections is: the fold of its entries (docs/research.md, "Reports"). */
 export class ReportState {
   /** Undefined where none was asked for yet; empty: the model wanted none, and the answer is written in one turn. */
   outline: readonly OutlineSection[] | undefined;

@@ -35,7 +35,8 @@ export class SourceRegistry {
         continue;
       }
       const { unreadable: _, ...before } = known ?? {};
-      const entry: Source = { ...before, ...source, id: known?.id ?? ++this.#last };
+      // A copy: a piece of a text, such as a snippet, keeps all of that text in memory.
+      const entry: Source = structuredClone({ ...before, ...source, id: known?.id ?? ++this.#last });
       this.#set(entry);
       changed.push(entry);
     }

@@ -8,7 +8,7 @@ const MAX_READ = 4000;
  * Scripts tell most languages apart, common words the larger ones of the same script. A wrong guess would make the
  * answer come in a wrong language: in doubt it says none.
  */
-export function languageOf(question: string): string | undefined {
+export function questionLanguage(question: string): string | undefined {
   const text = endsOf(question, MAX_READ);
   const letters = count(text, /\p{L}/gu);
   if (letters === 0) return undefined;

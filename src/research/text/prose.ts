@@ -1,5 +1,6 @@
+import { textAmong } from '../../base/text.ts';
 import { isAttached } from '../../tools/attached-file.ts';
-import type { ConversationMessage, ResearchRequest } from '../run/request.ts';
+import type { ResearchRequest } from '../run/request.ts';
 
 /** Text of messages. */
 
@@ -7,20 +8,11 @@ import type { ConversationMessage, ResearchRequest } from '../run/request.ts';
 export function questionOf(request: ResearchRequest): string {
   const asked = request.conversation.findLast((message) => message.role === 'user');
   if (!asked) return '';
-  const content = asked.content.filter((part) => part.type !== 'text' || !isAttached(part.text));
-  return textOf({ ...asked, content });
+  return textAmong(asked.content.filter((part) => part.type !== 'text' || !isAttached(part.text)));
 }
 
 /** The first and the last half of `length` UTF-16 code units of a text, or the whole where it is no longer. */
 export function endsOf(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text.slice(0, length / 2)} ${text.slice(-length / 2)}`;
-}
-
-/** The text parts of a message, joined. */
-export function textOf(message: ConversationMessage): string {
-  return message.content
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .filter((text) => text !== '')
-    .join('\n');
 }

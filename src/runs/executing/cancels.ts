@@ -3,7 +3,7 @@ import { GatewayError, messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
-import { follow } from '../reading/follow.ts';
+import { followLog } from '../reading/follow.ts';
 import type { Executor } from './executor.ts';
 
 export interface CancelsOptions {
@@ -114,7 +114,8 @@ export class Cancels {
     if (!executor.driven(run.id) && (await executor.takeOver(run.id, { force: false }))) return;
     using limit = linkSignals([], { what: 'cancel', timeoutMs: CANCEL_WAIT_MS });
     try {
-      for await (const batch of follow(store, run.id, { after: run.last, signal: limit.signal })) if (batch.end) return;
+      for await (const batch of followLog(store, run.id, { after: run.last, signal: limit.signal }))
+        if (batch.end) return;
       return;
     } catch (thrown) {
       if (!(thrown instanceof TimeoutError)) throw thrown;

@@ -11,6 +11,7 @@ import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
+import { listedOf } from '../stored/listed.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -58,8 +59,8 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     // given back without having been tried.
     if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
     if (!(thrown instanceof ClaimLostError)) {
-      const passing = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
-      log[passing ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+      const isTemporary = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
+      log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
     }
   }
   try {
@@ -316,7 +317,7 @@ class Execution {
     const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end(
       { type, response },
-      { status, at, retainMs: readKeepMs(lease.run) ?? retentionMs },
+      { status, at, retainMs: readKeepMs(lease.run) ?? retentionMs, listed: listedOf(response) },
     );
     if (written === 'cancelled') {
       restore();

@@ -278,7 +278,7 @@ export class QueueExecutor extends DrivingExecutor {
     let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
-        const left = await store.claimable({ limit: SWEEP_LIMIT, begun: true });
+        const left = await store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
         // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
         for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
         before = new Set(left);

@@ -16,30 +16,43 @@ import { searchResults, toReasoningStep } from './chat-steps.ts';
 
 /** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
 export function toChatCompletion(response: ResponseObject): ChatCompletion {
-  const reasoning = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
   const { annotations, ...sources } = chatSources(response);
-  const tool_calls = response.output.filter((item) => item.type === 'function_call').map(toToolCall);
+  const { thoughts, tool_calls } = saidIn(response);
+  const message = {
+    role: 'assistant' as const,
+    content: response.output_text,
+    reasoning_content: thoughts,
+    reasoning_steps: response.output.flatMap((item, index) => toReasoningStep(item, index) ?? []),
+    annotations,
+    ...(tool_calls.length > 0 && { tool_calls }),
+  };
+  return completionOf(response, { message, logprobs: null }, sources);
+}
+
+/** What a model thought, and the functions of the client's that it called. */
+export function saidIn({ output }: ResponseObject): { thoughts: string; tool_calls: ChatToolCall[] } {
+  return {
+    thoughts: output
+      .filter((item) => item.type === 'reasoning')
+      .map(textOfReasoning)
+      .join('\n\n'),
+    tool_calls: output.filter((item) => item.type === 'function_call').map(toToolCall),
+  };
+}
+
+/** A message as the one choice of a chat completion, and what else that says. */
+export function completionOf<Message, Logprobs, More>(
+  response: ResponseObject,
+  { message, logprobs }: { message: Message; logprobs: Logprobs },
+  more: More,
+) {
   return {
     id: response.id.replace(/^resp_/, 'chatcmpl-'),
-    object: 'chat.completion',
+    object: 'chat.completion' as const,
     created: response.created_at,
     model: response.model,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: response.output_text,
-          reasoning_content: reasoning.join('\n\n'),
-          reasoning_steps: response.output.flatMap((item, index) => toReasoningStep(item, index) ?? []),
-          annotations,
-          ...(tool_calls.length > 0 && { tool_calls }),
-        },
-        finish_reason: finishReason(response),
-        logprobs: null,
-      },
-    ],
-    ...sources,
+    choices: [{ index: 0 as const, message, finish_reason: finishReason(response), logprobs }],
+    ...more,
     usage: toChatUsage(response.usage),
     ...(response.status === 'failed' && response.error ? { error: response.error } : {}),
   };

@@ -5,8 +5,7 @@ import { decodeFrames } from '../../protocol/frames.ts';
 import type { TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { textOfReasoning } from '../executing/log/reasoning-events.ts';
-import { finishReason, toChatUsage, toToolCall } from './chat.ts';
+import { completionOf, finishReason, saidIn, toChatUsage, toToolCall } from './chat.ts';
 import type { ChatStreamOptions } from './chat-stream.ts';
 
 /** A response of a plain model as a chat completion (docs/api.md, "Chat completions of plain models"): as providers have it. */
@@ -15,32 +14,16 @@ type Delta = ChatChunk['choices'][number]['delta'];
 
 /** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
 export function toPlainCompletion(response: ResponseObject) {
-  const thoughts = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
-  const calls = response.output.filter((item) => item.type === 'function_call').map(toToolCall);
+  const { thoughts, tool_calls } = saidIn(response);
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
-  const reasoning_content = thoughts.join('\n\n');
-  return {
-    id: response.id.replace(/^resp_/, 'chatcmpl-'),
-    object: 'chat.completion' as const,
-    created: response.created_at,
-    model: response.model,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant' as const,
-          content: response.output_text === '' && calls.length > 0 ? null : response.output_text,
-          refusal: null,
-          ...(reasoning_content !== '' && { reasoning_content }),
-          ...(calls.length > 0 && { tool_calls: calls }),
-        },
-        finish_reason: finishReason(response),
-        logprobs: logprobsOf(parts.flatMap(({ logprobs }) => logprobs)),
-      },
-    ],
-    usage: toChatUsage(response.usage),
-    ...(response.status === 'failed' && response.error ? { error: response.error } : {}),
+  const message = {
+    role: 'assistant' as const,
+    content: response.output_text === '' && tool_calls.length > 0 ? null : response.output_text,
+    refusal: null,
+    ...(thoughts !== '' && { reasoning_content: thoughts }),
+    ...(tool_calls.length > 0 && { tool_calls }),
   };
+  return completionOf(response, { message, logprobs: logprobsOf(parts.flatMap(({ logprobs }) => logprobs)) }, {});
 }
 
 /**

@@ -12,7 +12,7 @@ const READ_BYTES = 512 * 1024;
 /** The store is read again after this long without news, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
 
-export interface FollowOptions {
+export interface FollowLogOptions {
   /** Sequence number of the last event that the reader has. */
   after: number;
   signal: AbortSignal;
@@ -27,7 +27,11 @@ export interface FollowOptions {
  * over the store contract. Waits while the store is away. Ends without a terminal event where the run was removed.
  * @throws the signal's reason.
  */
-export async function* follow(store: RunStore, id: RunId, options: FollowOptions): AsyncGenerator<LogBatch, void> {
+export async function* followLog(
+  store: RunStore,
+  id: RunId,
+  options: FollowLogOptions,
+): AsyncGenerator<LogBatch, void> {
   const { signal, pass } = options;
   const cursor = { last: options.after };
 

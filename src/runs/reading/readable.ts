@@ -12,7 +12,7 @@ export function isHiddenRun(run: RunRecord, { reads }: Caller): boolean {
   return run.api === 'unstored' && !isOpen(run) && !reads?.has(run.id);
 }
 
-/** Contract section 1: a research run is read through either interface, a proxy task only as a task. */
+/** A research run is read through either interface, a proxy task only as a task. */
 export function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
   if (run.api === 'chat_completions') return false;
   if (run.api === 'unstored') return api === 'responses';

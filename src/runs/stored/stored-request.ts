@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { decrypt, encrypt } from '../../base/secrets/encrypt.ts';
+import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -13,20 +13,23 @@ import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.t
 import { mcpServer, type StoredRequest, stored, version } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
-/** A request as it is stored. `key` encrypts credentials; see `base/secrets/encrypt.ts`. */
+/** A request as it is stored. `cipher` encrypts credentials. */
 export function storedRequest(
   submission: Submission,
-  { key, held, tells }: { key: Buffer; held: HeldLimits; tells: boolean },
+  { cipher, held, tells }: { cipher: CredentialCipher; held: HeldLimits; tells: boolean },
 ): StoredRequest {
   const { request, input, trace, tag, conversation, keepMs, generate, webhook } = submission;
   const limits = Object.keys(held).length > 0 ? { held } : {};
   const joined = conversation && { conversation: conversation.id };
   const keep = { ...(keepMs !== undefined && { keepMs }), ...(generate === false && { generate }) };
-  const v = Math.max(versionFor(request), keepMs === undefined && generate !== false ? 1 : 2);
-  const told = tells && { webhook: webhook ? encrypt(JSON.stringify(webhook), key) : '' };
+  const servers = request.kind === 'proxy' ? [] : request.mcpServers;
+  const isNew = keepMs !== undefined || generate === false;
+  const hasCredentials = servers.length > 0 || (tells && webhook !== undefined);
+  const v = hasCredentials && cipher.isMixed ? DATA_VERSION : Math.max(isNew ? 2 : 1, versionFor(request));
+  const told = tells && { webhook: webhook ? cipher.encrypt(JSON.stringify(webhook)) : '' };
   const common = { v, input, ...limits, ...(trace && { trace }), ...(tag && { tag }), ...keep, ...joined, ...told };
-  if (request.kind === 'proxy' || request.mcpServers.length === 0) return { ...common, request };
-  const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
+  if (request.kind === 'proxy' || servers.length === 0) return { ...common, request };
+  const mcpServers = cipher.encrypt(JSON.stringify(servers));
   return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
 }
 
@@ -94,11 +97,11 @@ export function readTells(run: RunRecord): boolean {
  * The receiver that the request named, if it did.
  * @throws Error where the API key that encrypted it is gone or has changed.
  */
-export function readWebhook(run: RunRecord, key: Buffer | undefined): RequestedWebhook | undefined {
+export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined): RequestedWebhook | undefined {
   const { webhook = '' } = parse(run);
   if (webhook === '') return undefined;
-  if (!key) throw new Error(`the key ${run.keyId} that encrypted the run's webhook is gone`);
-  return parseStored(requestedWebhook, decrypt(webhook, key), 'webhook');
+  if (!cipher) throw new Error(`the key ${run.keyId} that encrypted the run's webhook is gone`);
+  return parseStored(requestedWebhook, cipher.decrypt(webhook), 'webhook');
 }
 
 /** The input items as submitted, each with the id by which a later request can refer to it. */
@@ -150,11 +153,11 @@ export function readProxyRequest(run: RunRecord): ProxyRequest | undefined {
  * The MCP servers that a request attached.
  * @throws Error where the API key that encrypted them is gone or has changed.
  */
-export function readMcpServers(run: RunRecord, key: Buffer | undefined): RequestedMcpServer[] {
+export function readMcpServers(run: RunRecord, cipher: CredentialCipher | undefined): RequestedMcpServer[] {
   const { mcpServers } = parse(run);
   if (mcpServers === undefined) return [];
-  if (!key) throw new Error(`the key ${run.keyId} that encrypted the run's MCP credentials is gone`);
-  return parseStored(z.array(mcpServer), decrypt(mcpServers, key), 'list of MCP servers');
+  if (!cipher) throw new Error(`the key ${run.keyId} that encrypted the run's MCP credentials is gone`);
+  return parseStored(z.array(mcpServer), cipher.decrypt(mcpServers), 'list of MCP servers');
 }
 
 /** Requests that were read, for as long as their records are in use: a run asks for its own several times. */

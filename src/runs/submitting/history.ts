@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { textAmong } from '../../base/text.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 import type { ContentPart, PlainPart } from '../../protocol/requests/content-parts.ts';
@@ -103,7 +104,7 @@ export function asTurnMessage({
   role,
   content,
 }: Pick<ConversationMessage, 'role'> & { content: readonly PlainPart[] }): TurnMessage {
-  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const texts = textAmong(content);
   if (role === 'assistant') return { role, content: texts };
   if (role !== 'user') return { role: 'system', content: texts };
   return { role, content: content.every((part) => part.type === 'text') ? texts : content.map(asUserPart) };

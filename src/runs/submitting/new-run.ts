@@ -5,6 +5,7 @@ import type { NewRun } from '../../store/run-store.ts';
 import { publicConversationId } from '../conversations.ts';
 import { firstFrames } from '../executing/log/event-frames.ts';
 import type { Submission } from '../runs.ts';
+import { listedOf } from '../stored/listed.ts';
 
 /** The response object of `response.created`: a submission as it was before anything came of it. */
 export function createdResponse(
@@ -65,6 +66,7 @@ export function newRun(
     expiresAt: options.now + options.retentionMs,
     request: options.request,
     metadata: JSON.stringify(submission.metadata),
+    listed: listedOf(response),
     frames,
     frameCount: 2,
   };

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
+import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { DeliveryStore } from '../../store/beside/delivery-store.ts';
 import type {
@@ -32,8 +33,8 @@ export interface SubmissionsOptions {
   clock: Clock;
   maxQueued(): number;
   retentionMs: number;
-  /** The encryption key that belongs to an API key; see `base/secrets/encrypt.ts`. */
-  encryptionKeyOf(keyId: string): Buffer | undefined;
+  /** What encrypts the credentials of an API key's requests; undefined once the key is removed. */
+  cipherOf(keyId: string): CredentialCipher | undefined;
   /** What remembers runs whose end is told; nobody is told without it. */
   deliveries?: Pick<DeliveryStore, 'expect'>;
   /** Whether the end of a key's background work is told. */
@@ -105,7 +106,7 @@ export class Submissions {
   }
 
   async #create(submission: Submission): Promise<Submitted> {
-    const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
+    const { clock, retentionMs, executor, cipherOf } = this.#options;
     const id = newRunId();
     const isChat = submission.api === 'chat_completions';
     using place = await this.#place(submission.caller.keyId);
@@ -113,10 +114,10 @@ export class Submissions {
     using later = !roomNow && isChat ? executor.reserve({ later: true }) : undefined;
     const room = roomNow ?? later;
     const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
-    const key = encryptionKeyOf(submission.caller.keyId);
-    if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
+    const cipher = cipherOf(submission.caller.keyId);
+    if (!cipher) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const tells = await this.#expectDelivery(id, submission);
-    const stored = storedRequest(submission, { key, held, tells });
+    const stored = storedRequest(submission, { cipher, held, tells });
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
     const { conversation, request } = submission;
     if (request.kind === 'research') await this.#options.carried.join(request, id);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CounterWindow, LimitBudget, Reserved } from '../limits.ts';
+import type { CounterWindow, LimitBudget, Reserved } from '../limit-store.ts';
 import type { RedisParts } from './part.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';

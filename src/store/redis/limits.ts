@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { limitStore } from '../limit-store.ts';
 import type {
   Awaitable,
   Counter,
@@ -12,7 +11,8 @@ import type {
   LimitRelease,
   LimitStore,
   Slots,
-} from '../limits.ts';
+} from '../limit-store.ts';
+import { limitStore } from '../limits-of-parts.ts';
 import { memoryLimits } from '../memory-limits.ts';
 import { redisBudget } from './budgets.ts';
 import { type OwedRelease, OwedReleases } from './owed-releases.ts';

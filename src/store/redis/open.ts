@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { SideStores } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
-import type { LimitStore } from '../limits.ts';
+import type { LimitStore } from '../limit-store.ts';
 import type { RunStore } from '../run-store.ts';
 import { RedisConversations } from './beside/conversations.ts';
 import { RedisDeliveries } from './beside/deliveries.ts';
@@ -20,7 +20,7 @@ import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
 import { Channels } from './runs/channels.ts';
 import { Replicas } from './runs/replicas.ts';
-import { sharedSecret } from './shared-secret.ts';
+import { redisSecret } from './shared-secret.ts';
 import { RedisRunStore } from './store.ts';
 
 export interface RedisOptions {
@@ -107,7 +107,7 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
     entries: new RedisEntries({ redis, keys, have }),
     usage: new RedisUsage({ redis, keys, have }),
     files: new RedisFiles({ redis, keys, have }),
-    secret: () => sharedSecret({ redis, keys, have }),
+    secret: () => redisSecret({ redis, keys, have }),
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: systemClock.now }),
     openQueue: () => openQueueClient({ target, prefix, log, topology }),

@@ -1,4 +1,4 @@
-import type { LimitHolder, LimitRelease } from '../limits.ts';
+import type { LimitHolder, LimitRelease } from '../limit-store.ts';
 
 /** What a holder gives back. */
 export interface OwedRelease {

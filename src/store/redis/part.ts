@@ -8,8 +8,8 @@ export interface RedisParts {
   keys: Keys;
   /** The store's time as scripts take it: empty for that of Redis. */
   now(): string;
-  /** Events are held back until replicas have them; see `Log.show`. */
-  held: boolean;
+  /** Events are awaitsReplicas back until replicas have them; see `Log.show`. */
+  awaitsReplicas: boolean;
 }
 
 /** One part of the run store over Redis. */
@@ -17,13 +17,13 @@ export abstract class RedisPart {
   protected readonly redis: RedisConnection;
   protected readonly keys: Keys;
   protected readonly now: () => string;
-  protected readonly held: boolean;
+  protected readonly awaitsReplicas: boolean;
 
-  constructor({ redis, keys, now, held }: RedisParts) {
+  constructor({ redis, keys, now, awaitsReplicas }: RedisParts) {
     this.redis = redis;
     this.keys = keys;
     this.now = now;
-    this.held = held;
+    this.awaitsReplicas = awaitsReplicas;
   }
 
   protected command(...args: readonly RedisArgument[]): Promise<unknown> {

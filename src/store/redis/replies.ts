@@ -31,11 +31,14 @@ export const SUMMARY_FIELDS = [
   'cancelRequested',
   'last',
   'metadata',
+  'listed',
 ] as const satisfies readonly (keyof RunSummary)[];
 /** The same of a whole record. */
 export const RECORD_FIELDS = [...SUMMARY_FIELDS, 'request'] as const satisfies readonly (keyof RunRecord)[];
 type RecordField = (typeof RECORD_FIELDS)[number];
 const FIELD_INDEX: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, index) => [field, index]));
+/** Runs of earlier versions have none. */
+const LISTED = SUMMARY_FIELDS.indexOf('listed');
 
 /**
  * The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. A list has a hundred of these, and
@@ -66,6 +69,7 @@ export function parseSummary(reply: unknown): RunSummary | undefined {
     cancelRequested: oneOf(values, 'cancelRequested', ['0', '1']) === '1',
     last: integerOf('last'),
     metadata: textOf(values, 'metadata'),
+    listed: typeof values[LISTED] === 'string' ? values[LISTED] : '{}',
   };
 }
 

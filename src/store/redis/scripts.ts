@@ -87,7 +87,7 @@ return 1`),
   /**
    * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it; these may
    * be all. Then entries before or -1, 1 for progress, status of the end or '', its time, milliseconds until it is removed, and until
-   * Redis forgets it by itself, now, and transcript entries.
+   * Redis forgets it by itself, now, what lists say of it or '', and transcript entries.
    */
   append: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
@@ -95,7 +95,7 @@ if not r[1] then return {'missing'} end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
 if r[2] == '' or r[2] ~= ARGV[1] then return {open and 'fenced' or 'closed'} end
 local first, count, last, cancel = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(r[3]), tonumber(r[4])
-local steps, entries, before = math.max(0, #ARGV - 13), tonumber(r[5]), tonumber(ARGV[7] or -1)
+local steps, entries, before = math.max(0, #ARGV - 14), tonumber(r[5]), tonumber(ARGV[7] or -1)
 if count > 0 then
   if first + count - 1 <= last then return {'duplicate', last, cancel} end
 elseif open and steps > 0 and before >= 0 and before + steps <= entries then
@@ -118,6 +118,7 @@ if ending then
   local now = timeOf(ARGV[13])
   set[n + 5], set[n + 6], set[n + 7], set[n + 8] = 'expiresAt', whole(now + tonumber(ARGV[11])), 'attempts', 0
   set[n + 9], set[n + 10] = 'endedByStore', whole(now)
+  if ARGV[14] ~= '' then set[n + 11], set[n + 12] = 'listed', ARGV[14] end
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if count > 0 then
@@ -127,7 +128,7 @@ if count > 0 then
     redis.call('XADD', KEYS[2], last .. '-0', 'f', ARGV[2], 'd', ARGV[4])
   end
 end
-for i = 14, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
+for i = 15, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[12]) end end
 if count > 0 and ARGV[5] ~= '' then redis.call('PUBLISH_LIVE', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end

@@ -6,7 +6,7 @@ import type { RedisParts } from './part.ts';
 const SECRET_BYTES = 32;
 
 /** The secret of `Storage.secret`, made by the first instance that asks. `have` waits for replicas of a slot. */
-export async function sharedSecret({
+export async function redisSecret({
   redis,
   keys,
   have,

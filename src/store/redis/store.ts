@@ -72,7 +72,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     onClose(): Promise<void>;
   }) {
     const { redis, channels, keys, log, clock, replicas } = options;
-    const parts = { redis, keys, now: () => (clock ? `${clock.now()}` : ''), held: replicas !== undefined };
+    const parts = { redis, keys, now: () => (clock ? `${clock.now()}` : ''), awaitsReplicas: replicas !== undefined };
     super(parts);
     this.#channels = channels;
     this.#logger = log;
@@ -119,10 +119,10 @@ export class RedisRunStore extends RedisPart implements RunStore {
     await this.#log.show(run.id, { last });
   }
 
-  /** Everything of the run is at replicas, and readers may see it. `held` waits for more than the run itself. */
-  async #showAll(id: RunId, held = (replicas: Replicas) => replicas.have(id)): Promise<void> {
+  /** Everything of the run is at replicas, and readers may see it. `have` waits for more than the run itself. */
+  async #showAll(id: RunId, have = (replicas: Replicas) => replicas.have(id)): Promise<void> {
     if (!this.#replicas) return;
-    await held(this.#replicas);
+    await have(this.#replicas);
     await this.#log.show(id);
   }
 
@@ -159,8 +159,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return this.#waiting.count(keyId);
   }
 
-  async claimable({ limit, begun = false }: { limit: number; begun?: boolean }): Promise<RunId[]> {
-    if (begun) return await this.#indexes.abandoned(limit);
+  async claimable({ limit, abandoned = false }: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
+    if (abandoned) return await this.#indexes.abandoned(limit);
     await this.#waiting.repair(limit);
     return await this.#indexes.free(limit);
   }

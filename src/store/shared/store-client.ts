@@ -3,7 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { SideStores } from '../beside/side-stores.ts';
-import { type LimitResult, type LimitStore, releaseOf } from '../limits.ts';
+import { type LimitResult, type LimitStore, releaseOf } from '../limit-store.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type { RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';

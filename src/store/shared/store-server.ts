@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
 import type { SideStores } from '../beside/side-stores.ts';
-import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limits.ts';
+import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limit-store.ts';
 import type { Append, AppendResult, RunStore } from '../run-store.ts';
 import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 

@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { SideStores } from '../beside/side-stores.ts';
-import type { CounterWindow } from '../limits.ts';
+import type { CounterWindow } from '../limit-store.ts';
 import type { RunChange } from '../listeners.ts';
 import type { LogBatch } from '../run-store.ts';
 

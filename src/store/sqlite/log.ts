@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Append, AppendResult, TerminalStatus } from '../run-store.ts';
+import type { Append, AppendResult } from '../run-store.ts';
 import { type RunClaims, restoreOnRollback } from './claims.ts';
 import type { OpenRun } from './open-runs.ts';
 import { integer, type Row, text } from './rows.ts';
@@ -29,7 +29,8 @@ export class Log extends StoredLogs {
       insert: db.prepare('INSERT INTO batches (run, first, last, end, frames) VALUES (?, ?, ?, ?, ?)'),
       insertEntry: db.prepare('INSERT INTO transcript (run, entry) VALUES (?, ?)'),
       end: db.prepare(
-        'UPDATE runs SET status = ?, ended_at = ?, expires_at = ?, last = ?, attempts = 0, token = ? WHERE key = ?',
+        'UPDATE runs SET status = ?, ended_at = ?, expires_at = ?, last = ?, attempts = 0, token = ?, ' +
+          'listed = coalesce(?, listed) WHERE key = ?',
       ),
       uncompressed: db.prepare(
         'SELECT key, id, last FROM runs WHERE ended_at <= ? AND sealed = 0 AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?',
@@ -66,9 +67,9 @@ export class Log extends StoredLogs {
     return { result: 'ok', last: run.last, cancel: run.cancelRequested };
   }
 
-  #end(run: OpenRun, end: { status: TerminalStatus; at: number; retainMs: number }, token: string): void {
+  #end(run: OpenRun, end: NonNullable<Append['end']>, token: string): void {
     const expiresAt = this.#clock.now() + end.retainMs;
-    this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, run.key);
+    this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, end.listed ?? null, run.key);
   }
 
   /** Ended runs whose log is not compressed yet, oldest first. */

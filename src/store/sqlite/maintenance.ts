@@ -81,6 +81,7 @@ const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] 
   { since: 6, table: 'conversations', column: 'metadata' },
   { since: 6, table: 'conversation_items', column: 'json' },
   { since: 7, table: 'deliveries', column: 'state' },
+  { since: 10, table: 'runs', column: 'listed' },
 ];
 
 /** Rows that are there and not whole: whoever reads them later would fail, or go on without them. */

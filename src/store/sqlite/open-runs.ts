@@ -28,7 +28,7 @@ export interface OpenRun {
 export class OpenRuns {
   readonly #byId = new Map<RunId, OpenRun>();
   /** Those that were claimed before, oldest first. */
-  readonly #begun = new Set<OpenRun>();
+  readonly #underWay = new Set<OpenRun>();
   /** The others by API key, oldest first; the key whose turn is next comes first. */
   readonly #queued = new Map<string, Set<OpenRun>>();
   #queuedCount = 0;
@@ -70,12 +70,12 @@ export class OpenRuns {
     const run = this.#byId.get(id);
     if (!run) return;
     this.#byId.delete(id);
-    this.#begun.delete(run);
+    this.#underWay.delete(run);
     this.#unqueue(run);
   }
 
   count(): { queued: number; inProgress: number } {
-    return { queued: this.#queuedCount, inProgress: this.#begun.size };
+    return { queued: this.#queuedCount, inProgress: this.#underWay.size };
   }
 
   countQueued(keyId: string): number {
@@ -87,10 +87,10 @@ export class OpenRuns {
     if (this.#byId.get(run.id) !== run) return;
     if (!run.queued) {
       this.#unqueue(run);
-      this.#begun.add(run);
+      this.#underWay.add(run);
       return;
     }
-    this.#begun.delete(run);
+    this.#underWay.delete(run);
     const own = this.#queued.get(run.keyId) ?? new Set();
     if (own.has(run)) return;
     own.add(run);
@@ -113,7 +113,7 @@ export class OpenRuns {
    * the next key.
    */
   next(now: number, { queued = false }: { queued?: boolean }): OpenRun | undefined {
-    const abandoned = queued ? undefined : this.#begun.values().find((run) => isFree(run, now));
+    const abandoned = queued ? undefined : this.#underWay.values().find((run) => isFree(run, now));
     const own = abandoned ? this.#queued.get(abandoned.keyId) : this.#queued.values().next().value;
     const first = own?.values().next().value;
     return first && (!abandoned || byAge(first, abandoned) < 0) ? first : abandoned;
@@ -127,11 +127,11 @@ export class OpenRuns {
     this.#queued.set(keyId, own);
   }
 
-  /** The runs that nobody holds, at most `limit`: those that were under way, then the others. `begun`: only the former. */
-  free(now: number, { limit, begun = false }: { limit: number; begun?: boolean }): OpenRun[] {
-    const free = this.#begun.values().filter((run) => isFree(run, now));
+  /** The runs that nobody holds, at most `limit`: abandoned ones, then queued ones. */
+  free(now: number, { limit, abandoned: only = false }: { limit: number; abandoned?: boolean }): OpenRun[] {
+    const free = this.#underWay.values().filter((run) => isFree(run, now));
     const abandoned = free.take(limit).toArray();
-    if (begun) return abandoned;
+    if (only) return abandoned;
     const queued = this.#queued.values().flatMap((own) => own.values());
     return [...abandoned, ...queued.take(limit - abandoned.length)];
   }

@@ -32,8 +32,8 @@ export class Records {
     this.#statements = {
       insert: db.prepare(`
         INSERT INTO runs (id, user, key_id, api, model, kind, status, created_at, started_at, expires_at, claims, attempts,
-          last, metadata)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
+          last, metadata, listed)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
       insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
       get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
       ended: db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?'),
@@ -70,6 +70,7 @@ export class Records {
       claims,
       run.frameCount,
       run.metadata,
+      run.listed,
     );
     if (changes === 0) return undefined;
     const key = Number(lastInsertRowid);

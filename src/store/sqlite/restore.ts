@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { lockFolder, refuseUsed } from './files/lock.ts';
 import { backUpDatabase, databaseAt } from './maintenance.ts';
 import { integer } from './rows.ts';
-import { schemaVersion } from './schema.ts';
+import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
 
 /** What belongs to a database. Its log goes first: SQLite would take it for the log of whatever database stands beside it. */
 const PARTS = ['-wal', '-shm', '-open', ''];
@@ -12,13 +12,15 @@ const PARTS = ['-wal', '-shm', '-open', ''];
 /**
  * Puts the database at `from`, a file or a store folder, in the place of the one in `folder`. What was there is kept
  * beside it; its path, or undefined where there was none.
- * @throws Error where another process uses the folder, or, without `force`, where it holds what `from` does not.
+ * @throws Error where another process uses the folder, where `from` is of a newer version or cannot be copied, or, without
+ * `force`, where the folder holds what `from` does not.
  */
 export function restoreDatabase(from: string, folder: string, { force }: { force: boolean }): string | undefined {
   const target = resolve(folder);
   const path = join(target, 'runs.db');
   const source = databaseAt(from);
   if (source === path) throw new Error(`${path} is the store itself.`);
+  refuseNewer(source);
   using _ = lockFolder(target);
   const isThere = existsSync(path);
   if (isThere) refuseUsed(target, path);
@@ -38,6 +40,16 @@ export function restoreDatabase(from: string, folder: string, { force }: { force
   renameSync(staged, path);
   sync(target);
   return kept;
+}
+
+/** No gateway of this version could start on it. */
+function refuseNewer(source: string): void {
+  using db = new DatabaseSync(source, { readOnly: true });
+  const version = schemaVersion(db);
+  if (version <= SCHEMA_VERSION) return;
+  throw new Error(
+    `${source} is of version ${version}; this gateway knows ${SCHEMA_VERSION}. Install the one that wrote it.`,
+  );
 }
 
 /** What tells whether a store went on, the version of the schema that has it first, and its rows. */

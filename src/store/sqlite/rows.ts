@@ -57,5 +57,6 @@ export function toSummary(row: Row, last: number = integer(row, 'last')): RunSum
     cancelRequested: integer(row, 'cancel_requested') === 1,
     last,
     metadata: text(row, 'metadata'),
+    listed: text(row, 'listed'),
   };
 }

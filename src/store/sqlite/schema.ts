@@ -222,6 +222,9 @@ CREATE INDEX readings_due ON readings (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX readings_expiry ON readings (expires_at) WHERE due_at IS NULL;
 `;
 
+/** See `RunRecord.listed`. */
+const VERSION_10 = `ALTER TABLE runs ADD COLUMN listed TEXT NOT NULL DEFAULT '{}';`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
 const STEPS: readonly string[] = [
   VERSION_1,
@@ -233,6 +236,7 @@ const STEPS: readonly string[] = [
   VERSION_7,
   VERSION_8,
   VERSION_9,
+  VERSION_10,
 ];
 
 /** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */

@@ -5,7 +5,7 @@ import { text } from './rows.ts';
 const SECRET_BYTES = 32;
 
 /** The secret of `Storage.secret`, made the first time. The caller gives the transaction. */
-export function sharedSecret(db: DatabaseSync): string {
+export function sqliteSecret(db: DatabaseSync): string {
   const put = db.prepare("INSERT INTO kept (name, value) VALUES ('secret', ?) ON CONFLICT (name) DO NOTHING");
   put.run(randomBytes(SECRET_BYTES).toString('base64'));
   return text(db.prepare("SELECT value FROM kept WHERE name = 'secret'").get() ?? {}, 'value');

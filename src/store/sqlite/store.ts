@@ -6,7 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import { type CompressedLog, CompressedLogs, compressLog } from '../compressed-log.ts';
 import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
-import type { LimitStore } from '../limits.ts';
+import type { LimitStore } from '../limit-store.ts';
 import { listPage } from '../list-page.ts';
 import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
 import type {
@@ -33,7 +33,7 @@ import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
 import { Records } from './records.ts';
-import { sharedSecret } from './shared-secret.ts';
+import { sqliteSecret } from './shared-secret.ts';
 import { inTime, type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
@@ -101,7 +101,7 @@ export class SqliteRunStore implements RunStore {
 
   /** See `Storage.secret`. */
   secret(): Promise<string> {
-    return this.#writer.run(() => sharedSecret(this.#db));
+    return this.#writer.run(() => sqliteSecret(this.#db));
   }
 
   create(run: NewRun): ReturnType<RunStore['create']> {
@@ -147,7 +147,7 @@ export class SqliteRunStore implements RunStore {
     return this.#open.count();
   }
 
-  async claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]> {
+  async claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
     return this.#open.free(this.#options.steady.now(), options).map((run) => run.id);
   }
 

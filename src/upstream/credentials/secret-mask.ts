@@ -1,4 +1,5 @@
 import { Redactor } from '../../base/logger.ts';
+import { unfinishedEnd } from '../../base/text.ts';
 import { providerHeaderSecrets } from '../../config/credential-places.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 
@@ -73,20 +74,6 @@ export class SecretMask {
   unfinishedText(text: string): number {
     return unfinishedEnd(text, this.#texts);
   }
-}
-
-/** The length of the longest end of a text with which one of the secrets begins. */
-function unfinishedEnd(text: string, secrets: readonly string[]): number {
-  let longest = 0;
-  for (const secret of secrets) {
-    const first = secret.charAt(0);
-    let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
-    while (at !== -1 && text.length - at > longest) {
-      if (secret.startsWith(text.slice(at))) longest = text.length - at;
-      at = text.indexOf(first, at + 1);
-    }
-  }
-  return longest;
 }
 
 /** A body that is masked piece by piece: what may be the start of a secret is held until more is there. */

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { isObject } from '../../base/json.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 import { fitsShape } from '../../protocol/requests/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
@@ -183,9 +183,5 @@ function parse(text: string): unknown {
   if (text.length > LONG_FRAME && !fitsShape(Buffer.from(text), MAX_SHAPE)) {
     throw brokenStream('a frame holds too many values');
   }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parseJson(text);
 }

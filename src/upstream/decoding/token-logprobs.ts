@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import type { TokenLogprob } from '../../protocol/items.ts';
 
-/** A longer token is none, in UTF-16 code units. */
+/** No token is longer, in UTF-16 code units. */
 const LONGEST_TOKEN = 256;
 /** Tokens that wait for their text at most, in bytes: more were never shown. */
 const MOST_WAITING = 256 * 1024;

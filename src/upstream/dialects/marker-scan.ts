@@ -1,3 +1,5 @@
+import { unfinishedEnd } from '../../base/text.ts';
+
 /** What takes a text apart: the pieces between markers, and the markers. */
 interface Parts {
   /** The markers that are looked for at this place, in lower case. */
@@ -83,12 +85,7 @@ export class EdgeSpace {
  */
 function heldLength(text: string, markers: readonly string[]): number {
   const longest = markers.reduce((max, marker) => Math.max(max, marker.length), 0) - 1;
-  const tail = lowerAscii(text.slice(-longest));
-  for (let length = tail.length; length > 0; length -= 1) {
-    const end = tail.slice(tail.length - length);
-    if (markers.some((marker) => marker.length > length && marker.startsWith(end))) return length;
-  }
-  return 0;
+  return unfinishedEnd(lowerAscii(text.slice(-longest)), markers);
 }
 
 /**

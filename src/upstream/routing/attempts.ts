@@ -31,6 +31,8 @@ export interface AttemptReport {
   outcome: 'ok' | 'left' | AttemptFailure['kind'];
   status: number | undefined;
   durationMs: number;
+  /** It opened the circuit of its route: requests are kept away from there for a while. */
+  opened: boolean;
 }
 
 export interface AttemptsOptions {
@@ -177,6 +179,9 @@ export class Attempts {
     // A route that is overtaken by one that was asked later, each time, is to be left out.
     const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
     endSpan(attempt.span, outcome);
+    const breaker = provider.breaker(model);
+    const wasOpen = breaker.state === 'open';
+    breaker.end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');
     this.#options.observe({
       provider: provider.name,
       upstreamModel: model,
@@ -184,13 +189,11 @@ export class Attempts {
       outcome: outcome === 'ok' ? 'ok' : (failure?.kind ?? 'left'),
       status: failure?.status,
       durationMs: this.#options.clock.now() - startedAt,
+      opened: !wasOpen && breaker.retryInMs > 0,
     });
     const limiter = provider.limiter(credential);
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
-    provider
-      .breaker(model)
-      .end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');
   }
 
   #failed(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {

@@ -66,19 +66,34 @@ function stickyName({ key, model: { sticky }, conversation }: DrawQuery): string
   return name === undefined ? undefined : `${user} ${name}`;
 }
 
-/** By priority; of the best ones that share their load one comes first, by its weight, and the others behind it. */
+/** By priority; of the best ones that share their load those with a weight come first, in an order that is drawn by it. */
 export function inOrder(configured: readonly RouteConfig[], draw: number): readonly RouteConfig[] {
   if (configured.every(({ priority, weight }) => priority === undefined && weight === undefined)) return configured;
   const sorted = configured.toSorted((a, b) => (a.priority ?? 1) - (b.priority ?? 1));
   const best = sorted.filter(({ priority = 1 }) => priority === (sorted[0]?.priority ?? 1));
   if (best.every(({ weight }) => weight === undefined)) return sorted;
-  const sum = best.reduce((all, { weight = 1 }) => all + weight, 0);
-  let left = draw * sum;
-  const first = best.find(({ weight = 1 }) => {
-    left -= weight;
-    return weight > 0 && left < 0;
-  });
-  return first === undefined ? sorted : [first, ...sorted.filter((route) => route !== first)];
+  const drawn = drawnByWeight(best, draw);
+  return [...drawn, ...sorted.filter((route) => !drawn.includes(route))];
+}
+
+/** What one leaves undone is shared among the others as all of it is: each place is drawn among those that are left. */
+function drawnByWeight(routes: readonly RouteConfig[], draw: number): RouteConfig[] {
+  const left = routes.filter(({ weight = 1 }) => weight > 0);
+  const drawn: RouteConfig[] = [];
+  let part = draw;
+  while (left.length > 0) {
+    let point = part * left.reduce((sum, { weight = 1 }) => sum + weight, 0);
+    const found = left.findIndex(({ weight = 1 }) => {
+      point -= weight;
+      return point < 0;
+    });
+    const [route] = left.splice(found, 1);
+    if (!route) break;
+    drawn.push(route);
+    // Where in its share the draw fell decides among the others.
+    part = 1 + point / (route.weight ?? 1);
+  }
+  return drawn;
 }
 
 /** Configured routes to providers that are there, with the credentials of a key or of the configuration. */

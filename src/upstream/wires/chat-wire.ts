@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { textAmong } from '../../base/text.ts';
 import { TurnDecoder } from '../decoding/turn-decoder.ts';
 import { callExtras, replayOf } from '../dialects/requests/replay.ts';
 import { sentArguments } from '../dialects/requests/tool-arguments.ts';
@@ -72,7 +73,7 @@ function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames)
 /** Text alone goes as a string, which every server reads; images go as parts. */
 function userContent(content: string | UserPart[]): string | JsonObject[] {
   if (typeof content === 'string') return content;
-  if (content.every((part) => part.type === 'text')) return content.map((part) => part.text).join('\n');
+  if (content.every((part) => part.type === 'text')) return textAmong(content);
   return content.map((part) => ({ ...part }));
 }
 

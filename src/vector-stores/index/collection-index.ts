@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { chunkDocument } from '../../tools/web-search/local/chunks.ts';
-import { DocumentIndex } from '../../tools/web-search/local/document-index.ts';
+import { chunkInSteps } from '../../tools/web-search/local/chunks.ts';
+import { DocumentIndex, takeInSlices } from '../../tools/web-search/local/document-index.ts';
 import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
 import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
@@ -50,8 +50,8 @@ export class CollectionIndex implements Disposable {
     };
   }
 
-  state(): IndexState {
-    return { files: this.#index.signatures() };
+  state(path?: string): IndexState {
+    return { files: this.#index.signatures(path) };
   }
 
   /** How far this index is. */
@@ -67,7 +67,8 @@ export class CollectionIndex implements Disposable {
   }
 
   async put({ path, signature, name, title, text, attributes }: IndexFile): Promise<void> {
-    const cut = chunkDocument(text, { contentType: 'text/markdown', name, places: true });
+    const cut = await takeInSlices(chunkInSteps(text, { contentType: 'text/markdown', name, places: true }));
+    if (!cut || !this.#index.database.isOpen) return;
     const document = { ...cut, title: title || cut.title || name };
     this.#statements.put.run(path, JSON.stringify(attributes));
     await this.#index.putInSlices({ file: { path, signature }, document });
@@ -80,20 +81,21 @@ export class CollectionIndex implements Disposable {
     this.#documents = undefined;
   }
 
-  remove(paths: readonly string[]): void {
-    this.#index.update({ put: [], remove: paths });
+  async remove(paths: readonly string[]): Promise<void> {
+    this.#isDirty = true;
+    await this.#index.removeInSlices(paths);
+    if (!this.#index.database.isOpen) return;
     for (const path of paths) this.#statements.remove.run(path);
     this.#documents = undefined;
-    this.#isDirty = true;
   }
 
   /** Takes what was removed from the disk too: the full-text index keeps its words until it is put together anew. */
-  wipe(): void {
+  async wipe(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
     const { database: db } = this.#index;
-    db.exec(`INSERT INTO words (words) VALUES ('optimize')`);
-    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    await this.#index.mergeInSlices();
+    if (db.isOpen) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   /** The best passages for any of the queries, among documents whose attributes pass the filter. */

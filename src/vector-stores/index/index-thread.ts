@@ -35,8 +35,7 @@ const open = new LRUCache<string, CollectionIndex>({
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
     wiping.delete(store);
-    index.wipe();
-    index[Symbol.dispose]();
+    void index.wipe().finally(() => index[Symbol.dispose]());
   },
 });
 
@@ -65,7 +64,7 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
   const { store } = question;
   switch (question.ask) {
     case 'state':
-      return indexOf(store).state();
+      return indexOf(store).state(question.path);
     case 'progress':
       return indexOf(store).progress();
     case 'search':
@@ -91,7 +90,7 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
     case 'attributes':
       return index.setAttributes(question.path, question);
     case 'remove':
-      index.remove(question.paths);
+      await index.remove(question.paths);
       return wipeSoon(question.store);
     case 'note':
       return index.note(question.revision);
@@ -123,7 +122,7 @@ function wipeSoon(store: string): void {
   clearTimeout(wiping.get(store));
   wiping.set(
     store,
-    setTimeout(() => open.peek(store)?.wipe(), WIPE_MS),
+    setTimeout(() => void open.peek(store)?.wipe(), WIPE_MS),
   );
 }
 

@@ -27,7 +27,7 @@ export type IndexMessage = IndexQuestion | IndexSettings | EmbeddedTexts;
 export type IndexQuestion =
   | IndexChange
   | ({ id: number; store: string } & (
-      | { ask: 'state' }
+      | { ask: 'state'; path?: string }
       | { ask: 'progress' }
       | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
       | { ask: 'drop' }

@@ -75,8 +75,9 @@ export class StoreIndexes implements Disposable {
     return this.#ownership !== undefined;
   }
 
-  async state(store: string): Promise<IndexState> {
-    const state = await this.#ask({ ask: 'state', store });
+  /** What an index holds, or what it has of one file. */
+  async state(store: string, path?: string): Promise<IndexState> {
+    const state = await this.#ask({ ask: 'state', store, ...(path !== undefined && { path }) });
     return state && 'files' in state ? state : { files: new Map() };
   }
 

@@ -76,7 +76,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   const reader = await open(counted(await connect()));
   return {
     ...{ writer, reader, own, keys },
-    log: new RedisLog({ redis: own, keys, now: () => '', held }),
+    log: new RedisLog({ redis: own, keys, now: () => '', awaitsReplicas: held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
       before = async (earlier) => {

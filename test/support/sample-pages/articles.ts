@@ -81,7 +81,7 @@ export function paperPage(seed: number): SamplePage {
     absent: ['Noise'],
     markdown: ['[doi:10.1000/182](https://doi.test/10.1000/182)', '## Abstract'],
     author: 'Lund, Karin',
-    published: '2021/04/15',
+    published: '2021-04-15',
   };
 }
 

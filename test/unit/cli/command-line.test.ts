@@ -288,7 +288,7 @@ describe('research-gateway demo', () => {
     );
     assert.match(own.out, /2\. local: qwen3-235b .*no credential/);
     assert.match(own.out, /web_search by tavily/);
-    assert.match(own.out, /tokens_per_day 20000000/);
+    assert.match(own.out, /tokens_per_day 20000000, team cost_per_month 500/);
     const routed = await explain('team-b', 'service-model-1-7-deepresearch');
     assert.match(routed.out, /\(of the key\):\n {2}1\. local/);
     assert.match((await explain('team-b', 'gpt-5')).out, /may NOT be used/);

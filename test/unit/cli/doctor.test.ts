@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Redactor } from '../../../src/base/logger.ts';
-import { lineOf } from '../../../src/cli/doctor/finding.ts';
+import { findingLine } from '../../../src/cli/doctor/finding.ts';
 import { nodeFinding, spaceFinding } from '../../../src/cli/doctor/system.ts';
 
 describe('what doctor finds', () => {
@@ -20,7 +20,7 @@ describe('what doctor finds', () => {
   it('stands on one line, without secrets or what a terminal would obey', () => {
     const redactor = new Redactor();
     redactor.setSecrets(['sk-secret']);
-    const line = lineOf(
+    const line = findingLine(
       { state: 'wrong', about: 'provider x', detail: 'it said\n\u001b[2J sk-secret', fix: 'set it' },
       redactor,
     );

@@ -54,7 +54,7 @@ describe('the commands about the store', () => {
   it('check says that all is in order while a gateway uses it, and copy and restore work', async () => {
     assert.deepEqual(await run('check'), {
       code: 0,
-      out: '1 runs, 0 of them open; version 9\nEverything is in order.\n',
+      out: '1 runs, 0 of them open; version 10\nEverything is in order.\n',
       err: '',
     });
     const copy = join(folder, 'copy.db');
@@ -79,7 +79,7 @@ describe('the commands about the store', () => {
 
   describe('verify', () => {
     it('says that a backup is sound, and a store folder, with a gateway on it and without', async () => {
-      const sound = { code: 0, out: '1 runs, 0 of them open; version 9\nEverything is in order.\n', err: '' };
+      const sound = { code: 0, out: '1 runs, 0 of them open; version 10\nEverything is in order.\n', err: '' };
       const copy = join(folder, 'copy.db');
       await run('backup', copy);
       assert.deepEqual(await verify(copy), sound);
@@ -153,7 +153,7 @@ describe('the commands about the store', () => {
       assert.equal(code, 0);
       assert.match(
         out,
-        /copy\.db is in place: 1 runs, 0 of them open; version 9\.\nWhat was there is kept as .*runs\.db\.before-/,
+        /copy\.db is in place: 1 runs, 0 of them open; version 10\.\nWhat was there is kept as .*runs\.db\.before-/,
       );
       const [before] = await kept();
       assert.equal((await verify(join(folder, String(before)))).code, 0);
@@ -181,7 +181,7 @@ describe('the commands about the store', () => {
       assert.ok((await readdir(folder)).includes(`${before}-open`));
       assert.deepEqual(await run('check'), {
         code: 0,
-        out: '1 runs, 0 of them open; version 9\nEverything is in order.\n',
+        out: '1 runs, 0 of them open; version 10\nEverything is in order.\n',
         err: '',
       });
     });
@@ -214,13 +214,18 @@ describe('the commands about the store', () => {
       assert.match((await run('restore', later)).err, /1 newer/);
     });
 
-    it('refuses a damaged backup, and one of another kind of store', async () => {
+    it('refuses a damaged backup unless it is forced, and one of another kind of store', async () => {
       await store.close();
       edit(copy, 'UPDATE batches SET first = first + 1 WHERE first = 3');
-      const damaged = await run('restore', copy, '--force');
+      const damaged = await run('restore', copy);
       assert.equal(damaged.code, 1);
-      assert.match(damaged.err, /copy\.db is damaged: run .*event 3 is missing/);
+      assert.match(damaged.err, /copy\.db is damaged: run .*event 3 is missing.*\n.*--force/);
       assert.match((await run('restore', folder)).err, /is the store itself/);
+      const forced = await run('restore', copy, '--force');
+      assert.deepEqual([forced.code, /kept as/.test(forced.out)], [0, true], forced.err);
+      assert.match(forced.err, /event 3 is missing/, 'it still says what is damaged');
+      edit(copy, 'PRAGMA user_version = 99');
+      assert.match((await run('restore', copy, '--force')).err, /version 99/);
       await configure('redis://:sk-redis-password@127.0.0.1:1/0');
       const redis = await run('restore', copy);
       assert.equal(redis.code, 1);

@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { Lexer } from 'marked';
-
-const load = (name: string) =>
-  import(fileURLToPath(new URL(`../../../src/console/page/report/${name}`, import.meta.url)));
-const { mathOf } = await load('formula/latex.js');
-const { FORMULAS } = await load('worker/formulas.js');
-
-interface Made {
-  tag: string;
-  attributes: Record<string, string>;
-  children: (Made | string)[];
-}
+import type { DrawnNode } from '../../../src/protocol/drawn-node.ts';
+import { FORMULAS } from '../../../src/protocol/formula/formulas.js';
+import { mathOf } from '../../../src/protocol/formula/latex.js';
 
 /** The elements of a formula with their texts: `mfrac(mi:a mi:b)`. */
 function shape(source: string, display = false): string | undefined {
-  const written = (made: Made | string): string => {
+  const written = (made: DrawnNode | string): string => {
     if (typeof made === 'string') return made;
     const texts = made.children.every((child) => typeof child === 'string');
     return texts ? `${made.tag}:${made.children.join('')}` : `${made.tag}(${made.children.map(written).join(' ')})`;
   };
-  const made: Made | undefined = mathOf(source, { display });
+  const made = mathOf(source, { display });
   return made?.children.map(written).join(' ');
 }
 

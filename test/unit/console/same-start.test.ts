@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { Lexer, type Token } from 'marked';
+import { FORMULAS } from '../../../src/protocol/formula/formulas.js';
 
 const file = fileURLToPath(new URL('../../../src/console/page/report/worker/same-start.js', import.meta.url));
 const { sameStart } = await import(file);
-const { FORMULAS } = await import(file.replace('same-start', 'formulas'));
 
 const lex = (text: string): Token[] =>
   JSON.parse(JSON.stringify([...new Lexer({ gfm: true, extensions: FORMULAS }).lex(text)]));

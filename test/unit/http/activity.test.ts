@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { Activity } from '../../../src/http/operator/activity.ts';
 
-const report = { provider: 'p', upstreamModel: 'm', model: 'deep', status: undefined, durationMs: 10 } as const;
+const report = {
+  provider: 'p',
+  upstreamModel: 'm',
+  model: 'deep',
+  status: undefined,
+  durationMs: 10,
+  opened: false,
+} as const;
 
 describe('what operators see of the last minutes', () => {
   it('counts failures by code and keeps the latest, bounded', () => {
@@ -14,6 +21,23 @@ describe('what operators see of the last minutes', () => {
     assert.deepEqual(
       activity.failures(2).map(({ at }) => at),
       [1000, 999],
+    );
+  });
+
+  it('knows by minute what failed, and when a circuit opened', () => {
+    const activity = new Activity();
+    for (const [at, opened] of [
+      [1000, false],
+      [61_000, true],
+      [62_000, true],
+    ] as const)
+      activity.attempt({ ...report, outcome: 'failed', opened }, at);
+    assert.deepEqual(
+      activity.minutesOf('p', 90_000).map(({ at, failed, opened }) => [at, failed, opened]),
+      [
+        [0, 1, 0],
+        [60_000, 2, 2],
+      ],
     );
   });
 

@@ -74,7 +74,7 @@ function runsWith(document: string, property: string): string[] {
 describe('the report as a Word document', () => {
   it('reads back with its headings, lists, tables, code and links', async () => {
     const text = [
-      '# Tea first\n\nTea is **older** than *coffee* &amp; `cocoa`, see [a page](https://example.org/a?b=1&c=2).',
+      '# Tea first\n\nTea is **older** than *coffee* &amp; `cocoa`, see [a page](https://example.org/a?b=1&c=2), \\(a_1 * b_1 * c\\).',
       '### Dates\n\n1. First\n2. Second\n   - inner\n     1. innermost\n\n   more of it\n3. Third',
       '- [x] done\n- [ ] open\n\n> A word\n> of others\n\n```js\nif (a < b) {\n  go();\n}\n```',
       '#### Prices\n\n| Tea | Price |\n|:---|---:|\n| Green | **2** |\n| a \\| b | <b> |\n\n---\n\nThe end.',
@@ -87,7 +87,7 @@ describe('the report as a Word document', () => {
       [
         '# Tea first',
         'Is tea older than coffee?',
-        'Tea is older than coffee & cocoa, see [a page](https://example.org/a?b=1&c=2).',
+        'Tea is older than coffee & cocoa, see [a page](https://example.org/a?b=1&c=2), a_1 * b_1 * c.',
         '# Dates',
         '1. First\n2. Second\n  - inner\n      1. innermost',
         'more of it',
@@ -103,7 +103,7 @@ describe('the report as a Word document', () => {
     const { document } = await written(report);
     assert.deepEqual(runsWith(document, 'b'), ['older', 'Tea', 'Price', '2']);
     assert.deepEqual(runsWith(document, 'i'), ['coffee']);
-    assert.deepEqual(runsWith(document, 'rStyle w:val="CodeText"'), ['cocoa']);
+    assert.deepEqual(runsWith(document, 'rStyle w:val="CodeText"'), ['cocoa', 'a_1 * b_1 * c']);
     assert.match(document, /<w:tr><w:trPr><w:cantSplit\/><w:tblHeader\/>/, 'the head of a table is on every page');
     assert.match(document, /<w:jc w:val="right"\/>/);
   });
@@ -197,15 +197,20 @@ describe('the report as a Word document', () => {
 
   it('writes right-to-left text so: paragraphs by their first letter, runs by their own', async () => {
     const { document } = await written(
-      reportWith('תה עתיק (old tea) 123 [1]!\n\nTea is תה here.\n\n| מחיר | b |\n|---|---|\n| x | y |'),
+      reportWith('תה עתיק (old tea) 123 [1]!\n\nTea is תה here.\n\n| מחיר | b |\n|---|---|\n| x | 34 |'),
     );
     const paragraphs = [...document.matchAll(/<w:p>.*?<\/w:p>/g)].map(([xml]) => xml);
     const [first, second] = ['old tea', 'Tea is '].map((text) => paragraphs.find((xml) => xml.includes(text)) ?? '');
     assert.match(first ?? '', /<w:pPr><w:bidi\/>/);
-    assert.deepEqual(runsWith(first ?? '', 'rtl'), ['תה עתיק (', '!']);
+    assert.deepEqual(runsWith(first ?? '', 'rtl'), ['תה עתיק (', ') 123', '!']);
     assert.doesNotMatch(second ?? '', /<w:bidi\/>/);
-    assert.deepEqual(runsWith(second ?? '', 'rtl'), ['תה ']);
+    assert.deepEqual(runsWith(second ?? '', 'rtl'), ['תה']);
     assert.match(document, /<w:bidiVisual\/>/);
+    assert.match(
+      document,
+      /<w:bidi\/><\/w:pPr><w:r><w:rPr><w:rtl\/><\/w:rPr><w:t [^>]*>34</,
+      'a figure stands as its table does',
+    );
   });
 
   it('large tables become several that Word opens, and no row is lost', async () => {

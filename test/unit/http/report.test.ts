@@ -135,6 +135,14 @@ describe('the report as a document', () => {
     assert.doesNotMatch(html, /[\u{e000}\u{e001}]/u);
   });
 
+  it('HTML: formulas are drawn, and what is not understood keeps its TeX', () => {
+    const text = 'So \\(a_1 * b_1 * c\\), \\(\\unknown_a * b_c\\) and $5.\n\n$$\n\\frac{a}{b}\n$$\n';
+    const html = reportDocument(reportWith(text));
+    assert.match(html, /So <math display="inline" alttext="a_1 \* b_1 \* c">/);
+    assert.match(html, /<code>\\unknown_a \* b_c<\/code> and \$5\./);
+    assert.match(html, /<math display="block"[^>]*><mfrac>/);
+  });
+
   it('HTML: text from models and pages is only text', () => {
     const hostile = [
       '<script>alert(1)</script>',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { RunView } from '../../../src/cli/ask/run-view.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import { toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
@@ -76,6 +77,9 @@ describe('lanes', () => {
         response.plan?.items.every(({ status }) => status === 'done'),
         true,
       );
+      const view = new RunView();
+      const lines = events.map((event) => view.update(event) ?? '');
+      assert.equal(lines.filter((line) => /^lane [12]: \S*lookup: /.test(line)).length, 8);
       const steps = response.output.map(toReasoningStep).filter((step) => step !== undefined);
       assert.equal(steps.filter(({ type }) => type === 'tool_call').length, 4);
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { languageOf } from '../../../src/research/text/language.ts';
+import { questionLanguage } from '../../../src/research/text/language.ts';
 
 const QUESTIONS: [string, string][] = [
   ['What is the capital of Sweden?', 'English'],
@@ -23,15 +23,15 @@ const QUESTIONS: [string, string][] = [
 describe('the language of a question', () => {
   for (const [question, language] of QUESTIONS)
     it(`is ${language}: ${question}`, () => {
-      assert.equal(languageOf(question), language);
+      assert.equal(questionLanguage(question), language);
     });
 
   it('is told in spite of names in another script', () => {
-    assert.equal(languageOf('What is 東京 known for in the world?'), 'English');
-    assert.equal(languageOf('OpenAI API とは何ですか、教えてください'), 'Japanese');
+    assert.equal(questionLanguage('What is 東京 known for in the world?'), 'English');
+    assert.equal(questionLanguage('OpenAI API とは何ですか、教えてください'), 'Japanese');
   });
 
   it('is not guessed where there is nothing to tell', () => {
-    for (const text of ['', '42', 'Vasa 1932', '???']) assert.equal(languageOf(text), undefined);
+    for (const text of ['', '42', 'Vasa 1932', '???']) assert.equal(questionLanguage(text), undefined);
   });
 });

@@ -5,10 +5,11 @@ import { sectionsIn } from '../../../src/research/report/outline.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { laneModel } from '../../support/lane-model.ts';
 import { askedFor, type ReportScript, reportModel, sectionOf } from '../../support/report-model.ts';
 import { lookup, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
-import { cutTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { cutTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const OUTLINE = [
@@ -243,13 +244,13 @@ describe('a report whose instance dies', function () {
         },
       };
       const submission = question({ research: { report: 'full', verify } });
-      const whole = await cutAfter(Number.POSITIVE_INFINITY, script, submission);
+      const whole = await cutAfter(Number.POSITIVE_INFINITY, reportModel(script), submission);
       assert.match(
         whole.text,
         /^## In short\n\nText 1 says so \[1\]\.\n\n## On a\n\nA long .* so \[2\]\. And the end \[1\]\.\n\n## On b/s,
       );
       for (let cut = 1; cut < whole.appends; cut++) {
-        const { text, deltas, annotations, chat } = await cutAfter(cut, script, submission);
+        const { text, deltas, annotations, chat } = await cutAfter(cut, reportModel(script), submission);
         assert.equal(text, deltas, `cut at ${cut}`);
         assert.equal(text, whole.text, `cut at ${cut}`);
         // Of what was stored nothing is asked for again: the turn that was cut is.
@@ -264,8 +265,44 @@ describe('a report whose instance dies', function () {
   }
 });
 
+describe('a report of twelve sections, each cut by its length, in lanes', function () {
+  this.timeout(120_000);
+
+  it('is one text of which nothing is paid for twice, whatever step its instance dies behind', async () => {
+    const parts = ['depth', 'age'];
+    const lanes = laneModel(parts, { times: 1 });
+    const sections = Array.from({ length: 12 }, (_, n) => ({ heading: `Part ${n + 1}`, records: [1] }));
+    const cut = 'A beginning of what is to be told here, which is more than a hundred characters long in any case, so ';
+    const write = reportModel({
+      outline: sections,
+      section: (number, request) =>
+        /was interrupted/.test(textOf(request))
+          ? { text: [`ends part ${number} [1].`] }
+          : { text: [cut], finish: 'length' },
+    });
+    const respond = (request: TurnRequest) => (askedFor(request) === 'research' ? lanes(request) : write(request));
+    const submission = question({ research: { report: 'full', verify: false, lanes: 2 } });
+    const whole = await cutAfter(Number.POSITIVE_INFINITY, respond, submission);
+    const text = sections.map(({ heading }, n) => `## ${heading}\n\n${cut}ends part ${n + 1} [1].`).join('\n\n');
+    assert.equal(whole.text, text);
+    const limit = whole.chat.requests.length;
+    for (let at = 1; at < whole.appends; at += 2) {
+      const { text: own, deltas, annotations, chat } = await cutAfter(at, respond, submission);
+      assert.deepEqual([own, deltas], [text, text], `cut at ${at}`);
+      assert.equal(annotations.length, 12, `cut at ${at}`);
+      for (const { start_index, end_index } of annotations) assert.equal(text.slice(start_index, end_index), '[1]');
+      // What ran when the instance died is asked for again: a turn of each lane at most.
+      assert.ok(chat.requests.length <= limit + 2, `cut at ${at}: ${chat.requests.length} of ${limit}`);
+    }
+  });
+});
+
 /** Runs a report and takes it away from its instance after so many appends; another goes on with it. */
-async function cutAfter(appends: number, script: ReportScript, submission: ReturnType<typeof question>) {
+async function cutAfter(
+  appends: number,
+  respond: (request: TurnRequest) => ScriptedTurn,
+  submission: ReturnType<typeof question>,
+) {
   const inner = await memoryStore();
   let n = 0;
   const store = wrapStore(inner, {
@@ -275,7 +312,7 @@ async function cutAfter(appends: number, script: ReportScript, submission: Retur
       return result;
     },
   });
-  const chat = new ScriptedModel(reportModel(script));
+  const chat = new ScriptedModel(respond);
   await using dying = await openHarness({ chat, tools: [lookup()], store });
   const { run } = await dying.runs.submit(submission);
   await using next = await openHarness({ chat, tools: [lookup()], store: inner });

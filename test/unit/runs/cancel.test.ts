@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { toTaskEntry } from '../../../src/runs/projections/task.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { lookups } from '../../support/research-run.ts';
 import {
@@ -161,7 +162,7 @@ describe('cancelling a run', () => {
     const answer = await harness.runs.cancel(run);
     assert.deepEqual([answer.status, answer.started_at], ['cancelled', null]);
     const ended = await harness.runs.find(run, 'async', `task_${run.id}`);
-    assert.equal('started_at' in harness.runs.taskEntry(ended), false);
+    assert.equal('started_at' in toTaskEntry(ended), false);
   });
 
   it('leaves an ended run as it is', async () => {

@@ -3,7 +3,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
 import type { RequestedMcpServer } from '../../../src/research/run/request.ts';
+import { readInput } from '../../../src/runs/stored/stored-request.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openHarness, question, readAll, runToEnd } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
@@ -38,7 +40,7 @@ describe('credentials of MCP servers that a request attaches', () => {
       const { run, bytes } = await runToEnd(harness, question({ research: { mcpServers: [SERVER] } }));
       assert.deepEqual(opened, [[SERVER]]);
       const shown = [run.request, bytes.toString(), ...(await store.readTranscript(run.id))];
-      shown.push(JSON.stringify([await harness.runs.response(run), harness.runs.inputItems(run)]));
+      shown.push(JSON.stringify([await harness.runs.response(run), readInput(run)]));
       for (const text of shown) assert.doesNotMatch(text, /canary/);
     }
     await store.close();
@@ -65,5 +67,26 @@ describe('credentials of MCP servers that a request attaches', () => {
     }
     assert.deepEqual(opened, [[SERVER]]);
     await store.close();
+  });
+
+  it("need the operator's key where there is one, and what was encrypted before it is still read", () => {
+    const hash = 'ab'.repeat(32);
+    const [old, next] = ['o'.repeat(32), 'n'.repeat(32)];
+    const alone = new CredentialCipher(hash, []);
+    const mixed = new CredentialCipher(hash, [old]);
+    const changed = new CredentialCipher(hash, [next, old]);
+    assert.equal(changed.decrypt(alone.encrypt('a token')), 'a token');
+    assert.equal(changed.decrypt(mixed.encrypt('a token')), 'a token');
+    for (const other of [alone, mixed, new CredentialCipher('cd'.repeat(32), [next])])
+      assert.throws(() => other.decrypt(changed.encrypt('a token')), /key that is gone/);
+  });
+
+  it("are left to gateways that know of the operator's key", async () => {
+    const submitted = question({ research: { mcpServers: [SERVER] } });
+    const version = async (encryptionKeys: readonly string[]) => {
+      await using harness = await openHarness({ chat: new ScriptedModel([]), encryptionKeys });
+      return JSON.parse((await harness.runs.submit(submitted)).run.request).v;
+    };
+    assert.deepEqual([await version([]), await version(['k'.repeat(32)])], [1, 3]);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
-import { follow } from '../../../src/runs/reading/follow.ts';
+import { followLog } from '../../../src/runs/reading/follow.ts';
 import type { Submission } from '../../../src/runs/runs.ts';
 import type { Append, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
@@ -85,7 +85,7 @@ describe('a reader whose notifications are lost', () => {
       },
     });
     const { run, token } = await claimedRun(inner);
-    const reading = Array.fromAsync(follow(store, run.id, { after: 2, signal: AbortSignal.timeout(60_000) }));
+    const reading = Array.fromAsync(followLog(store, run.id, { after: 2, signal: AbortSignal.timeout(60_000) }));
     await subscribed.promise;
     // Behind the read that follows the subscription.
     for (let n = 0; n < 50; n++) await turnOfLoop();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { follow } from '../../../src/runs/reading/follow.ts';
+import { followLog } from '../../../src/runs/reading/follow.ts';
 import type { LogHandlers } from '../../../src/store/listeners.ts';
 import type { Claim, LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
@@ -67,7 +67,7 @@ class Announced implements AsyncDisposable {
       },
     });
     const pass = (batch: LogBatch) => this.takes && this.#took(batch);
-    for await (const batch of follow(store, this.#claim.run.id, { after: 2, signal: this.#left.signal, pass })) {
+    for await (const batch of followLog(store, this.#claim.run.id, { after: 2, signal: this.#left.signal, pass })) {
       this.#took(batch);
       await this.gate;
     }
@@ -269,7 +269,7 @@ describe('a reader that leaves', () => {
       },
     });
     const left = new AbortController();
-    const reading = Array.fromAsync(follow(slow, run.id, { after: 2, signal: left.signal }));
+    const reading = Array.fromAsync(followLog(slow, run.id, { after: 2, signal: left.signal }));
     await asked.promise;
     left.abort(new Error('left'));
     await assert.rejects(reading, /left/);
@@ -294,7 +294,8 @@ describe('a reader that leaves', () => {
     });
     const left = new AbortController();
     const reading = (async () => {
-      for await (const _ of follow(counting, run.id, { after: 2, signal: left.signal })) left.abort(new Error('left'));
+      for await (const _ of followLog(counting, run.id, { after: 2, signal: left.signal }))
+        left.abort(new Error('left'));
     })();
     await assert.rejects(reading, /left/);
     assert.equal(reads, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { follow } from '../../../src/runs/reading/follow.ts';
+import { followLog } from '../../../src/runs/reading/follow.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
@@ -34,7 +34,7 @@ describe('a reader of a run', () => {
     const { run, token } = await claimedRun(store.runs);
     let asked = 0;
     const flaky = interrupted(store.runs, () => asked++ % 3 !== 2);
-    const reading = collect(follow(flaky, run.id, { after: 0, signal: AbortSignal.timeout(60_000) }));
+    const reading = collect(followLog(flaky, run.id, { after: 0, signal: AbortSignal.timeout(60_000) }));
     await store.runs.append(run.id, events(token, 3, 40));
     await store.runs.append(run.id, ending(token, 41, 'completed'));
     assert.equal(await reading, frames(1, 41).toString());
@@ -46,7 +46,7 @@ describe('a reader of a run', () => {
     const { run } = await claimedRun(store.runs);
     const left = new AbortController();
     const flaky = interrupted(store.runs, () => true);
-    const reading = collect(follow(flaky, run.id, { after: 0, signal: left.signal }));
+    const reading = collect(followLog(flaky, run.id, { after: 0, signal: left.signal }));
     left.abort(new Error('the client left'));
     await assert.rejects(reading, /the client left/);
   });

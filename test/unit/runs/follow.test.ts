@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { skipFrames } from '../../../src/protocol/frames.ts';
-import { follow } from '../../../src/runs/reading/follow.ts';
+import { followLog } from '../../../src/runs/reading/follow.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
@@ -20,7 +20,7 @@ const LIMIT = () => AbortSignal.timeout(60_000);
 
 /** A reader that takes batches when it is told to. */
 function reader(store: RunStore, id: string, after = 0, signal = LIMIT()) {
-  const batches = follow(store, id, { after, signal });
+  const batches = followLog(store, id, { after, signal });
   return {
     next: async (): Promise<LogBatch | undefined> => (await batches.next()).value ?? undefined,
     async rest(): Promise<Buffer> {
@@ -131,7 +131,7 @@ describe('following a run', () => {
       const { last } = (await store.get(run.id)) ?? assert.fail();
       const left = new AbortController();
       const reading = (async () => {
-        for await (const { frames } of follow(store, run.id, { after: last, signal: left.signal, pass })) {
+        for await (const { frames } of followLog(store, run.id, { after: last, signal: left.signal, pass })) {
           got.push(frames);
           await turnOfLoop();
         }
@@ -162,7 +162,7 @@ describe('following a run', () => {
     const pass = (batch: LogBatch) => got.push(batch.frames) > 0;
     const iterated: LogBatch[] = [];
     const reading = (async () => {
-      for await (const batch of follow(watched, run.id, { after: 2, signal: LIMIT(), pass })) iterated.push(batch);
+      for await (const batch of followLog(watched, run.id, { after: 2, signal: LIMIT(), pass })) iterated.push(batch);
     })();
     await subscribed.promise;
     await store.append(run.id, events(token, 3, 5));

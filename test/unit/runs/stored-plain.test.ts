@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { DATA_VERSION } from '../../../src/runs/stored/stored-data.ts';
 import {
   readGenerate,
   readKeepMs,
@@ -50,7 +51,7 @@ describe('what is stored of a response of a plain model', () => {
   });
 
   it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
-    const newer = REQUEST.replace('"v":2', '"v":4');
+    const newer = REQUEST.replace('"v":2', `"v":${DATA_VERSION + 1}`);
     assert.throws(() => readPlainRequest(recordOf(newer)), { name: 'NewerDataError' });
   });
 });

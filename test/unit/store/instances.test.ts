@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Instances } from '../../../src/store/instances.ts';
-import type { LimitStore } from '../../../src/store/limits.ts';
+import type { LimitStore } from '../../../src/store/limit-store.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 
 describe('instances that share a store', () => {

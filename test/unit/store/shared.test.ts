@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/limits.ts';
+import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/limit-store.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { LimitRequest } from '../../../src/store/limits.ts';
+import type { LimitRequest } from '../../../src/store/limit-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { newRun } from '../../contract/run-store-fixture.ts';
 

@@ -25,23 +25,28 @@ describe('the order of routes', () => {
     assert.equal(order(written), 'cbda');
   });
 
-  it('begins with each of the best as often as its weight says; the others are behind it', () => {
+  it('is drawn by weight, at the first place and at each behind it; those without any come last', () => {
     const written = [
-      { model: 'a', weight: 3 },
-      { model: 'b' },
       { model: 'x', weight: 0 },
+      { model: 'a', weight: 2 },
+      { model: 'b' },
+      { model: 'c' },
       { model: 'z', priority: 2, weight: 100 },
     ];
     const counts = new Map<string, number>();
-    for (let n = 0; n < 1000; n++) {
-      const found = order(written, n / 1000);
+    for (let n = 0; n < 1200; n++) {
+      const found = order(written, (n + 0.5) / 1200);
       counts.set(found, (counts.get(found) ?? 0) + 1);
     }
     assert.deepEqual(
       [...counts],
       [
-        ['abxz', 750],
-        ['baxz', 250],
+        ['abcxz', 300],
+        ['acbxz', 300],
+        ['bacxz', 200],
+        ['bcaxz', 100],
+        ['cabxz', 200],
+        ['cbaxz', 100],
       ],
     );
     assert.equal(

@@ -49,8 +49,8 @@ function book(): Buffer {
 describe('the places of passages', () => {
   const texts = new DocumentTexts();
   after(() => texts[Symbol.dispose]());
-  const passages = async (bytes: Buffer, name: string) => {
-    const { text } = await texts.read({ bytes, name, type: '' }, AbortSignal.timeout(30_000));
+  const passages = async (bytes: Buffer, name: string, type = '') => {
+    const { text } = await texts.read({ bytes, name, type }, AbortSignal.timeout(30_000));
     return chunkDocument(text, { contentType: 'text/markdown', name, places: true }).chunks;
   };
   const sectionOf = async (bytes: Buffer, { name, words }: { name: string; words: string }) => {
@@ -67,6 +67,18 @@ describe('the places of passages', () => {
     assert.ok(first <= 156 && 156 <= last && last - first < 60, `${found?.section}`);
     assert.match(found?.text ?? '', /^\| +\| Name \| Price \|/m);
     assert.match((await sectionOf(bytes, { name: 'b.xlsx', words: 'Item 0 ' })) ?? '', /^Budget › B5:C\d+$/);
+  });
+
+  it('are the cells of a CSV file too, all of whose rows are there, or none with the reason', async () => {
+    const csv = (count: number) =>
+      Buffer.from(`id,town,depth\n${Array.from({ length: count }, (_, n) => `${n},Town ${n},${n % 90}`).join('\n')}`);
+    const found = (await passages(csv(30_000), 'b.csv', 'text/csv')).find(({ text }) => text.includes('Town 29999 '));
+    assert.match(`${found?.section}`, /^A\d+:C30001$/);
+    assert.match(found?.text ?? '', /^\| id \| town \| depth \|/m);
+    await assert.rejects(
+      passages(csv(400_000), 'c.csv', 'text/csv'),
+      /only its first 8000000 characters were read\. Split it\./,
+    );
   });
 
   it('are the headings of a Word document and the chapter of a book', async () => {

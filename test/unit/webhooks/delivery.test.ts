@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
-import { encryptionKey } from '../../../src/base/secrets/encrypt.ts';
+import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
 import { readTells, readWebhook } from '../../../src/runs/stored/stored-request.ts';
 import type { RunRecord } from '../../../src/store/run-store.ts';
 import {
@@ -32,18 +32,18 @@ const REQUEST =
 
 describe('whom a run tells', () => {
   const record = { id: newRunId(), keyId: 'ann', request: REQUEST };
-  const key = encryptionKey('ab'.repeat(32));
+  const cipher = new CredentialCipher('ab'.repeat(32), []);
 
   it('is read as the first version stored it', () => {
     const run = newRecord(record);
     assert.equal(readTells(run), true);
-    assert.deepEqual(readWebhook(run, key), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
+    assert.deepEqual(readWebhook(run, cipher), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
     assert.throws(() => readWebhook(run, undefined), /key ann/);
   });
 
   it('is the receiver of its key alone where the request names none, and nobody where it says nothing', () => {
     const ofKey = newRecord({ ...record, request: REQUEST.replace(/"webhook":".*"/, '"webhook":""') });
-    assert.deepEqual([readTells(ofKey), readWebhook(ofKey, key)], [true, undefined]);
+    assert.deepEqual([readTells(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
     assert.equal(readTells(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
   });
 });

@@ -1,21 +1,16 @@
 import { forget } from '../app.js';
-import { elapsed, exactly, line, money, when } from '../format.js';
-import { html, useRef, useState } from '../lib/preact.js';
+import { compact, elapsed, exactly, line, money, when } from '../format.js';
+import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
-import { useSeen } from '../parts/seen.js';
 import { useQuestion } from '../run/questions.js';
-import { useFacts } from './facts.js';
 import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
 /** One run or task. `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
 export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
-  const { id, status, model, created, took, title } = entry;
+  const { id, status, reason, model, created, took, title } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
-  const place = useRef(null);
-  const seen = useSeen(place);
-  const facts = useFacts(client, { id, seen: seen && kind === 'responses' && !isOpen(entry) });
   const attempt = async (work) => {
     setError(null);
     await onAct(work).catch(setError);
@@ -24,15 +19,15 @@ export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
     await remove(client, id);
     forget(id);
   };
-  return html`<div class="entry-line" ref=${place}>
+  return html`<div class="entry-line">
     ${onChoose && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
     <${Link} class="entry-open" to=${{ name: view, id }}>
       <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>
       <span class="entry-about-line">
-        <${Status} status=${facts?.status ?? status} reason=${facts?.reason} />
+        <${Status} status=${status} reason=${reason} />
         <span class="entry-model" dir="auto">${model}</span>
-        <span class="entry-number">${took !== null && html`<span class="sr">took </span>${elapsed(took)}`}</span>
-        <span class="entry-number">${facts?.cost && html`<span class="sr">cost </span>${money(facts.cost)}`}</span>
+        <span class="entry-number">${took !== null && html`<span class="sr">took </span>${took === 0 ? '< 1 s' : elapsed(took)}`}</span>
+        <span class="entry-number"><${Spent} of=${entry} /></span>
         <time title=${exactly(created)}>${when(created)}</time>
       </span>
     <//>
@@ -43,6 +38,12 @@ export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
     }
     <${Failure} error=${error} />
   </div>`;
+}
+
+/** What it cost, or where that is not known, how many tokens it took. */
+function Spent({ of: { cost, tokens } }) {
+  if (cost) return html`<span class="sr">cost </span>${money(cost)}`;
+  return tokens > 0 && html`${compact(tokens)} tokens`;
 }
 
 /** Of runs that say nothing about themselves, what was asked. */

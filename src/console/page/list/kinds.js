@@ -1,3 +1,5 @@
+import { statusOf } from '../run/reasons.js';
+
 /** The two interfaces whose runs are listed, in one form. */
 export const KINDS = {
   responses: {
@@ -25,11 +27,16 @@ export const isOpen = ({ status }) => OPEN.test(status);
 /** The id under which a run's input is read: a task of a research model is a response, too. */
 export const runOfEntry = ({ id }) => id.replace(/^task_/, 'resp_');
 
-function fromResponse({ id, status, model, created_at, started_at, completed_at, metadata }) {
+function fromResponse(response) {
+  const { id, model, created_at, started_at, completed_at, metadata, usage, previous_response_id: previous } = response;
   return {
     id,
-    status,
+    ...statusOf(response),
     model,
+    // Of an open run, and of what an earlier version stored, it is not known.
+    cost: usage?.cost ?? null,
+    tokens: usage?.total_tokens ?? null,
+    previous: previous ?? null,
     created: created_at * 1000,
     took: started_at && completed_at ? (completed_at - started_at) * 1000 : null,
     title: String(metadata?.title ?? metadata?.name ?? ''),
@@ -40,5 +47,5 @@ function fromResponse({ id, status, model, created_at, started_at, completed_at,
 function fromTask({ id, status, model, created_at, started_at, completed_at, cancelled_at }) {
   const ended = completed_at ?? cancelled_at;
   const took = started_at && ended ? Date.parse(ended) - Date.parse(started_at) : null;
-  return { id, status, model, created: Date.parse(created_at), took, title: '', thread: null };
+  return { id, status, model, created: Date.parse(created_at), took, title: '', thread: null, previous: null };
 }

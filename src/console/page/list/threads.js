@@ -2,10 +2,14 @@ const day = new Intl.DateTimeFormat('en', { weekday: 'long', day: 'numeric', mon
 
 /**
  * Entries, newest first, as threads: a question with the follow-ups to it, in the order they were asked. A thread stands
- * where its newest entry stood.
+ * where its newest entry stood. What the console did not ask itself names the run that it follows, no thread.
  */
 export function threadsOf(entries) {
-  const threads = Map.groupBy(entries, ({ id, thread }) => thread ?? id);
+  const keys = new Map();
+  for (const { id, thread, previous } of entries.toReversed()) {
+    keys.set(id, thread ?? keys.get(previous) ?? previous ?? id);
+  }
+  const threads = Map.groupBy(entries, ({ id }) => keys.get(id));
   return [...threads].map(([key, found]) => ({ key, newest: found[0].created, entries: found.toReversed() }));
 }
 

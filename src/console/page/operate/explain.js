@@ -34,7 +34,18 @@ export function Explain({ of: key }) {
 }
 
 function Explained({ of }) {
-  const { allowed, apis, routes, routes_of: whose, tools, may, webhook } = of;
+  const {
+    allowed,
+    apis,
+    routes,
+    routes_of: whose,
+    tools,
+    may,
+    webhook,
+    expires_at: expires,
+    allow_from: networks,
+    limits,
+  } = of;
   return html`<div role="status">
     <p class="run-about"><span class="status" data-status=${allowed ? 'completed' : 'failed'}>${allowed ? 'may be used' : 'may not be used'}</span>
       <span>answers ${apis.join(', ')}</span></p>
@@ -50,6 +61,9 @@ function Explained({ of }) {
     )} />
     <p class="quiet">Routes of the ${whose}, in the order in which they are asked.</p>
     ${tools && html`<p dir="auto">Tools: ${tools.join(', ') || 'none'}</p>`}
+    ${limits.length > 0 && html`<p>Limits: ${limits.map(({ name, value }) => `${name} ${value}`).join(', ')}</p>`}
+    ${expires && html`<p>It is refused from ${expires} on.</p>`}
+    ${networks && html`<p>It may be used from ${networks.join(', ')} alone.</p>`}
     ${may.length > 0 && html`<p dir="auto">It may also ${may.join(', ')}.</p>`}
     ${webhook && html`<p dir="auto">The end of its background work is told to ${webhook}.</p>`}
   </div>`;

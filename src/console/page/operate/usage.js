@@ -98,17 +98,17 @@ function Found({ groups, byGroup, byDay, shows }) {
 }
 
 function Rows({ groups, data, currency }) {
-  const columns = [...groups.map(capital), 'Requests', 'Errors', 'Input tokens', 'Cached', 'Output tokens', 'Cost'];
+  const columns = [...groups.map(capital), 'Requests', 'Errors', 'Cost', 'Input tokens', 'Cached', 'Output tokens'];
   const rows = data
     .slice(0, MOST_ROWS)
     .map((row) => [
       ...groups.map((group) => (row[group] === '' ? 'none' : String(row[group] ?? ''))),
       number(row.requests),
       number(row.errors),
+      money({ total: row.cost, currency }),
       compact(row.input_tokens),
       compact(row.cached_tokens),
       compact(row.output_tokens),
-      money({ total: row.cost, currency }),
     ]);
   return html`<${Table} label="Usage" columns=${columns} rows=${rows} numbers=${groups.length} />
     ${data.length > MOST_ROWS && html`<p class="quiet">${number(data.length - MOST_ROWS)} more rows are in the CSV.</p>`}`;

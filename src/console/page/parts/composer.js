@@ -50,9 +50,6 @@ export function Composer({
   const [options, setOptions] = useState(FRESH);
   const [servers, setServers] = useState([]);
   const [files, setFiles] = useState([]);
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const once = useRef(null);
   const field = useRef(null);
   useEffect(() => {
     if (!focus) return;
@@ -62,30 +59,8 @@ export function Composer({
   useEffect(() => grow(field.current), [text]);
   const change = (name) => (value) => setOptions({ ...options, [name]: value });
 
-  const submit = async (event) => {
-    event?.preventDefault();
-    if (busy || text.trim() === '') return;
-    setError(null);
-    let body;
-    try {
-      body = bodyOf({ text, model, previous, thread, options, servers, files });
-    } catch (problem) {
-      setError(problem);
-      return;
-    }
-    setBusy(true);
-    // The same key for the same body: pressing again after a lost answer does not ask twice.
-    const sent = JSON.stringify(body);
-    if (once.current?.sent !== sent)
-      once.current = { sent, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
-    try {
-      await onSubmit(body, { once: once.current.key });
-    } catch (thrown) {
-      if (thrown.code !== 'unreachable') once.current = null;
-      setError(thrown);
-      setBusy(false);
-    }
-  };
+  const read = () => bodyOf({ text, model, previous, thread, options, servers, files });
+  const { submit, busy, error, setError } = useSubmit({ isEmpty: text.trim() === '', read, onSubmit });
   const keys = (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
   };
@@ -121,6 +96,38 @@ export function Composer({
       <${McpServers} servers=${servers} onChange=${setServers} />
     </details>
   </form>`;
+}
+
+/** Sends what `read` gives, which throws for what cannot be sent, and one at a time. */
+function useSubmit({ isEmpty, read, onSubmit }) {
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const once = useRef(null);
+  const submit = async (event) => {
+    event?.preventDefault();
+    if (busy || isEmpty) return;
+    setError(null);
+    let body;
+    try {
+      body = read();
+    } catch (problem) {
+      setError(problem);
+      return;
+    }
+    setBusy(true);
+    // The same key for the same body: pressing again after a lost answer does not ask twice.
+    const sent = JSON.stringify(body);
+    if (once.current?.sent !== sent)
+      once.current = { sent, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
+    try {
+      await onSubmit(body, { once: once.current.key });
+    } catch (thrown) {
+      if (thrown.code !== 'unreachable') once.current = null;
+      setError(thrown);
+      setBusy(false);
+    }
+  };
+  return { submit, busy, error, setError };
 }
 
 function Options({ options, change }) {

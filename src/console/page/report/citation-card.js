@@ -20,7 +20,12 @@ export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
   useEffect(() => {
     const keys = (event) => event.key === 'Escape' && onClose();
     addEventListener('keydown', keys);
-    return () => removeEventListener('keydown', keys);
+    // It stands where its citation was.
+    addEventListener('resize', onClose);
+    return () => {
+      removeEventListener('keydown', keys);
+      removeEventListener('resize', onClose);
+    };
   }, []);
   const words = annotation.cited_text;
   return html`<div class="citation-card" role="tooltip" id=${ID} ref=${card} onPointerEnter=${onHold} onPointerLeave=${onLeave}>

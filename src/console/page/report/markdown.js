@@ -2,7 +2,7 @@ import { Component, html } from '../lib/preact.js';
 import { directionOf } from '../words.js';
 import { chart } from './chart.js';
 import { coloured } from './code-colours.js';
-import { Formula } from './formula/formula.js';
+import { Formula } from './formula.js';
 import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
 /** Deeper nesting is shown as text. */

@@ -5,6 +5,7 @@ import { ReportView } from '../report/report-view.js';
 import { PlanView } from '../watching/plan-view.js';
 import { unmarked, wordStart } from '../words.js';
 import { Notes } from './notes.js';
+import { PrintNotes } from './print-notes.js';
 import { SourceCards } from './source-cards.js';
 
 /** Letters of a thought that are shown before there is a report. */
@@ -24,7 +25,7 @@ export function ReportTab({ state, report, outline, onCite, onSource, onHeadings
       <${Claims} claims=${state.response?.claims} onNext=${(kind, after) => focusNext(report.current, { kind, after })} />
       ${outline}
       ${structured ? html`<pre class="structured" tabindex="0">${indented(text)}</pre>` : html`<${ReportView} text=${text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${onCite} sourceOf=${sourceOf} onHeadings=${onHeadings} />`}
-      ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /></section>`}
+      ${state.sources.size > 0 && message.done && html`<section class="report-sources"><h2>Sources</h2><${SourceCards} state=${state} onOpen=${onSource} limit=${24} /><${PrintNotes} state=${state} /></section>`}
     </div>`;
   }
   if (state.ended) return html`<div class="report"><${Notes} response=${state.response} /></div>`;

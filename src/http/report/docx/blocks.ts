@@ -74,15 +74,17 @@ export class BlockWriter {
   }
 
   #table({ header, rows }: Tokens.Table | Tokens.Generic, indent: number): Generator<string> {
+    const rtl = isRightToLeft(textOfTokens(header.flatMap(({ tokens }: Tokens.TableCell) => tokens)));
     return table(header, rows, {
       indent,
-      rtl: isRightToLeft(textOfTokens(header.flatMap(({ tokens }: Tokens.TableCell) => tokens))),
-      cell: ({ tokens, align, header: bold }) => this.#paragraph(tokens, { style: 'Cell', align }, bold),
+      rtl,
+      // What has no letters, such as a figure, stands as its table does.
+      cell: ({ tokens, align, header: bold }) => this.#paragraph(tokens, { style: 'Cell', align, rtl }, bold),
     });
   }
 
   #paragraph(tokens: readonly Token[], about: ParagraphStyle, bold = false): string {
-    const rtl = isRightToLeft(textOfTokens(tokens));
+    const rtl = isRightToLeft(textOfTokens(tokens), about.rtl);
     return paragraph(this.#inline.runs(tokens, { rtl, bold }), { ...about, rtl });
   }
 }

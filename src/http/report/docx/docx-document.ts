@@ -1,6 +1,7 @@
-import { Marked, type Token } from 'marked';
+import { Lexer, type Token } from 'marked';
 import { replaceCharts } from '../../../protocol/chart/chart-blocks.ts';
 import { chartTable } from '../../../protocol/chart/chart-table.ts';
+import { FORMULAS } from '../../../protocol/formula/formulas.js';
 import type { Report, ReportSource } from '../../../runs/projections/report.ts';
 import { dateOf } from '../markdown.ts';
 import { withPlaceholders } from '../markers.ts';
@@ -33,7 +34,7 @@ export function reportDocx(report: Report): Buffer {
   const text = withPlaceholders(report);
   // The data of a chart says the same, and can be edited.
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
-  const tokens = new Marked({ gfm: true }).lexer(shown);
+  const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(shown);
   const inline = new InlineWriter(report, { notes, links });
   const document = new PartText()
     .add(xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`))

@@ -50,6 +50,8 @@ export class InlineWriter {
         return this.runs(token.tokens ?? [], { ...style, strike: true });
       case 'codespan':
         return this.code(token.text, { ...style, code: true });
+      case 'formula':
+        return this.code(token.source, { ...style, code: true });
       case 'br':
         return LINE_BREAK;
       case 'checkbox':

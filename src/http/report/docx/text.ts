@@ -28,9 +28,10 @@ export interface ParagraphStyle {
 const LETTER = /\p{L}/u;
 const RTL_LETTER = /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u;
 
-/** Whether a text reads from right to left: its first letter decides. */
-export function isRightToLeft(text: string): boolean {
-  return RTL_LETTER.test(LETTER.exec(text)?.[0] ?? '');
+/** Whether a text reads from right to left: its first letter decides; `otherwise` where it has none. */
+export function isRightToLeft(text: string, otherwise = false): boolean {
+  const letter = LETTER.exec(text)?.[0];
+  return letter === undefined ? otherwise : RTL_LETTER.test(letter);
 }
 
 /** A paragraph of runs, links and references. */
@@ -49,7 +50,7 @@ export function paragraph(content: string, about: ParagraphStyle = {}): string {
 
 /** Text as runs, one for each stretch that reads in one direction. */
 export function textRuns(text: string, style: TextStyle = {}): string {
-  return (RTL_LETTER.test(text) ? stretches(text) : [text])
+  return (RTL_LETTER.test(text) || style.rtl ? stretches(text, style.rtl === true) : [text])
     .map((stretch) => {
       // What has no letters reads as its paragraph does.
       const rtl = RTL_LETTER.test(stretch) || (style.rtl === true && !LETTER.test(stretch));
@@ -86,18 +87,28 @@ function runProperties({ bold, italic, strike, code, link, rtl }: TextStyle): st
   return properties === '' ? '' : `<w:rPr>${properties}</w:rPr>`;
 }
 
-/** A text cut where letters of the other direction begin. */
-function stretches(text: string): string[] {
+/**
+ * A text cut where letters of the other direction begin. What stands between the two reads as its paragraph does, and so
+ * does a bracket that closes what was opened before: `(old tea) 123`.
+ */
+function stretches(text: string, rtl: boolean): string[] {
   const found: string[] = [];
   let start = 0;
+  let behind = 0;
+  let open = 0;
   let direction: boolean | undefined;
-  for (const { 0: letter, index } of text.matchAll(/\p{L}/gu)) {
-    const own = RTL_LETTER.test(letter);
+  for (const { 0: sign, index } of text.matchAll(/[\p{L}\p{M}\p{N}\p{Ps}\p{Pe}]/gu)) {
+    if (/\p{Ps}/u.test(sign)) open++;
+    const closes = /\p{Pe}/u.test(sign) && --open < 0;
+    const own = LETTER.test(sign) ? RTL_LETTER.test(sign) : closes ? rtl : direction;
     if (direction !== undefined && own !== direction) {
-      found.push(text.slice(start, index));
-      start = index;
+      const cut = direction === rtl ? index : behind;
+      found.push(text.slice(start, cut));
+      start = cut;
+      open = 0;
     }
     direction = own;
+    behind = index + sign.length;
   }
   return [...found, text.slice(start)];
 }

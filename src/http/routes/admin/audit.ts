@@ -1,6 +1,6 @@
 import { toSeconds } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
-import type { AuditList } from '../../../protocol/admin.ts';
+import type { AuditList } from '../../../protocol/operating/admin.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Endpoint } from '../../endpoint.ts';

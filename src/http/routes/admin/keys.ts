@@ -9,7 +9,7 @@ import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
 import { explained } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
-import { type AdminKey, rotateKeyBody } from '../../../protocol/admin.ts';
+import { type AdminKey, rotateKeyBody } from '../../../protocol/operating/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';

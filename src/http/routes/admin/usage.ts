@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../../../base/errors.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/admin.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { emptyUsage, type UsageRow } from '../../../store/beside/usage-store.ts';
 import { addTo, dayOf, KEPT_DAYS } from '../../../usage/usage.ts';

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../base/json.ts';
 import { createConversation, updateConversation } from '../../../protocol/requests/conversation-requests.ts';
 import { requireExactMetadata } from '../../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
+import { shownConversation } from '../../../runs/conversations.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
@@ -21,7 +22,7 @@ export function postConversation(deps: AppDeps): Endpoint {
 
 /** `GET /v1/conversations/:id`. */
 export function getConversation({ conversations }: AppDeps): Endpoint {
-  return async (call) => json(conversations.shown(await conversations.find(call.identity.caller, idOf(call))));
+  return async (call) => json(shownConversation(await conversations.find(call.identity.caller, idOf(call))));
 }
 
 /** `POST /v1/conversations/:id`: new metadata in the place of the old. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../base/json.ts';
 import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
+import { shownConversation } from '../../../runs/conversations.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
@@ -39,7 +40,7 @@ export function deleteItem(deps: AppDeps): Endpoint {
   return async (call) => {
     const record = await recordOf(deps, call);
     await deps.conversations.removeItem(record, itemOf(call));
-    return json(deps.conversations.shown(record));
+    return json(shownConversation(record));
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Language } from './language.ts';
 import { cjkNumber, NUMBER_WORDS, partsIn } from './number-words.ts';
-import { PERCENT, type Unit, unitAt } from './units.ts';
+import { PERCENT, rateAt, type Unit, unitAt } from './units.ts';
+import type { Spoken } from './word-list.ts';
 
 /** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -17,6 +18,8 @@ export interface Figure {
   /** A magnitude such as `million` follows: its last digit is rounded. */
   isRounded: boolean;
   unit: Unit | undefined;
+  /** The unit of time that it is counted for, if any. */
+  rate?: string | undefined;
   /** Asked for of claims only: looking costs more than the figure. */
   precision: () => Precision;
 }
@@ -50,13 +53,14 @@ const CJK_MAGNITUDE = /^\s?[千万萬亿億兆]+/;
 
 /** The figures of a folded text in their order. `taken`: ranges that are dates. */
 export function figuresIn(
-  text: string,
+  said: Spoken,
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
+  const { text } = said;
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
     if (!isTaken(found.start, taken))
-      figures.push({ ...found, unit: PERCENT, precision: () => 'about', isRounded: true });
+      figures.push({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
   }
   for (const match of text.matchAll(NUMBER)) {
     const { index } = match;
@@ -67,9 +71,11 @@ export function figuresIn(
     )
       continue;
     const figure = written(text, { index, digits: match[0] });
-    if (figure) figures.push(figure);
+    const before = figures.at(-1);
+    if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
+    figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
-  for (const found of NUMBER_WORDS.find(text, language)) {
+  for (const found of NUMBER_WORDS.find(said, language)) {
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
@@ -77,8 +83,37 @@ export function figuresIn(
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
-  return withUnitsBefore(figures.sort((a, b) => a.start - b.start));
+  return withUnitsBehind(withUnitsBefore(figures.sort((a, b) => a.start - b.start)), text);
 }
+
+/** A part of a whole that is written as words is never exact. */
+function roughly(precision: Precision): Precision {
+  return precision === 'exact' ? 'about' : precision;
+}
+
+/** `3万1000`: one number. */
+function added(before: Figure, rest: Figure): Figure {
+  const sum = (before.values[0] ?? 0) + (rest.values[0] ?? 0);
+  return { ...rest, start: before.start, values: [sum], steps: rest.steps.slice(0, 1) };
+}
+
+/** `500-700 million dollars`: the first has what the second is counted in. */
+function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
+  return figures.map((figure, at) => {
+    const next = figures[at + 1];
+    if (!next || figure.isRounded || !RANGE.test(text.slice(figure.end, next.start))) return figure;
+    const factor =
+      next.isRounded && next.unit !== PERCENT ? FACTORS.findLast((each) => each <= (next.values[0] ?? 0)) : undefined;
+    const unit = figure.unit ?? next.unit;
+    if (factor === undefined) return { ...figure, unit };
+    const scaled = {
+      values: figure.values.map((value) => value * factor),
+      steps: figure.steps.map((step) => step * factor),
+    };
+    return { ...figure, unit, values: [...scaled.values, ...figure.values], steps: [...scaled.steps, ...figure.steps] };
+  });
+}
+const RANGE = /^ ?(?:[-–—~〜～]|to|bis|a|al|至|到|から) ?$/;
 
 /** `Up to 0.9 percent from 0.7`, `17.3 million, then France (11.8)`: a fraction without a unit has that of the one before. */
 function withUnitsBefore(figures: readonly Figure[]): Figure[] {
@@ -112,7 +147,7 @@ function isTaken(at: number, ranges: readonly { start: number; end: number }[]):
   return ranges.some(({ start, end }) => at >= start && at < end);
 }
 
-function written(text: string, { index, digits }: { index: number; digits: string }): Figure | undefined {
+function written(text: string, { index, digits }: { index: number; digits: string }): Figure {
   let end = index + digits.length;
   const readings = readingsOf(digits);
   const after = text.slice(end, end + 24);
@@ -183,16 +218,17 @@ const CJK_FACTORS: Readonly<Record<string, number>> = { 千: 1e3, 万: 1e4, 萬:
 function surrounding(
   text: string,
   { start, end }: { start: number; end: number },
-): Pick<Figure, 'end' | 'unit' | 'precision'> {
+): Pick<Figure, 'end' | 'unit' | 'rate' | 'precision'> {
   const before = text.slice(Math.max(0, start - 28), start);
   const after = text.slice(end, end + 32);
   const unit = unitAt(before, after);
-  return { end: end + (unit?.length ?? 0), unit: unit?.unit, precision: () => precisionOf(before, after) };
+  const rate = unit?.unit.dimension === 'time' ? undefined : rateAt(after.slice(unit?.length ?? 0));
+  return { end: end + (unit?.length ?? 0), unit: unit?.unit, rate, precision: () => precisionOf(before, after) };
 }
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [
-    /(?:more than|over|above|exceed(?:s|ed|ing)?|at least|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |i |gli )?[$€£¥]?\s?$/,
+    /(?:more than|over|above|exceed(?:s|ed|ing)?|at least|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/,
     'over',
   ],
   [
@@ -224,11 +260,13 @@ function precisionOf(before: string, after: string): Precision {
 /** How far a figure that is said to be rounded may be from what it rounds, as a part of it. */
 const ROUGHLY = 0.06;
 const FAR = 0.12;
+const FAR_OF_PART = 0.34;
 
 /** Whether a figure of a claim says what one of its source says. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
   const scale = scaleBetween(claim.unit, source.unit);
-  if (scale === undefined) return false;
+  if (scale === undefined || isOtherSide(claim, source)) return false;
+  if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
   return claim.values.some((said, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;
@@ -238,6 +276,13 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
       return isClose(said, { found: found * scale, claim, step, converted: scale !== 1 });
     }),
   );
+}
+
+/** `Less than 842 million` is not `more than 842 million`. */
+function isOtherSide(claim: Figure, source: Figure): boolean {
+  if (claim.values[0] !== source.values[0]) return false;
+  const own = claim.precision();
+  return (own === 'over' && source.precision() === 'under') || (own === 'under' && source.precision() === 'over');
 }
 
 /** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
@@ -267,7 +312,8 @@ function isClose(
     case 'about':
       return Math.abs(difference) <= size * ROUGHLY;
     case 'over':
-      return difference <= 0 && -difference <= size * FAR;
+      // `More than half` is said of all that is less than another part.
+      return difference <= 0 && -difference <= size * (claim.isRounded && claim.unit === PERCENT ? FAR_OF_PART : FAR);
     case 'under':
       return difference >= 0 ? difference <= size * FAR : -difference <= (size * ROUGHLY) / 4;
     default:

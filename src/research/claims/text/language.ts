@@ -48,11 +48,20 @@ export function isFunctionWord(word: string): boolean {
 
 /** The language that most function words of a sentence are of; undefined where it has none. */
 export function languageOf(words: readonly string[]): Language | undefined {
-  const counts = new Map<Language, number>();
-  for (const word of words) {
-    for (const language of LANGUAGES.get(word) ?? []) counts.set(language, (counts.get(language) ?? 0) + 1);
-  }
+  const counts: Partial<Record<Language, number>> = {};
   let best: Language | undefined;
-  for (const [language, count] of counts) if (best === undefined || count > (counts.get(best) ?? 0)) best = language;
+  for (const word of words) {
+    for (const language of LANGUAGES.get(word) ?? []) {
+      const count = (counts[language] ?? 0) + 1;
+      counts[language] = count;
+      if (best === undefined || count > (counts[best] ?? 0)) best = language;
+    }
+  }
   return best;
 }
+
+export const ARTICLES = new Set(
+  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i l'.split(
+    ' ',
+  ),
+);

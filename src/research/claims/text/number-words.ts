@@ -1,4 +1,5 @@
 import type { Language } from './language.ts';
+import type { Spoken } from './word-list.ts';
 
 /** Numbers that are written as words; one is left out: it counts nothing more often than not. */
 
@@ -71,6 +72,11 @@ const MAGNITUDES: Readonly<Record<string, number>> = {
   billion: 1e9,
   milliarden: 1e9,
   milliards: 1e9,
+  dozen: 12,
+  dutzend: 12,
+  douzaines: 12,
+  docenas: 12,
+  dozzine: 12,
 };
 const WORD = /\p{L}+(?:-\p{L}+)?/gu;
 
@@ -98,8 +104,13 @@ const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3,
 /** Tenths, as Chinese and Japanese count them. */
 const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
 
+/** Without one of these no part of a whole is written as words: one look is cheaper than four expressions. */
+const MAY_BE_PART =
+  /(?: in | of | von | sur | cada | su |jede|every|each|ogni|成|割|hal[bf]|halfte|moitie|mitad|meta|third|drittel|tier|ter[cz]i?|quart|viert|cuart|fifth|funft|cinqu|quint)/;
+
 /** Parts of a whole that are written as words, in percent. */
 export function* partsIn(text: string): Generator<FoundNumber> {
+  if (!MAY_BE_PART.test(text)) return;
   for (const { 0: words, index, groups } of text.matchAll(OF_SO_MANY)) {
     const whole = countOf(groups?.whole);
     if (whole === undefined || whole > 100) continue;
@@ -129,7 +140,8 @@ export function* partsIn(text: string): Generator<FoundNumber> {
 
 /** Number words in a folded text. */
 export const NUMBER_WORDS = {
-  *find(text: string, language: Language | undefined): Generator<FoundNumber> {
+  *find({ text, words }: Spoken, language: Language | undefined): Generator<FoundNumber> {
+    if (!words.some((word) => numberOf(word) !== undefined)) return;
     for (const { 0: word, index } of text.matchAll(WORD)) {
       const value = numberOf(word);
       if (value === undefined || (ONLY_IN.get(word) ?? language) !== language) continue;
@@ -154,10 +166,13 @@ function countOf(word = ''): number | undefined {
 /** What numbers of several words in one have. */
 const COMPOUND = /-|.und.|^(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant|veint|dieci)/;
 
+/** `ventuno`. */
+const SHORTEST_COMPOUND = 7;
+
 function numberOf(word: string): number | undefined {
   const known = WORDS.get(word);
   if (known !== undefined) return known;
-  if (!COMPOUND.test(word)) return undefined;
+  if (word.length < SHORTEST_COMPOUND || !COMPOUND.test(word)) return undefined;
   const [tens = '', unit = ''] = word.split('-', 2);
   const both = [WORDS.get(tens), unit === 'one' ? 1 : WORDS.get(unit)];
   if (both[0] !== undefined && both[1] !== undefined && both[0] >= 10 && both[0] % 10 === 0) return both[0] + both[1];
@@ -230,4 +245,20 @@ function cjkValue(numeral: string): number | undefined {
     }
   }
   return total + group + (digit ?? 0);
+}
+
+const ORDINALS = [
+  'second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth',
+  'zweite dritte vierte funfte sechste siebte achte neunte zehnte elfte zwolfte',
+  'deuxieme troisieme quatrieme cinquieme sixieme septieme huitieme neuvieme dixieme onzieme douzieme',
+  'segunda tercera cuarta quinta sexta septima octava novena decima undecima duodecima',
+  'seconda terza quarta quinta sesta settima ottava nona decima undicesima dodicesima',
+].map((words) => words.split(' '));
+
+/** Whether a word says which of a row something is: `the eighth line` is `line 8`. */
+export function isOrdinal(word: string, value: number): boolean {
+  return ORDINALS.some((words) => {
+    const own = words[value - 2];
+    return own !== undefined && word.startsWith(own.replace(/a$/, '')) && word.length <= own.length + 1;
+  });
 }

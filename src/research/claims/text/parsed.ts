@@ -35,8 +35,9 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
   const all = spoken(folded);
   const dates = datesIn(all, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(all.words);
-  const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
+  const figures = figuresIn(all, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
   const words = wordsIn(folded, text).filter(({ start }) => !isWithin(start, dates) && !isWithin(start, figures));
+  let clauses: Clause[] | undefined;
   return {
     text,
     folded,
@@ -45,7 +46,11 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
     words,
     figures,
     dates,
-    clauses: clausesOf(text, folded, { words, figures, dates }),
+    // Most sentences of a source are only looked through.
+    get clauses() {
+      clauses ??= clausesOf(text, folded, { words, figures, dates });
+      return clauses;
+    },
   };
 }
 

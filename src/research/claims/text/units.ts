@@ -1,4 +1,5 @@
 import { foldedPattern } from './fold.ts';
+import { alternatives } from './word-list.ts';
 
 /** Units of figures. Those of one dimension are converted where a factor is given. */
 
@@ -133,6 +134,10 @@ const AFTER: readonly Row[] = [
   ['yen', 'money', undefined, 'yen|円|日元|日圆'],
   ['yuan', 'money', undefined, 'yuan|renminbi|元|人民币'],
   ['franc', 'money', undefined, '(?:swiss |schweizer )?franc?[ks]?e?n?|chf'],
+  ...['peso', 'rupee', 'real', 'lira', 'rand', 'won', 'zloty', 'shekel', 'dirham', 'riyal', 'baht'].map(
+    (name): Row => [name, 'money', undefined, `${name}s?`],
+  ),
+  ['krona', 'money', undefined, 'kron[aeo]r?|kroner|corone|coronas|couronnes|sek|nok|dkk'],
   ['rouble', 'money', undefined, 'рубл\\p{L}*|roubles?|rubles?'],
 ];
 const BEFORE: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -154,8 +159,22 @@ const patterns = AFTER.map(([name, , , pattern]) => ({
   // Nothing that goes on with letters of its own script is a unit.
   pattern: new RegExp(foldedPattern(`^(?:\\s|-)?(?:${pattern})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`)),
 }));
-/** Most words are no unit: one look tells. */
-const ANY = new RegExp(foldedPattern(`^(?:\\s|-)?(?:${AFTER.map(([, , , pattern]) => pattern).join('|')})`));
+/** Those that may stand where a text begins with this sign. */
+const byFirst = new Map<string, (typeof patterns)[number][]>();
+for (const [index, [, , , pattern]] of AFTER.entries()) {
+  const own = patterns[index];
+  for (const sign of new Set(alternatives(pattern).flatMap(firstSigns))) {
+    if (own) byFirst.set(sign, [...(byFirst.get(sign) ?? []), own]);
+  }
+}
+
+/** The signs that an alternative may begin with: of `(?:us-?)?dollars?` both. */
+function firstSigns(pattern: string): string[] {
+  const group = /^\(\?:([^()]*)\)(\??)(.*)$/.exec(pattern);
+  if (!group) return [pattern.replace(/^\\/, '').charAt(0)];
+  const [, inside = '', optional, rest = ''] = group;
+  return [...alternatives(inside).flatMap(firstSigns), ...(optional === '?' ? firstSigns(rest) : [])];
+}
 /** What all units begin with: nothing else is looked at. */
 const MAY_BEGIN = /^(?:\s|-)?(?:de |d'|di |of )?[\p{L}%‰°℃℉$€£]/u;
 const PARTICLE = /^\s(?:de |d'|di |of )/;
@@ -172,10 +191,18 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
   const between = BETWEEN.exec(after)?.[0].length ?? 0;
   const particle = PARTICLE.exec(after)?.[0].length ?? between;
   const rest = particle > between ? ` ${after.slice(particle)}` : after.slice(between);
-  if (!ANY.test(rest)) return undefined;
-  for (const { unit, pattern } of patterns) {
+  for (const { unit, pattern } of byFirst.get(/^[\s-]/.test(rest) ? rest.charAt(1) : rest.charAt(0)) ?? []) {
     const found = pattern.exec(rest)?.[0];
     if (unit && found !== undefined) return { unit, length: found.length + Math.max(between, particle - 1) };
   }
   return undefined;
+}
+
+const RATE = /^(?:,? ?(?:per|an?|par|pro|je|por|al|cada|im|\/)) ?(?:the |le |la )?(?=\p{L})/u;
+
+/** What a figure is counted for, `650 euros a month`, as the name of a unit of time. */
+export function rateAt(after: string): string | undefined {
+  const found = RATE.exec(after);
+  const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
+  return unit?.dimension === 'time' ? unit.name : undefined;
 }

@@ -69,7 +69,7 @@ function whole(words: string): string {
 }
 
 /** The alternatives of an expression that stand in no group. */
-function alternatives(pattern: string): string[] {
+export function alternatives(pattern: string): string[] {
   const found: string[] = [];
   let depth = 0;
   let from = 0;

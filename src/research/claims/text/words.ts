@@ -33,6 +33,7 @@ export function wordsIn(folded: string, original: string): Word[] {
 }
 
 function withoutEnding(word: string): string {
+  if (!word.includes("'")) return word;
   return word.replace(/'s$/, '').replace(/^(?:d|l|dell|dall|nell|all|qu|s|n|un|c)'/, '');
 }
 
@@ -60,6 +61,8 @@ const CJK_FUNCTION = /[的了是在和与及或也]|^[一二三四五六七八�
  * writes all nouns so; `isGerman` of the claim decides what that is worth.
  */
 function isNameAt(original: string, start: number, word: string): boolean {
+  // Most words are small letters, as in the folded text.
+  if (original[start] === word[0] && !word.includes("'")) return false;
   const written = original.slice(start, start + word.length).replace(/^(?:[dl]|dell|all|qu)['’]/i, '');
   if (!/^\p{Lu}/u.test(written)) return false;
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written) || /\p{Ll}\p{Lu}/u.test(written)) return true;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { ErrorCode } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { CredentialCipher } from '../../../base/secrets/encrypt.ts';
 import type { LiveConfig } from '../../../config/live-config.ts';
 import type { KeyConfig, ModelConfig, RouteConfig } from '../../../config/schema.ts';
 import type { SealedSummaries } from '../../../plain/compaction.ts';
@@ -68,7 +69,7 @@ export interface DriverParts {
   summaries: Pick<SealedSummaries, 'seal'>;
   /** Makes what clients keep of thoughts. */
   thoughts: Pick<SealedThoughts, 'seal'>;
-  encryptionKeyOf(keyId: string): Buffer | undefined;
+  cipherOf(keyId: string): CredentialCipher | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Awaited before a run goes on that did not begin where it was submitted. */
   begins?(run: AdmittedRun): Promise<void>;

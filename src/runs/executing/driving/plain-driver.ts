@@ -2,7 +2,6 @@ import { GatewayError } from '../../../base/errors.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
 import { noted } from '../../../research/run/run.ts';
 import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
-import type { TurnMessage } from '../../../upstream/turn.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
@@ -32,7 +31,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
       asked: hosted,
       sources: request.sources,
-      said: toolChoice === 'none' ? [] : request.messages.flatMap(saidByUser),
+      conversation: toolChoice === 'none' ? [] : request.messages,
       configuredMcp: false,
       requestedMcp: toolChoice !== 'none' || request.approved !== undefined,
       signal,
@@ -81,10 +80,4 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       yield next.value;
     }
   };
-}
-
-function saidByUser(message: TurnMessage): string[] {
-  if (message.role !== 'user') return [];
-  const { content } = message;
-  return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }

@@ -13,7 +13,6 @@ import { noted } from '../../../research/run/run.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { createFence } from '../../../research/text/fence.ts';
-import { textOf } from '../../../research/text/prose.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { highestPrice } from '../../../upstream/price.ts';
@@ -65,8 +64,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       builtin: builtinTools(model, request),
       asked: request.tools ?? undefined,
       sources: request.sources,
-      said:
-        request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation].filter(isUser).map(textOf),
+      conversation: request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation],
       configuredMcp: request.toolChoice !== 'none' && request.tools === null,
       requestedMcp: request.toolChoice !== 'none',
       signal,
@@ -168,10 +166,6 @@ function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfi
     throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
   }
   return { model, key: parts.config.keyById(run.keyId) };
-}
-
-function isUser({ role }: { role: string }): boolean {
-  return role === 'user';
 }
 
 /** The request may only narrow what the model's configuration offers. */

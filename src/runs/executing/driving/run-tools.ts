@@ -1,4 +1,5 @@
 import type { Logger } from '../../../base/logger.ts';
+import { textAmong } from '../../../base/text.ts';
 import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
@@ -6,6 +7,12 @@ import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { readMcpServers } from '../../stored/stored-request.ts';
 import type { DriverParts, RunTools } from './driver-parts.ts';
+
+/** A message of a conversation, of whatever kind of run. */
+interface SaidMessage {
+  role: string;
+  content: Parameters<typeof textAmong>[0];
+}
 
 /** What a run's request says of the tools that run here. */
 interface ToolOptions {
@@ -15,8 +22,8 @@ interface ToolOptions {
   asked: BuiltinTools | undefined;
   /** Where they may search and read; undefined: as `asked` says. */
   sources?: RequestedSources | undefined;
-  /** What was said so far: documents in it that are too long are searched and opened. */
-  said: readonly string[];
+  /** The conversation so far: documents in it that are too long are searched and opened. */
+  conversation: readonly SaidMessage[];
   /** Whether the configured MCP servers are offered too. */
   configuredMcp: boolean;
   /** Whether the MCP servers of the request are. */
@@ -27,12 +34,12 @@ interface ToolOptions {
 
 /** Opens the tools of a run. */
 export async function openRunTools(
-  parts: Pick<DriverParts, 'openTools' | 'encryptionKeyOf'>,
+  parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,
-  { builtin, asked, sources, said, configuredMcp, requestedMcp, signal, log }: ToolOptions,
+  { builtin, asked, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<RunTools> {
-  const mcpServers = requestedMcp ? readMcpServers(run, parts.encryptionKeyOf(run.keyId)) : [];
-  const files = longDocuments(said);
+  const mcpServers = requestedMcp ? readMcpServers(run, parts.cipherOf(run.keyId)) : [];
+  const files = longDocuments(conversation);
   const searches = files.length > 0 || asked?.fileSearch !== undefined;
   // A request without tools that read pages gets one for its documents, and for nothing else.
   const opensFiles = files.length > 0 && !builtin.some((name) => PAGES.has(name));
@@ -54,8 +61,9 @@ const PAGES: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
 /** No host has such a name (RFC 2606); an empty list would allow all. */
 const NO_PAGES = { allowedDomains: ['none.invalid'] };
 
-/** The user's files that a conversation names without their text. */
-function longDocuments(said: readonly string[]): string[] {
+/** Files that the user attached and whose text is too long for the conversation. */
+function longDocuments(conversation: readonly SaidMessage[]): string[] {
+  const said = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
   const documents = said.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
   return [...new Set(documents.flatMap(({ url }) => fileIdIn(url) ?? []))];
 }

@@ -14,7 +14,7 @@ import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 /** How calls that the client is to make, or to approve, stand in a log: told whole. */
 
 /** A call that the client is to make: told whole. */
-export function functionCall(
+export function clientCallItem(
   call: FunctionCall,
   { run, index }: { run: RunId; index: number },
 ): ToldItem<FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem> {

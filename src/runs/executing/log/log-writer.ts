@@ -4,7 +4,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import { logprobSize } from '../../../protocol/items.ts';
-import type { Append, AppendResult, RunStore, TerminalStatus } from '../../../store/run-store.ts';
+import type { Append, AppendResult, RunStore } from '../../../store/run-store.ts';
 import type { ResponseFold } from '../../reading/response-fold.ts';
 import { ClaimLostError, type RunLease } from '../run-lease.ts';
 import { storeSpans } from '../run-span.ts';
@@ -158,10 +158,7 @@ export class LogWriter {
    * since `beginEnd` was written and the run must be ended as cancelled.
    * @throws ClaimLostError
    */
-  async end(
-    event: UnnumberedEvent,
-    end: { status: TerminalStatus; at: number; retainMs: number },
-  ): Promise<'ended' | 'cancelled'> {
+  async end(event: UnnumberedEvent, end: NonNullable<Append['end']>): Promise<'ended' | 'cancelled'> {
     this.#end = end;
     this.push(event);
     await this.flush();

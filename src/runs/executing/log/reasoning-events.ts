@@ -3,8 +3,8 @@ import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CompactionItem, OutputItem, ReasoningItem } from '../../../protocol/items.ts';
 
 /**
- * How thoughts stand in a log: as text, as text and as a summary beside it where the request asked for one (contract
- * section 3, `reasoning.summary`), or as a summary alone, as in the API of OpenAI (`profile: openai`).
+ * How thoughts stand in a log: as text, as text and as a summary beside it where the request asked for one
+ * (`reasoning.summary`), or as a summary alone, as in the API of OpenAI (`profile: openai`).
  */
 export type ReasoningStyle = 'text' | 'text and summary' | 'summary';
 

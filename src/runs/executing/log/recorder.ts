@@ -29,7 +29,7 @@ import {
   placesOfCalls,
   type ToldItem,
 } from './call-items.ts';
-import { functionCall } from './client-calls.ts';
+import { clientCallItem } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
 import { closedMessage, fittingLogprobs, type OpenMessage, openedMessage, reopenedMessage } from './message-events.ts';
 import {
@@ -306,7 +306,7 @@ export class Recorder {
 
   #tellFunctionCall(call: FunctionCall): void {
     const index = this.#output.length;
-    this.#tell(functionCall(call, { run: this.#runId, index }), index);
+    this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
   }
 
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {

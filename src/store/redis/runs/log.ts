@@ -54,7 +54,7 @@ export class RedisLog extends RedisPart {
       `${batch.first}`,
       `${batch.count}`,
       batch.count === 0 ? EMPTY : asBuffer(batch.frames),
-      this.held ? '' : this.keys.live(id),
+      this.awaitsReplicas ? '' : this.keys.live(id),
       header,
     ];
     if (batch.end || batch.transcript) args.push(...this.#furtherArgs(batch));
@@ -63,8 +63,15 @@ export class RedisLog extends RedisPart {
 
   #furtherArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
     const ending = end
-      ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.now()]
-      : ['', '', '', '', ''];
+      ? [
+          end.status,
+          `${end.at}`,
+          `${end.retainMs}`,
+          `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`,
+          this.now(),
+          end.listed ?? '',
+        ]
+      : ['', '', '', '', '', ''];
     return [`${entriesBefore}`, progress ? '1' : '', ...ending, ...transcript];
   }
 
@@ -118,7 +125,7 @@ export class RedisLog extends RedisPart {
   /** See `RunStore.readLast`. `hidden`: as above. State and entry are of one moment: two reads may lie about an end. */
   async readLast(id: RunId): Promise<LogBatch | undefined | 'hidden'> {
     const keys = [this.keys.run(id), this.keys.log(id)];
-    const reply = await this.script(SCRIPTS.last, keys, [this.held ? '1' : '0'], { binary: true });
+    const reply = await this.script(SCRIPTS.last, keys, [this.awaitsReplicas ? '1' : '0'], { binary: true });
     const [fields, entries] = lastReply.parse(reply);
     const state = this.#stateOf(fields);
     if (!state) return undefined;
@@ -154,7 +161,7 @@ export class RedisLog extends RedisPart {
 
   #stateOf([last, compressed, shown, endedAt]: readonly (string | null)[]): LogState | undefined {
     if (last == null) return undefined;
-    const seen = this.held && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
+    const seen = this.awaitsReplicas && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
     const hides = seen < Number(last) && (Boolean(endedAt) || seen === 0);
     return { last: seen, hides, compressed: compressed === '1' };
   }

@@ -122,7 +122,7 @@ export class RedisRecords extends RedisPart {
         keys.length > 0 ? JSON.stringify(keys, STORED_OF_KEYS) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
-        ...toFields(run, { ...claimed?.fields, ...(this.held && { shown: '0' }) }),
+        ...toFields(run, { ...claimed?.fields, ...(this.awaitsReplicas && { shown: '0' }) }),
       ],
     );
   }
@@ -210,6 +210,7 @@ function toFields(run: NewRun, changed: Readonly<Record<string, string>> = {}): 
     last: `${run.frameCount}`,
     request: run.request,
     metadata: run.metadata,
+    listed: run.listed,
     token: '',
     until: '0',
     claims: '0',

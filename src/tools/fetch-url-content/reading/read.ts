@@ -39,7 +39,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   const text = decodeText(job.bytes, { charset: job.charset });
   if (job.kind === 'html') return readHtml(text, job.url);
   if (job.kind === 'xml') return readFeed(text, job.url) ?? { title: '', content: text };
-  if (job.kind === 'csv') return { title: '', content: readCsv(text) };
+  if (job.kind === 'csv') return { title: '', content: readCsv(text, job.longest) };
   if (job.kind === 'json') return { title: '', content: readJsonText(text) ?? text };
   if (job.kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
   return readText(job);

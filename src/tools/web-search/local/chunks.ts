@@ -32,18 +32,31 @@ const CELLS_MARK = /^\[Cells ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\]$/;
 const LONGEST_SECTION = 300;
 /** A bound for files that are one endless document. */
 const MAX_CHUNKS = 20_000;
+const LINES_A_STEP = 200;
 
 /**
  * Cuts a document into titled passages. `name` is the file's name, the title of last resort. `places`: each passage stands
  * under one heading, however short that makes it, because it is cited with its place.
  */
-export function chunkDocument(
-  text: string,
-  about: { contentType: string; name: string; places?: boolean },
-): ChunkedDocument {
+export function chunkDocument(text: string, about: DocumentAbout): ChunkedDocument {
+  const steps = chunkInSteps(text, about);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+interface DocumentAbout {
+  contentType: string;
+  name: string;
+  places?: boolean;
+}
+
+/** The same in steps of some lines each. */
+export function* chunkInSteps(text: string, about: DocumentAbout): Generator<void, ChunkedDocument> {
   if (about.contentType === 'text/html') {
     const page = htmlToText(text);
-    return { title: page.title || titleFromName(about.name), chunks: cut(page.text, SMALL) };
+    return { title: page.title || titleFromName(about.name), chunks: yield* cut(page.text, SMALL) };
   }
   const { body, title, published } =
     about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '', published: undefined };
@@ -51,7 +64,7 @@ export function chunkDocument(
   return {
     title: title || plainInline(heading ?? '') || titleFromName(about.name),
     ...(published ? { published } : {}),
-    chunks: cut(body, about.places ? 0 : SMALL),
+    chunks: yield* cut(body, about.places ? 0 : SMALL),
   };
 }
 
@@ -82,7 +95,7 @@ function plainInline(text: string): string {
 }
 
 /** Sections by heading (outside code fences), long ones at paragraphs, those shorter than `small` joined with the next. */
-function cut(text: string, small: number): Chunk[] {
+function* cut(text: string, small: number): Generator<void, Chunk[]> {
   const chunks: Chunk[] = [];
   let heading = '';
   let page: number | undefined;
@@ -104,7 +117,8 @@ function cut(text: string, small: number): Chunk[] {
     chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(under !== '' && { section: under }) });
   };
 
-  for (const line of text.split(/\r?\n/)) {
+  for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (at % LINES_A_STEP === LINES_A_STEP - 1) yield;
     if (chunks.length >= MAX_CHUNKS) break;
     if (isFence(line)) inFence = !inFence;
     const turned = PAGE_MARK.exec(line)?.[1];

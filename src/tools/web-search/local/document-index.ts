@@ -36,7 +36,7 @@ export interface IndexedDocument {
 const RERANKED = 24;
 
 /** A long document goes in for so long at a time, in milliseconds. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
@@ -44,12 +44,48 @@ const MAX_LANGUAGES = 5;
 /** Documents are looked at again for put-together words once a language has so many times more words than then. */
 const GROWTH = 1.5;
 
+/** Passages of a document that are taken out in one step, and pages of the full-text index that are merged in one. */
+const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
+const MERGED = 16;
+
+/** The last is of the passages themselves, by which the others know them. */
 const DELETIONS = [
-  'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)',
-  'DELETE FROM vectors WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)',
-  'DELETE FROM chunks WHERE document = ?',
-  'DELETE FROM documents WHERE id = ?',
+  `DELETE FROM words WHERE rowid IN (${DELETED})`,
+  `DELETE FROM vectors WHERE chunk IN (${DELETED})`,
+  `DELETE FROM chunks WHERE id IN (${DELETED})`,
 ];
+const WORDS_OF = 'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)';
+
+let lastTurn = Promise.resolve();
+
+/** A turn of the event loop that no other slice has: whatever goes into however many indexes, a search waits for one. */
+function ownTurn(): Promise<void> {
+  lastTurn = lastTurn.then(yieldToEventLoop);
+  return lastTurn;
+}
+
+function atOnce(work: () => void): boolean {
+  work();
+  return true;
+}
+
+/** Takes steps in slices, each in a turn of its own. `slice` does what it is given, and may refuse to go on. */
+export async function takeInSlices<T>(
+  steps: Generator<void, T>,
+  slice: (work: () => void) => boolean = atOnce,
+): Promise<T | undefined> {
+  let step: IteratorResult<void, T> | undefined;
+  while (!step?.done) {
+    await ownTurn();
+    const until = performance.now() + SLICE_MS;
+    const goesOn = slice(() => {
+      do step = steps.next();
+      while (!step.done && performance.now() < until);
+    });
+    if (!goesOn) return undefined;
+  }
+  return step.value;
+}
 
 /**
  * A full-text index (SQLite FTS5), in a file or in memory. Documents are cut into passages: snippets of whole ones are
@@ -67,10 +103,14 @@ export class DocumentIndex implements Disposable {
   readonly #passages: PassageSearch;
   readonly #remember: StatementSync;
   readonly #deletions: readonly StatementSync[];
+  readonly #deleteWords: StatementSync;
+  readonly #mergeSome: StatementSync;
+  readonly #deleteDocument: StatementSync;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
-    this.#db = openIndexDatabase(file?.path, { owner: file?.owner ?? true });
+    const owner = file?.owner ?? true;
+    this.#db = openIndexDatabase(file?.path, { owner });
     this.#insertDocument = prepareWrite(
       this.#db,
       'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
@@ -91,6 +131,11 @@ export class DocumentIndex implements Disposable {
       'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
     );
     this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
+    this.#mergeSome = prepareWrite(this.#db, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
+    // By itself it merges much at once now and then; here some with each step.
+    if (owner) this.#db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
+    this.#deleteWords = prepareWrite(this.#db, WORDS_OF);
+    this.#deleteDocument = prepareWrite(this.#db, 'DELETE FROM documents WHERE id = ?');
     this.recall();
   }
 
@@ -110,9 +155,10 @@ export class DocumentIndex implements Disposable {
     );
   }
 
-  /** The signature of every document in the index, by path. */
-  signatures(): Map<string, string> {
-    const rows = this.#db.prepare('SELECT path, signature FROM documents').all();
+  /** The signature of every document in the index, or of the one at `path`, by path. */
+  signatures(path?: string): Map<string, string> {
+    const all = 'SELECT path, signature FROM documents';
+    const rows = path === undefined ? this.#db.prepare(all).all() : this.#db.prepare(`${all} WHERE path = ?`).all(path);
     return new Map(rows.map((row) => [String(row.path), String(row.signature)]));
   }
 
@@ -138,7 +184,7 @@ export class DocumentIndex implements Disposable {
     let done = 0;
     if (change.remove.length > 0) this.#passages.forget();
     this.#inTransaction(() => {
-      for (const path of change.remove) this.#delete(path);
+      for (const path of change.remove) for (const _ of this.#delete(path));
       for (const { file, document } of change.put) {
         for (const _ of this.#put(file, document));
         done += 1;
@@ -154,16 +200,29 @@ export class DocumentIndex implements Disposable {
    * it is there its signature is empty; it stays so where the index is closed or the document taken out meanwhile.
    */
   async putInSlices({ file, document }: IndexedDocument): Promise<void> {
-    const steps = this.#put(file, document);
-    for (let isDone = false; !isDone; ) {
-      await yieldToEventLoop();
-      if (!this.#db.isOpen) return;
-      const until = performance.now() + SLICE_MS;
+    await this.#takeInSlices(this.#put(file, document));
+  }
+
+  /** Takes documents out, likewise. */
+  async removeInSlices(paths: readonly string[]): Promise<void> {
+    this.#passages.forget();
+    for (const path of paths) await this.#takeInSlices(this.#delete(path));
+  }
+
+  /** Writes the full-text index anew without what was taken out, likewise. */
+  async mergeInSlices(): Promise<void> {
+    await this.#takeInSlices(this.#merge());
+  }
+
+  async #takeInSlices(steps: Generator<void>): Promise<void> {
+    await takeInSlices(steps, (work) => {
+      if (!this.#db.isOpen) return false;
       this.#inTransaction(() => {
-        while (!isDone && performance.now() < until) isDone = steps.next().done === true;
+        work();
         this.#rememberWords();
       });
-    }
+      return true;
+    });
   }
 
   /**
@@ -250,7 +309,7 @@ export class DocumentIndex implements Disposable {
 
   /** In steps of one passage each; whoever takes them all puts the document in. */
   *#put(file: IndexedDocument['file'], document: ChunkedDocument): Generator<void> {
-    this.#delete(file.path);
+    yield* this.#delete(file.path);
     const language = languageOf(document);
     const { title, published = null } = document;
     const { lastInsertRowid: id } = this.#insertDocument.run(file.path, '', title, published, language, 0);
@@ -293,23 +352,41 @@ export class DocumentIndex implements Disposable {
 
   #revisit({ id, ...about }: { id: number; path: string; title: string; language: IndexLanguage }): void {
     const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
-    this.#deletions[0]?.run(id);
+    this.#deleteWords.run(id);
     for (const chunk of chunks)
       this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
     const sql = 'UPDATE documents SET vocabulary = ? WHERE id = ?';
     prepareWrite(this.#db, sql).run(this.#compounds.size(about.language), id);
   }
 
-  #delete(path: string): void {
+  /** In steps. A document of which something is missing has no signature. */
+  *#delete(path: string): Generator<void> {
     const row = this.#db.prepare('SELECT id FROM documents WHERE path = ?').get(path);
     if (!row?.id) return;
-    for (const statement of this.#deletions) statement.run(row.id);
+    this.#finish.run('', 0, row.id);
+    for (let left = true; left; ) {
+      for (const statement of this.#deletions) left = statement.run(row.id).changes > 0;
+      yield;
+    }
+    this.#deleteDocument.run(row.id);
+  }
+
+  /** As SQLite says that an `optimize` is done in steps. */
+  *#merge(): Generator<void> {
+    const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
+    for (let pages = -MERGED; ; pages = MERGED) {
+      const before = changes();
+      this.#mergeSome.run(pages);
+      if (changes() - before < 2) return;
+      yield;
+    }
   }
 
   #inTransaction(work: () => void): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
+      this.#mergeSome.run(MERGED);
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#db.exec('ROLLBACK');

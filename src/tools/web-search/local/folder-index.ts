@@ -5,7 +5,7 @@ import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import type { SearchHit } from '../search-provider.ts';
 import { DocumentIndex, type IndexedDocument } from './document-index.ts';
-import { FolderReader } from './document-reader.ts';
+import { FolderReader } from './folder-reader.ts';
 import { lockIndex } from './index-database.ts';
 import { type Embed, Meaning } from './meaning.ts';
 

@@ -1,3 +1,4 @@
+import { textAmong } from '../../../base/text.ts';
 import type { TurnMessage } from '../../turn.ts';
 
 /** Shorter calls say too little to be told from a quotation, in letters and digits. */
@@ -13,18 +14,13 @@ export function quotationsIn(messages: readonly TurnMessage[]): (block: string) 
   return (block) => {
     const words = lettersOf(block);
     if (words.length < LEAST) return false;
-    read ??= messages.map((message) => (isRead(message) ? lettersOf(textOf(message)) : '')).join('\n');
+    read ??= messages.map((message) => (isRead(message) ? lettersOf(textAmong(message.content)) : '')).join('\n');
     return read.includes(words);
   };
 }
 
 function isRead({ role }: TurnMessage): boolean {
   return role === 'tool' || role === 'user';
-}
-
-function textOf({ content }: TurnMessage): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
 /** Letters and digits in lower case. Results are JSON: what it escapes is no letter. */

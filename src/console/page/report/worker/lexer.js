@@ -1,5 +1,5 @@
+import { FORMULAS } from '../../formula/formulas.js';
 import { Lexer } from '../../lib/marked.js';
-import { FORMULAS } from './formulas.js';
 import { sameStart } from './same-start.js';
 
 /** What was read last: a report that is being written grows at its end, and its start is not read again. */

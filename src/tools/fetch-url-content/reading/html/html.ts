@@ -5,6 +5,7 @@ import { toMarkdown } from '../markdown/markdown.ts';
 import { convertFormulas } from '../math/math.ts';
 import { measure } from './blocks.ts';
 import { readMetadata } from './page-metadata.ts';
+import { nameTabPanels } from './tabs.ts';
 import { type HtmlPage, parseHtml } from './tree.ts';
 
 /** The main text of a page as Markdown, with its title, author and date; of one that is too large, its plain text. */
@@ -12,6 +13,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
   const page = parseHtml(html);
   if (!page) return plain(html);
   convertFormulas(page.body);
+  nameTabPanels(page.body);
   const blocks = measure(page.body);
   const metadata = readMetadata(page, blocks);
   const root = markMainText(page, blocks, metadata);
@@ -24,6 +26,7 @@ export function readWhole(html: string, url: string): string {
   const page = parseHtml(html);
   if (!page) return htmlToText(html).text;
   convertFormulas(page.body);
+  nameTabPanels(page.body);
   measure(page.body);
   return toMarkdown(page.body, baseUrl(page, url));
 }

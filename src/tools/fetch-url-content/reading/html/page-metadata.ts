@@ -1,6 +1,8 @@
 import { isObject, parseJson } from '../../../../base/json.ts';
+import { authorsOf } from './authors.ts';
 import type { Block } from './blocks.ts';
 import { dateIn } from './dates.ts';
+import { metaContents } from './meta-contents.ts';
 import { closest, elementsBelow, type HtmlElement, type HtmlPage, lineOf, textOf } from './tree.ts';
 
 /** What a page says about itself. */
@@ -28,9 +30,7 @@ const ARTICLE_TYPE = /Article|Posting|WebPage|Report|Recipe|Product|Book|Questio
 const PROSE_TYPE = /Article|Posting|Report$|Review$/i;
 
 const MAX_NODES = 300;
-const MAX_AUTHORS = 10;
 /** In characters. */
-const LONGEST_NAME = 120;
 const LONGEST_BODY = 100_000;
 
 /** Names of meta tags, the surest first. */
@@ -41,7 +41,6 @@ const META = {
     'datepublished date dc.date dc.date.issued dcterms.created dcterms.issued dcterms.date parsely-pub-date ' +
     'sailthru.date publish-date publication_date publishdate pubdate',
   updated: 'article:modified_time og:updated_time datemodified last-modified dcterms.modified revised',
-  author: 'author article:author dc.creator dcterms.creator parsely-author sailthru.author byl twitter:creator_name',
   language: 'content-language dc.language dcterms.language language og:locale',
 };
 
@@ -54,9 +53,9 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
   const heading = headingOf(elements);
   const title = meta(META.title) || page.title || heading || text(data?.headline) || text(data?.name);
   const dates = datesShown(elements, blocks, heading || title);
-  const published = text(data?.datePublished) || meta(META.published) || dates.published;
-  const updated = text(data?.dateModified) || meta(META.updated) || dates.updated;
-  const author = authorsOf(page, data, elements).join(', ');
+  const published = day(text(data?.datePublished) || meta(META.published)) || dates.published;
+  const updated = day(text(data?.dateModified) || meta(META.updated)) || dates.updated;
+  const author = authorsOf({ page, data, elements, blocks }).join(', ');
   const language = languageOf(page, data);
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
   const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
@@ -71,6 +70,11 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
     articleBody: body.slice(0, LONGEST_BODY),
   };
+}
+
+/** A date as ISO 8601 where it is written so that it can be read in one way only; else as it is. */
+function day(written: string): string {
+  return /^\d{4}-\d\d-\d\d/.test(written) ? written : dateIn(written) || written;
 }
 
 /** Many documentation systems put a sign that links to the heading at its end. */
@@ -97,13 +101,13 @@ function datesShown(
   title: string,
 ): { published: string; updated: string } {
   const marked = (name: string) => elements.find(({ attributes }) => attributes.itemprop?.split(/\s+/).includes(name));
-  const dateOf = (element: HtmlElement | undefined) => {
-    if (!element) return '';
-    const { datetime = '', content = '' } = element.attributes;
-    return datetime.trim() || content.trim() || dateIn(textOf(element));
-  };
-  const isTime = ({ name }: HtmlElement) => name === 'time' || name === 'relative-time';
-  const times = elements.filter((element) => isTime(element) && element.attribute('datetime').trim() !== '');
+  const dateOf = (element: HtmlElement | undefined) =>
+    element ? timeOf(element) || element.attribute('content').trim() || dateIn(textOf(element)) : '';
+  // Those of other pages stand beside the text, or in links to them.
+  const isElsewhere = ({ name, attributes }: HtmlElement) => name === 'aside' || (name === 'a' && !!attributes.href);
+  const all = elements.filter((element) => timeOf(element) !== '');
+  const here = all.filter((time) => !closest(time, isElsewhere));
+  const times = here.length > 0 ? here : all.filter((time) => !closest(time, ({ name }) => name === 'aside'));
   const isUpdate = (time: HtmlElement) =>
     time.hasClass('updated') ||
     UPDATED.test(
@@ -128,6 +132,13 @@ function datesShown(
   };
 }
 
+/** The moment that an element stands for: in an attribute of it, as HTML and microformats have it. */
+function timeOf({ name, attributes }: HtmlElement): string {
+  const { datetime = '', title = '' } = attributes;
+  if (name === 'time' || name === 'relative-time') return datetime.trim();
+  return (name === 'abbr' || name === 'span') && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(title) ? title : '';
+}
+
 /** The day of the last revision, as MkDocs shows it. */
 function isRevision(element: HtmlElement): boolean {
   return element.hasClass('git-revision-date-localized-plugin-date');
@@ -147,63 +158,11 @@ function datesInWords(blocks: readonly Block[], title: string): { published: str
   };
 }
 
-function authorsOf(
-  page: HtmlPage,
-  data: Record<string, unknown> | undefined,
-  elements: readonly HtmlElement[],
-): string[] {
-  const named = authorNames(data?.author);
-  if (named.length > 0) return named;
-  const inMeta = metaContents(page, 'citation_author');
-  if (inMeta.length > 0) return unique(inMeta);
-  const [one] = metaContents(page, META.author);
-  if (one) return [withoutBy(one)];
-  const isAuthor = ({ attributes }: HtmlElement) => attributes.itemprop === 'author' || attributes.rel === 'author';
-  const marked =
-    elements.find((each) => each.attributes.itemprop === 'name' && closest(each.parent, isAuthor)) ??
-    elements.find(isAuthor) ??
-    elements.find((each) => BYLINES.some((name) => each.hasClass(name)));
-  const shown = withoutBy(marked ? marked.attributes.content?.trim() || lineOf(marked) : '');
-  return shown !== '' && shown.length < LONGEST_NAME ? [shown] : [];
-}
-
-/** Classes of the elements in which themes say who wrote a page. */
-const BYLINES = [
-  'byline-name',
-  'byline',
-  'author-name',
-  'author',
-  'p-author',
-  'entry-author',
-  'post-author',
-  'ltx_personname',
-];
-
-function withoutBy(name: string): string {
-  return name.replace(/^(?:written by|posted by|by|von|par|por|di|door|af|av)[\s:]+/i, '').trim();
-}
-
 function languageOf(page: HtmlPage, data: Record<string, unknown> | undefined): string {
   const given =
     page.root.lang || page.root['xml:lang'] || text(data?.inLanguage) || metaContents(page, META.language)[0] || '';
   const tag = given.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
-}
-
-/** The contents of meta tags with one of these names, in the order of the names. */
-export function metaContents({ metas }: HtmlPage, listed: string): string[] {
-  const names = listed.split(' ');
-  const found = names.map((): string[] => []);
-  for (const attributes of metas) {
-    const content = attributes.content?.trim() ?? '';
-    // Facebook wants a profile's address in `article:author`; that is no name.
-    if (content === '' || content.startsWith('http')) continue;
-    for (const kind of ['property', 'name', 'itemprop', 'http-equiv']) {
-      const at = names.indexOf((attributes[kind] ?? '').toLowerCase());
-      if (at >= 0) found[at]?.push(content);
-    }
-  }
-  return found.flat();
 }
 
 function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
@@ -230,16 +189,6 @@ function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string,
 function typeOf(node: Record<string, unknown>): string {
   const type = node['@type'];
   return Array.isArray(type) ? type.slice(0, 5).map(String).join(' ') : String(type ?? '');
-}
-
-function authorNames(author: unknown): string[] {
-  if (Array.isArray(author)) return unique(author.slice(0, MAX_AUTHORS).flatMap(authorNames)).slice(0, MAX_AUTHORS);
-  const name = (isObject(author) ? text(author.name) : text(author)).replace(/\s+/g, ' ');
-  return name === '' || name.startsWith('http') ? [] : [withoutBy(name)];
-}
-
-function unique(values: readonly string[]): string[] {
-  return [...new Set(values)].slice(0, MAX_AUTHORS);
 }
 
 function text(value: unknown): string {

@@ -80,6 +80,8 @@ export interface HtmlPage {
   base: string;
   /** Contents of `application/ld+json` scripts. */
   structuredData: string[];
+  /** Contents of `application/json` scripts, from which other scripts make the page. */
+  data: string[];
 }
 
 /** Beyond these a page takes longer than it is worth. The parser's time for an element grows with its depth. */
@@ -152,7 +154,7 @@ class TreeBuilder {
   constructor(html: string, level: number) {
     this.#level = level;
     this.#open = new HtmlElement('body', {}, undefined);
-    this.page = { body: this.#open, root: {}, title: '', metas: [], base: '', structuredData: [] };
+    this.page = { body: this.#open, root: {}, title: '', metas: [], base: '', structuredData: [], data: [] };
     this.#parser = new Parser({
       onopentag: (name, attributes) => this.#onOpen(name, attributes),
       onclosetag: (name) => this.#onClose(name),
@@ -180,7 +182,7 @@ class TreeBuilder {
       this.#parser.pause();
       return;
     }
-    const name = withoutPrefix(prefixed);
+    const name = nameOf(prefixed);
     if (this.#out) {
       this.#keepDrawnFormula(given);
       return;
@@ -200,6 +202,8 @@ class TreeBuilder {
     const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
     if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
+      const label = name === 'svg' ? attributes['aria-label'] : undefined;
+      if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
     }
     this.#open.children.push(element);
@@ -212,7 +216,7 @@ class TreeBuilder {
       if (this.#depth < this.#out.depth) this.#leftOut();
       return;
     }
-    const name = withoutPrefix(prefixed);
+    const name = nameOf(prefixed);
     if (this.#open.name === name && this.#open.parent) this.#open = this.#open.parent;
   }
 
@@ -229,7 +233,7 @@ class TreeBuilder {
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
       this.page.structuredData.push(text);
-    }
+    } else if (type === 'application/json' && this.page.data.length < MAX_STRUCTURED_DATA) this.page.data.push(text);
   }
 
   /** MathJax draws into an `svg` that says what it draws. */
@@ -256,8 +260,9 @@ class TreeBuilder {
   }
 }
 
-/** `<m:math>` of XHTML is `<math>`. */
-function withoutPrefix(name: string): string {
+/** `<m:math>` of XHTML is `<math>`, `<amp-img>` of AMP is `<img>`. */
+function nameOf(name: string): string {
+  if (name === 'amp-img') return 'img';
   return name.includes(':') ? name.replace(/^(?:m|mml):/, '') : name;
 }
 
@@ -300,6 +305,7 @@ export function isHidden({ attributes }: HtmlElement): boolean {
 export function textOf(node: HtmlNode): string {
   if (typeof node === 'string') return node;
   const { children } = node;
+  if (node.name === 'br') return '\n';
   if (children.length === 1) return textOf(children[0] ?? '');
   let text = '';
   for (const child of children) text += textOf(child);

@@ -17,7 +17,7 @@ const LONG = 400;
  */
 export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolean[] {
   const shape = pageShape(blocks, about);
-  if (!shape) return blocks.map(() => true);
+  if (!shape) return withoutFrame(blocks);
   const kept = blocks.map(() => false);
   for (const members of unitsOf(blocks, shape)) {
     let sum = 0;
@@ -35,7 +35,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     else if (at < shape.first && at !== shape.title && isJump(block)) kept[at] = false;
     else if (!kept[at]) {
       kept[at] =
-        isBetween(at, blocks, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
+        isBetween(at, shape, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
     }
   }
   for (const at of enclosed(kept, shape)) kept[at] = true;
@@ -54,6 +54,25 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
   return kept.includes(true)
     ? kept
     : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);
+}
+
+/** Of a page without a sentence all that does not say that it stands around its main part, nor is a link above its title. */
+function withoutFrame(blocks: readonly Block[]): boolean[] {
+  const title = blocks.findIndex(({ element }) => element.name === 'h1');
+  const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
+  const hasMain = blocks.some(({ element }) => closest(element, isMain));
+  const kept = blocks.map(({ element, text, linked }, at) => {
+    if ((hasMain && !closest(element, isMain)) || closest(element, isFrame) || isAround(element)) return false;
+    return at >= title || linked < text.length * MOSTLY;
+  });
+  return kept.includes(true) ? kept : blocks.map(() => true);
+}
+
+/** Whether an element is by its name the frame of a page. */
+function isFrame({ name, size, parent }: HtmlElement): boolean {
+  if (name === 'nav') return true;
+  const isOfPage = !closest(parent, (each) => /^(?:article|section|main|blockquote)$/.test(each.name));
+  return isOfPage && (name === 'footer' || (name === 'header' && size.headings === 0));
 }
 
 /** Whether the markup of what holds a block, or of what it holds, says that it is text. */
@@ -195,14 +214,27 @@ function* introducedBy(blocks: readonly Block[], kept: readonly boolean[]): Gene
   }
 }
 
-/** Whether a block stands right between two of the text, or a heading and one, that have the same parent. */
-function isBetween(at: number, blocks: readonly Block[], kept: readonly boolean[]): boolean {
-  const { element, text, linked } = blocks[at] ?? {};
-  const parent = element?.parent;
-  if (!parent || !kept[at + 1] || (linked ?? 0) > (text?.length ?? 0) / 2) return false;
+/** Whether a block, or the list or table that it is in, stands right between two of the text that have its parent. */
+function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): boolean {
+  const { blocks } = shape;
+  const { element, text = '', linked = 0 } = blocks[at] ?? {};
+  const unit = element && unitAround(element, shape);
+  if (!unit?.parent || linked > text.length / 2 || unit.size.linked > unit.size.text / 2) return false;
+  const [before, behind] = placesBeside(unit, at, blocks);
   // A heading stays or goes with what it leads to.
-  if (!kept[at - 1] && !HEADING.test(blocks[at - 1]?.element.name ?? '')) return false;
-  return [blocks[at - 1], blocks[at + 1]].every((other) => other && isChildWithin(other.element, parent));
+  if (!kept[behind] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
+  const { parent } = unit;
+  return [blocks[before], blocks[behind]].every((other) => other && isChildWithin(other.element, parent));
+}
+
+/** The places right before and behind an element that holds the block at a place. */
+function placesBeside(box: HtmlElement, at: number, blocks: readonly Block[]): [number, number] {
+  const isInside = (place: number) => closest(blocks[place]?.element, (each) => each === box) !== undefined;
+  let before = at - 1;
+  while (isInside(before)) before--;
+  let behind = at + 1;
+  while (isInside(behind)) behind++;
+  return [before, behind];
 }
 
 function isChildWithin({ parent }: HtmlElement, of: HtmlElement): boolean {
@@ -215,11 +247,7 @@ function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[
   const figure = closest(element, ({ name }) => name === 'figure');
   if (!figure || at < shape.title || linked > text.length / 2) return false;
   if (!closest(element, ({ name }) => name === 'figcaption')) return false;
-  const isInside = (place: number) => closest(blocks[place]?.element, (each) => each === figure) !== undefined;
-  let before = at - 1;
-  while (isInside(before)) before--;
-  let behind = at + 1;
-  while (isInside(behind)) behind++;
+  const [before, behind] = placesBeside(figure, at, blocks);
   const isBeside = (place: number) => kept[place] === true && blocks[place]?.element.parent === figure.parent;
   return isBeside(before) || isBeside(behind) || (kept[before] === true && kept[behind] === true);
 }

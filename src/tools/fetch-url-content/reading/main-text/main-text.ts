@@ -1,3 +1,4 @@
+import { parseJson } from '../../../../base/json.ts';
 import { type Block, measure } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
@@ -8,8 +9,11 @@ const LEAST_BODY = 400;
 
 /** Marks what stands around the text of a page, and returns the element that holds the text. */
 export function markMainText(page: HtmlPage, blocks: readonly Block[], about: AboutPage): HtmlElement {
-  const repeated = repeatedText(page.body, about);
-  if (repeated) return repeated;
+  const repeated = repeatedText(page.body, about) ?? textInData(page);
+  if (repeated) {
+    measure(repeated);
+    return repeated;
+  }
   markClutter(page.body, blocks, chosenBlocks(blocks, about));
   return page.body;
 }
@@ -39,16 +43,45 @@ function repeatedText(root: HtmlElement, { articleBody }: AboutPage): HtmlElemen
   if (articleBody.length < Math.max(LEAST_BODY, root.size.prose)) return undefined;
   // Markup that was escaped again is no text.
   if (/&lt;\/?(?:p|br|div|h2)\b/i.test(articleBody)) return undefined;
-  const isHtml = /<\/?(?:p|br|div)\b/i.test(articleBody);
-  const body = isHtml ? parseHtml(articleBody)?.body : new HtmlElement('body', {}, undefined);
-  if (!body) return undefined;
-  if (!isHtml) {
-    for (const text of articleBody.split(/\n+/)) {
-      const paragraph = new HtmlElement('p', {}, body);
-      paragraph.children.push(text);
-      body.children.push(paragraph);
-    }
+  return bodyOf(articleBody);
+}
+
+/** A text, or the HTML that it is, as an element. */
+function bodyOf(text: string): HtmlElement | undefined {
+  if (IS_HTML.test(text)) return parseHtml(text)?.body;
+  const body = new HtmlElement('body', {}, undefined);
+  for (const line of text.split(/\n+/)) {
+    const paragraph = new HtmlElement('p', {}, body);
+    paragraph.children.push(line);
+    body.children.push(paragraph);
   }
-  measure(body);
   return body;
+}
+
+const IS_HTML = /<\/?(?:p|br|div|h[1-6]|ul|pre)\b/i;
+
+/** What is looked at of the data of a page: values, and how deep they lie. */
+const MAX_VALUES = 50_000;
+const MAX_DEPTH = 40;
+/** Shorter texts are titles and labels, and with less in all a page is made of something else; in characters. */
+const LEAST_TEXT = 80;
+const LEAST_DATA = 200;
+
+/** The texts in the data of a page, where it has none of its own before a script has made it. */
+function textInData({ body: shown, data }: HtmlPage): HtmlElement | undefined {
+  if (shown.size.text >= LEAST_BODY) return undefined;
+  const texts = new Set<string>();
+  let left = MAX_VALUES;
+  const visit = (value: unknown, depth: number): void => {
+    left -= 1;
+    if (left < 0 || depth > MAX_DEPTH) return;
+    if (typeof value === 'string') {
+      if (value.length >= LEAST_TEXT && value.split(' ', 9).length > 8) texts.add(value);
+    } else if (typeof value === 'object' && value !== null)
+      for (const one of Object.values(value)) visit(one, depth + 1);
+  };
+  for (const text of data) visit(parseJson(text), 0);
+  const body = new HtmlElement('body', {}, undefined);
+  for (const text of texts) body.children.push(...(bodyOf(text)?.children ?? []));
+  return [...texts].join('').length < Math.max(LEAST_DATA, shown.size.text) ? undefined : body;
 }

@@ -33,6 +33,8 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   ...named('clutter', 'line-numbers-wrapper line-numbers-rows hideme'),
   // Code without a `pre`: CodeMirror, Monaco, Writerside, LaTeXML, Doxygen, Crayon.
   ...named('code', 'cm-content view-lines code-block ltx_listing fragment crayon-pre'),
+  // Substack asks for an address in the middle of a text.
+  ...named('clutter', 'subscription-widget-wrap'),
   // Writers of formulas for those who see none.
   ...named('clutter', 'speechify-ignore'),
 ]);

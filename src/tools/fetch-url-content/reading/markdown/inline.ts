@@ -12,7 +12,7 @@ export interface Around {
 }
 
 /** Text in a line of Markdown: links, emphasis, code, formulas, images. Line breaks stay, blocks are set apart by blanks. */
-export function inlineMarkdown(node: HtmlNode, around: Around): string {
+function inlineMarkdown(node: HtmlNode, around: Around): string {
   if (typeof node === 'string') return withFormulas(node.replace(/\s+/g, ' '));
   if (!isShown(node)) return '';
   const inner = (more: Partial<Around> = {}) => inlineChildren(node, { ...around, ...more });
@@ -47,7 +47,7 @@ export function inlineMarkdown(node: HtmlNode, around: Around): string {
     case 'input':
       return node.attributes.checked === undefined ? '[ ] ' : '[x] ';
     default:
-      return isApart(node) || node.name === 'label' ? ` ${inner()} ` : inner();
+      return isApart(node) || node.name === 'label' || node.name === 'button' ? ` ${inner()} ` : inner();
   }
 }
 
@@ -59,10 +59,28 @@ function withFormulas(text: string): string {
     .replace(/\\\[((?:[^\\\n]|\\[^[\]\n]){1,1000})\\\]/g, (_, formula: string) => `$$${formula.trim()}$$`);
 }
 
-export function inlineChildren(parent: HtmlElement, around: Around): string {
+export function inlineChildren({ children }: HtmlElement, around: Around): string {
+  return inlineNodes(children, around);
+}
+
+export function inlineNodes(nodes: readonly HtmlNode[], around: Around): string {
   let text = '';
-  for (const child of parent.children) text += inlineMarkdown(child, around);
+  for (const [at, node] of nodes.entries()) text += inlineNode(node, nodes[at - 1], around);
   return text;
+}
+
+/** A node behind another one in its line. */
+export function inlineNode(node: HtmlNode, before: HtmlNode | undefined, around: Around): string {
+  const text = inlineMarkdown(node, around);
+  return isBehindNumber(node, before) ? ` ${text}` : text;
+}
+
+/** Whether an element is the text of a clause whose number stands in the element before it: styles set them apart. */
+function isBehindNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
+  if (typeof node === 'string' || typeof before !== 'object' || node.name !== 'span' || before.name !== 'span')
+    return false;
+  const number = textOf(before);
+  return number.length < 8 && /^(?:\(?\w{1,4}[.)]|\d+(?:\.\d+)*)$/.test(number) && /^[“"\p{L}]..../u.test(textOf(node));
 }
 
 /** An element as one line of Markdown. */
@@ -87,8 +105,13 @@ function link(element: HtmlElement, inner: string, base: string): string {
   const text = onOneLine(inner);
   if (/^(?:[#¶§🔗⚓]|\ufe0e|\ufe0f)*$/u.test(text)) return text === '' && inner !== '' ? ' ' : '';
   const address = fullAddress(element.attribute('href'), base);
-  if (address === '') return inner;
+  if (address === '') return isNoteNumber(text, element) ? `[${text}]` : inner;
   return `${/^\s/.test(inner) ? ' ' : ''}${linkTo(text, address)}${/\s$/.test(inner) ? ' ' : ''}`;
+}
+
+/** Whether a link leads to the note of its number, on its page, or back from it. */
+function isNoteNumber(text: string, { attributes }: HtmlElement): boolean {
+  return /^\d{1,3}$/.test(text) && /^#\S*(?:note|fn|ref|cite)/i.test(attributes.href ?? '');
 }
 
 /** An image with its description. One without is left out: it says nothing. */

@@ -6,7 +6,8 @@ import {
   type Around,
   fullAddress,
   inlineChildren,
-  inlineMarkdown,
+  inlineNode,
+  inlineNodes,
   isApart,
   lineMarkdown,
   linkTo,
@@ -29,9 +30,13 @@ function blocksOf(nodes: readonly HtmlNode[], around: Around): string[] {
     if (text !== '') blocks.push(text);
     run = '';
   };
-  for (const node of nodes) {
+  for (const [at, node] of nodes.entries()) {
     if (typeof node === 'string' || !standsApart(node)) {
-      run += inlineMarkdown(node, around);
+      run += inlineNode(node, nodes[at - 1], around);
+      continue;
+    }
+    if (isLine(node)) {
+      run += isShown(node) ? inlineChildren(node, around) : '';
       continue;
     }
     endRun();
@@ -39,6 +44,16 @@ function blocksOf(nodes: readonly HtmlNode[], around: Around): string[] {
   }
   endRun();
   return blocks;
+}
+
+/** The longest line of a verse, in characters. */
+const LONGEST_LINE = 120;
+
+/** Whether an element is a line of its own that ends with a break, as verses are set. */
+function isLine(element: HtmlElement): boolean {
+  if (element.name !== 'div' || element.holdsBlocks || element.size.text > LONGEST_LINE) return false;
+  const last = element.children.findLast((child) => typeof child !== 'string' || child.trim() !== '');
+  return typeof last === 'object' && last.name === 'br';
 }
 
 function tidyLines(run: string): string {
@@ -101,12 +116,9 @@ function bold(text: string): string {
 
 /** A heading on its line; what it only says for machines is left out: a sign that links to it, a button. */
 function headingBlocks(heading: HtmlElement, around: Around): string[] {
-  const level = Number(heading.name[1] ?? heading.attributes['aria-level'] ?? 2) || 2;
+  const level = Number(/^h([1-6])$/.exec(heading.name)?.[1] ?? heading.attributes['aria-level']) || 2;
   const own = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
-  const text = tidyLines(own.map((child) => inlineMarkdown(child, { ...around, marks: NO_MARKS })).join('')).replace(
-    /\s+/g,
-    ' ',
-  );
+  const text = tidyLines(inlineNodes(own, { ...around, marks: NO_MARKS })).replace(/\s+/g, ' ');
   return text === '' ? [] : [`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${text}`];
 }
 

@@ -1,4 +1,4 @@
-import { type HtmlElement, lineOf, textOf } from '../html/tree.ts';
+import { findElement, type HtmlElement, lineOf, onOneLine, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
 import { type Around, lineMarkdown } from './inline.ts';
@@ -14,12 +14,16 @@ export function isTable({ name, attributes }: HtmlElement): boolean {
   );
 }
 
+const CELL = /^t[dh]$/;
 const CELL_ROLE = /^(?:cell|gridcell|columnheader|rowheader)$/;
 
 /** The rows of a table, without those of tables in it. */
 export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElement[] {
   for (const child of table.elements) {
-    if (child.name === 'tr' || child.attributes.role === 'row') rows.push(child);
+    const isRow = child.name === 'tr' || child.attributes.role === 'row';
+    // Browsers put a row around cells that have none.
+    if (isRow || (/^t(?:head|body|foot)$/.test(child.name) && child.elements.some(({ name }) => CELL.test(name))))
+      rows.push(child);
     else if (!isTable(child)) rowsOf(child, rows);
   }
   return rows;
@@ -28,7 +32,7 @@ export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElemen
 /** The cells of a row, maybe within other elements. */
 export function cellsOf(row: HtmlElement): HtmlElement[] {
   return row.elements.flatMap((child) => {
-    const isCell = child.name === 'td' || child.name === 'th' || CELL_ROLE.test(child.attributes.role ?? '');
+    const isCell = CELL.test(child.name) || CELL_ROLE.test(child.attributes.role ?? '');
     if (isCell) return isShown(child) ? child : [];
     return isTable(child) ? [] : cellsOf(child);
   });
@@ -64,7 +68,7 @@ export function tableMarkdown(table: HtmlElement, around: Around): string {
   const grid = expand(rows, around).filter((row) => row.some((cell) => cell !== ''));
   if (grid.length === 0) return '';
   const firstCells = first ? cellsOf(first) : [];
-  const hasHead = first?.parent?.name === 'thead' || isHeadRow(firstCells);
+  const hasHead = [first, first?.parent].some((each) => each?.name === 'thead') || isHeadRow(firstCells);
   const caption = table.elements.find(({ name }) => name === 'caption');
   const [head = [], ...body] = hasHead ? grid : [[], ...grid];
   const title = caption ? lineMarkdown(caption, around) : '';
@@ -104,7 +108,7 @@ function expand(rows: readonly HtmlElement[], around: Around): string[][] {
     let column = 0;
     for (const cell of cellsOf(row)) {
       while (line[column] !== undefined) column += 1;
-      const text = lineMarkdown(cell, around);
+      const text = lineMarkdown(cell, around) || signIn(cell);
       const width = span(cell, 'colspan', 'aria-colspan');
       const height = Math.min(span(cell, 'rowspan', 'aria-rowspan'), rows.length - at);
       for (let down = 0; down < height; down++) {
@@ -118,6 +122,12 @@ function expand(rows: readonly HtmlElement[], around: Around): string[][] {
     }
   }
   return grid.map((row) => Array.from(row, (cell) => cell ?? ''));
+}
+
+/** What a sign that is drawn in a cell says to those who do not see it. */
+function signIn(cell: HtmlElement): string {
+  const sign = findElement(cell, ({ attributes }) => (attributes['aria-label'] ?? attributes.title ?? '') !== '');
+  return onOneLine(sign?.attributes['aria-label'] ?? sign?.attributes.title ?? '');
 }
 
 function lineAt(grid: string[][], at: number): string[] {

@@ -78,6 +78,10 @@ function latex(node: HtmlNode, depth: number): string {
       return accent(parts[1], part(0)) ?? `${base(part(0))}_${group(part(1))}`;
     case 'mover':
       return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
+    case 'menclose': {
+      const side = /^(?:top|bottom)$/.exec(node.attribute('notation'))?.[0];
+      return side === undefined ? all() : `\\${side === 'top' ? 'over' : 'under'}line{${all()}}`;
+    }
     case 'mfenced':
       return `${node.attributes.open ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.attributes.close ?? ')'}`;
     case 'mtable':

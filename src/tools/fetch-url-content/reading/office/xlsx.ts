@@ -1,22 +1,13 @@
-import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
+import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { linkTargets } from './docx.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-const MAX_ROWS = 20_000;
 const MAX_COLUMNS = 200;
 const DAY_MS = 86_400_000;
-
-/** Rows stand in tables of about this many characters, each with its place and the first row: a passage says what it shows. */
-const TABLE_LENGTH = 1000;
-
-/** A row that shows something, with its number in the sheet. */
-interface Row {
-  number: number;
-  cells: string[];
-}
 
 /** A workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before each. */
 export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
@@ -31,39 +22,18 @@ export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
     const rows = sheetRows(await zip.text(path), { strings, dates });
     if (rows.length === 0) continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
-    writeRows(writer, rows);
+    for (const table of cellTables(rows)) {
+      if (writer.isFull) break;
+      writer.paragraph(table.mark);
+      writer.table(table.rows);
+    }
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
-function writeRows(writer: DocumentWriter, rows: readonly Row[]): void {
-  const head = rows[0]?.cells ?? [];
-  for (let at = 0; at < rows.length && !writer.isFull; ) {
-    const start = at;
-    for (let length = 0; at < rows.length && length < TABLE_LENGTH; at++)
-      length += rows[at]?.cells.reduce((sum, cell) => sum + cell.length + 3, 0) ?? 0;
-    const block = rows.slice(start, at);
-    writer.paragraph(`[Cells ${rangeOf(block)}]`);
-    const cells = block.map((row) => row.cells);
-    writer.table(start === 0 ? cells : [head, ...cells]);
-  }
-}
-
-/** Such as `A1:D20`. */
-function rangeOf(rows: readonly Row[]): string {
-  const first = Math.min(...rows.map(({ cells }) => cells.findIndex((cell) => cell !== '')));
-  const last = Math.max(...rows.map(({ cells }) => cells.length)) - 1;
-  return `${columnName(first)}${rows[0]?.number}:${columnName(last)}${rows.at(-1)?.number}`;
-}
-
-/** Column 27, counted from 0, is `AB`. */
-function columnName(column: number): string {
-  const before = Math.floor(column / 26);
-  return (before > 0 ? columnName(before - 1) : '') + String.fromCharCode(65 + (column % 26));
-}
-
-function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): Row[] {
-  const rows: Row[] = [];
+function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): CellRow[] {
+  const rows: CellRow[] = [];
+  let length = 0;
   let row: string[] = [];
   let number = 0;
   let cell = { column: 0, type: '', isDate: false, value: '' };
@@ -85,8 +55,10 @@ function sheetRows(xml: string, book: { strings: readonly string[]; dates: reado
       while (row.length < cell.column) row.push('');
       row[cell.column] = shownValue(cell, book.strings);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
-      rows.push({ number, cells: row });
-      if (rows.length >= MAX_ROWS) break;
+      const shown = { number, cells: row };
+      rows.push(shown);
+      length += lengthOf(shown);
+      if (length > MAX_CONTENT) break;
     }
   }
   return rows;

@@ -1,18 +1,33 @@
+import { MAX_CONTENT } from '../../parsing/parse-job.ts';
+import { type CellRow, cellTables } from '../cell-tables.ts';
 import { markdownTable } from '../markdown-table.ts';
 
-const MAX_ROWS = 20_000;
-
 /**
- * A CSV file (RFC 4180, or with semicolons, tabs or bars) as a Markdown table; text that is no table stays text.
+ * A CSV file (RFC 4180, or with semicolons, tabs or bars) as a Markdown table, a long one as tables of some rows each with
+ * the first row above and `[Cells A2:D20]` before; text that is no table stays text. Ends behind the table that goes beyond
+ * `longest`, in UTF-16 code units.
  * papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
  */
-export function readCsv(text: string): string {
-  const rows = parseRows(text, separatorOf(text));
-  const columns = rows[0]?.length ?? 0;
-  if (columns < 2 || rows.length < 2) return text;
-  const [head = [], ...body] = rows;
-  return markdownTable(head, body);
+export function readCsv(text: string, longest = MAX_CONTENT): string {
+  const separator = separatorOf(text);
+  const [first, second] = [...rowsOf(text.slice(0, BEGINNING), separator)];
+  if (!first || !second || first.cells.length < 2) return text;
+  const tables: string[] = [];
+  let length = 0;
+  let mark = '';
+  for (const { mark: place, rows } of cellTables(rowsOf(text, separator))) {
+    const [head = [], ...body] = rows;
+    const table = markdownTable(head, body);
+    mark ||= place;
+    tables.push(tables.length === 0 ? table : `${place}\n\n${table}`);
+    length += tables.at(-1)?.length ?? 0;
+    if (length > longest) break;
+  }
+  return tables.length === 1 ? (tables[0] ?? '') : `${mark}\n\n${tables.join('\n\n')}`;
 }
+
+/** Whether a text is a table is seen by so much of it, in characters. */
+const BEGINNING = 20_000;
 
 function separatorOf(text: string): string {
   const line = text.slice(0, 4000).split(/\r?\n/, 1)[0] ?? '';
@@ -20,11 +35,11 @@ function separatorOf(text: string): string {
   return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark;
 }
 
-function parseRows(text: string, separator: string): string[][] {
-  const rows: string[][] = [];
+function* rowsOf(text: string, separator: string): Generator<CellRow> {
+  let number = 0;
   let row: string[] = [];
   let at = 0;
-  while (at < text.length && rows.length < MAX_ROWS) {
+  while (at < text.length) {
     const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, separator);
     row.push(cell.value);
     at = cell.end;
@@ -35,10 +50,9 @@ function parseRows(text: string, separator: string): string[][] {
     }
     if (text[at] === '\r') at += 1;
     if (text[at] === '\n') at += 1;
-    if (row.length > 1 || row[0] !== '') rows.push(row);
+    if (row.length > 1 || row[0] !== '') yield { number: ++number, cells: row };
     row = [];
   }
-  return rows;
 }
 
 function plainCell(text: string, start: number, separator: string): { value: string; end: number } {

@@ -12,5 +12,5 @@ export function readText(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset' | 'lon
 /** The content, cut at the limit of what is kept. */
 export function bounded(content: string, longest = MAX_CONTENT): Pick<ParsedDocument, 'content' | 'incomplete'> {
   if (content.length <= longest) return { content };
-  return { content: content.slice(0, longest), incomplete: 'the document is very long' };
+  return { content: content.slice(0, longest), incomplete: `only its first ${longest} characters were read` };
 }

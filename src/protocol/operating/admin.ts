@@ -83,20 +83,21 @@ export type UsageList = z.output<typeof usageList>;
 
 export const auditQuery = z.object({ limit: z.int().min(1).max(1000).default(100), after: z.string().optional() });
 
+/** `time`: Unix seconds. */
+export const auditEntry = z.object({
+  id: z.string(),
+  time: z.int(),
+  instance: z.string(),
+  action: z.string(),
+  by: z.string().optional(),
+  target: z.string().optional(),
+  address: z.string().optional(),
+  detail: z.string().optional(),
+});
+
 export const auditList = z.object({
   object: z.literal('list'),
-  data: z.array(
-    z.object({
-      id: z.string(),
-      time: z.int(),
-      instance: z.string(),
-      action: z.string(),
-      by: z.string().optional(),
-      target: z.string().optional(),
-      address: z.string().optional(),
-      detail: z.string().optional(),
-    }),
-  ),
+  data: z.array(auditEntry),
   has_more: z.boolean(),
 });
 export type AuditList = z.output<typeof auditList>;

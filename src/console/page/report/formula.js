@@ -1,5 +1,5 @@
-import { html, useLayoutEffect, useMemo, useRef } from '../../lib/preact.js';
-import { mathOf } from './latex.js';
+import { mathOf } from '../formula/latex.js';
+import { html, useLayoutEffect, useMemo, useRef } from '../lib/preact.js';
 
 const MATHML = 'http://www.w3.org/1998/Math/MathML';
 

@@ -7,12 +7,13 @@ const MONEY = /^\d[\d.,]*(?:\s|$)/;
 /** Citations stand in for themselves by these letters while Markdown is read. */
 const PLACEHOLDER = /[\u{e000}\u{e001}]/u;
 
-const BLOCKS = [/^ {0,3}\$\$([^$]{1,4000})\$\$ *(?:\n+|$)/, /^ {0,3}\\\[((?:[^\\]|\\[^\]]){1,4000})\\\] *(?:\n+|$)/];
+/** None goes beyond the next beginning: a text that is full of them is read once. */
+const BLOCKS = [/^ {0,3}\$\$([^$]{1,4000})\$\$ *(?:\n+|$)/, /^ {0,3}\\\[((?:[^\\]|\\[^\][]){1,4000})\\\] *(?:\n+|$)/];
 const INLINE = [
   { rule: /^\$\$([^$\n]{1,2000})\$\$/, display: true },
   { rule: /^\$(?=\S)((?:\\.|[^\\$\n]){1,1000}?)(?<=\S)\$(?!\d)/, display: false },
-  { rule: /^\\\[((?:[^\\\n]|\\[^\]\n]){1,2000})\\\]/, display: true },
-  { rule: /^\\\(((?:[^\\\n]|\\[^)\n]){1,1000})\\\)/, display: false },
+  { rule: /^\\\[((?:[^\\\n]|\\[^\][\n]){1,2000})\\\]/, display: true },
+  { rule: /^\\\(((?:[^\\\n]|\\[^)(\n]){1,1000})\\\)/, display: false },
 ];
 
 function token(found, display) {
@@ -41,17 +42,32 @@ function inline(text) {
   return undefined;
 }
 
-const at = (rule) => (text) => {
-  const found = text.search(rule);
+/** Of the rest of a text so much is looked through for the next formula, each time that a piece of it was read. */
+const SEEN = 2000;
+
+/** Where the next block may begin: within this paragraph, of which the reader asks. */
+function nextBlock(text) {
+  const end = text.search(/\n[ \t]*\n/);
+  const found = (end === -1 ? text : text.slice(0, end)).search(/\n {0,3}(?:\$\$|\\\[)/);
   return found === -1 ? undefined : found;
-};
+}
+
+/** Where the next formula may begin; where none is near, where the reader asks again, between two words. */
+function nextInline(text) {
+  const seen = text.slice(0, SEEN);
+  const found = seen.search(/\$|\\[([]/);
+  if (found !== -1) return found;
+  if (text.length <= SEEN) return undefined;
+  const space = seen.lastIndexOf(' ');
+  return space > 0 ? space : SEEN;
+}
 
 /** The reader's own form of extensions. */
 export const FORMULAS = {
   block: [block],
   inline: [inline],
-  startBlock: [at(/\n {0,3}(?:\$\$|\\\[)/)],
-  startInline: [at(/\$|\\[([]/)],
+  startBlock: [nextBlock],
+  startInline: [nextInline],
   childTokens: {},
   renderers: {},
 };

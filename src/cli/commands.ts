@@ -1,0 +1,270 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Environment } from '../config/environment.ts';
+import type { AskOptions } from './ask/ask.ts';
+import type { ExitCode } from './exit-codes.ts';
+import type { KeysOptions } from './operating/keys.ts';
+import type { StartGateway } from './running-gateway.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The commands of `research-gateway`. Their code is loaded when they are called: a start does not wait for the others. */
+
+export interface CommandLineParts {
+  environment: Environment;
+  terminal: Terminal;
+  startGateway: StartGateway;
+  /** The folder that holds `config/` and `docs/` of the project. */
+  projectRoot: string;
+  version: string;
+}
+
+/** Makes an action of a command from what gives its exit code. */
+type Ends = <A extends unknown[]>(run: (...args: A) => ExitCode | Promise<ExitCode>) => (...args: A) => Promise<void>;
+
+const CONFIG = ['-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
+const CONFIG_FILE = ['[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
+
+interface ConfigFlag {
+  config?: string;
+}
+
+/** Adds all commands to the program. `ends` takes their exit codes. */
+export function addCommands(program: Command, parts: CommandLineParts, ends: Ends): void {
+  addServe(program, parts, ends);
+  addClients(program, parts, ends);
+  addDemo(program, parts, ends);
+  addConfig(program.command('config').description('about the configuration'), parts, ends);
+  addStore(program.command('store').description('about the store of runs'), parts, ends);
+  addChecks(program, parts, ends);
+  addKeys(program.command('keys').description('about API keys'), parts, ends);
+}
+
+function addServe(program: Command, parts: CommandLineParts, ends: Ends): void {
+  const workers = new Option('-w, --workers <number>', 'processes behind one port, or auto; else server.workers');
+  program
+    .command('serve', { isDefault: true })
+    .description('run the gateway')
+    .option(...CONFIG)
+    .addOption(workers.argParser(parseWorkers))
+    .action(
+      ends(async (options: ConfigFlag & { workers?: number | 'auto' }) => {
+        const { serve } = await import('./serve.ts');
+        return await serve(options, parts);
+      }),
+    );
+}
+
+/** What talks to a running gateway. */
+function addClients(program: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
+  program
+    .command('ask')
+    .description('ask a running gateway a question and show how the run goes on')
+    .argument('[question]', 'the question; - reads it from standard input')
+    .option('--resume <id>', 'go on with a run instead of asking')
+    .option('--file <path...>', 'files that the question is about')
+    .option('--store <id...>', 'vector stores to search')
+    .option('--model <id>', 'the model; else the first that the key may use')
+    .addOption(new Option('--effort <effort>', 'how much research').choices(['low', 'medium', 'high']))
+    .addOption(baseUrl(environment))
+    .addOption(apiKey(environment, 'the key'))
+    .option('--json', 'print the response object instead of the report')
+    .option('-v, --verbose', 'show thoughts and tool calls line by line')
+    .option('-q, --quiet', 'print the result only')
+    .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
+    .action(
+      ends(async (question: string | undefined, options: Omit<AskOptions, 'question'>) => {
+        const { ask } = await import('./ask/ask.ts');
+        return await ask({ ...options, question }, terminal);
+      }),
+    );
+  program
+    .command('mcp')
+    .description('offer the research of a running gateway to a program that speaks MCP over standard input and output')
+    .addOption(baseUrl(environment))
+    .addOption(apiKey(environment, 'the key'))
+    .action(
+      ends(async (options: { baseUrl: string; apiKey: string }) => {
+        const { bridgeMcp } = await import('./mcp-bridge.ts');
+        return await bridgeMcp(options, terminal);
+      }),
+    );
+}
+
+function addDemo(program: Command, parts: CommandLineParts, ends: Ends): void {
+  program
+    .command('demo')
+    .description('start a gateway with the built-in demo provider, ask it a question, show the run')
+    .argument('[question]', 'the question, about the documents in docs/')
+    .option('--keep', 'leave the gateway running afterwards')
+    .action(
+      ends(async (question: string | undefined, options: { keep?: boolean }) => {
+        const { demo } = await import('./demo.ts');
+        return await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
+      }),
+    );
+}
+
+function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
+  config
+    .command('schema')
+    .description('print the JSON Schema of the configuration file, for editors')
+    .action(
+      ends(async () => {
+        const { printConfigSchema } = await import('./operating/config-schema.ts');
+        return printConfigSchema(parts.terminal);
+      }),
+    );
+  config
+    .command('explain')
+    .description('say what a key gets when it asks for a model: routes, credentials, limits, tools')
+    .requiredOption('--key <id>', 'the id of the key')
+    .requiredOption('--model <name>', 'the model')
+    .argument(...CONFIG_FILE)
+    .action(
+      ends(async (file: string | undefined, options: { key: string; model: string }) => {
+        const { explainConfig } = await import('./operating/explain-config.ts');
+        return await explainConfig({ ...options, file }, parts);
+      }),
+    );
+  config
+    .command('check')
+    .description('validate a configuration file')
+    .argument(...CONFIG_FILE)
+    .action(
+      ends(async (file: string | undefined) => {
+        const { checkConfig } = await import('./operating/check-config.ts');
+        return await checkConfig({ file }, parts);
+      }),
+    );
+}
+
+function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
+  const commands = () => import('./operating/store.ts');
+  store
+    .command('check')
+    .description('look through the store for damage, also while gateways use it')
+    .option(...CONFIG)
+    .action(ends(async (options: ConfigFlag) => (await commands()).checkStoreCommand(options, parts)));
+  store
+    .command('backup')
+    .description('copy a file: store as it is at this moment, also while a gateway uses it')
+    .argument('<file>', 'the copy, which must not exist yet')
+    .option(...CONFIG)
+    .action(
+      ends(async (file: string, options: ConfigFlag) =>
+        (await commands()).backUpStoreCommand({ ...options, file }, parts),
+      ),
+    );
+  store
+    .command('verify')
+    .description('look through a backup or a store folder for damage')
+    .argument('<path>', 'the backup, or the folder')
+    .action(ends(async (path: string) => (await commands()).verifyStoreCommand({ path }, parts)));
+  store
+    .command('restore')
+    .description('put a backup in the place of the configured file: store, which no gateway may use')
+    .argument('<path>', 'the backup, or the folder of another store')
+    .option('--force', 'also where the store holds what the backup does not, or the backup is damaged')
+    .option(...CONFIG)
+    .action(
+      ends(async (path: string, options: ConfigFlag & { force?: boolean }) =>
+        (await commands()).restoreStoreCommand({ ...options, path }, parts),
+      ),
+    );
+}
+
+/** What looks at a set-up. */
+function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void {
+  program
+    .command('doctor')
+    .description('say what is set up here and what is missing, with the fix')
+    .option(...CONFIG)
+    .action(
+      ends(async (options: ConfigFlag) => {
+        const { doctor } = await import('./doctor/doctor.ts');
+        return await doctor(options, parts);
+      }),
+    );
+  program
+    .command('probe')
+    .description('ask a configured provider what it can do; costs a few hundred tokens')
+    .argument('<provider>', 'its name in the configuration')
+    .option('--model <name>', "the provider's name of the model; else the first that it lists")
+    .option(...CONFIG)
+    .action(
+      ends(async (provider: string, options: ConfigFlag & { model?: string }) => {
+        const { probe } = await import('./operating/probe.ts');
+        return await probe({ provider, ...options }, parts);
+      }),
+    );
+}
+
+function addKeys(keys: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
+  const commands = () => import('./operating/keys.ts');
+  const asAdmin = (name: string, description: string) =>
+    keys
+      .command(name)
+      .description(description)
+      .addOption(baseUrl(environment))
+      .addOption(apiKey(environment, 'a key with admin: true'));
+  asAdmin('create', 'make a key in the store of a running gateway; its secret is printed once')
+    .option('--id <id>', 'its id; else one is made')
+    .option('--user <user>', 'whose runs and files it sees; else its id')
+    .action(
+      ends(async (options: KeysOptions & { id?: string; user?: string }) =>
+        (await commands()).createKeyCommand(options, terminal),
+      ),
+    );
+  asAdmin('list', 'list the keys of a running gateway').action(
+    ends(async (options: KeysOptions) => (await commands()).listKeysCommand(options, terminal)),
+  );
+  asAdmin('rotate', 'give a key of the store another secret')
+    .argument('<id>')
+    .option('--overlap <seconds>', 'for how long the old one is taken too', parseSeconds, 0)
+    .action(
+      ends(async (id: string, options: KeysOptions & { overlap: number }) =>
+        (await commands()).rotateKeyCommand({ ...options, id }, terminal),
+      ),
+    );
+  asAdmin('revoke', 'remove a key of the store')
+    .argument('<id>')
+    .action(
+      ends(async (id: string, options: KeysOptions) =>
+        (await commands()).revokeKeyCommand({ ...options, id }, terminal),
+      ),
+    );
+  keys
+    .command('new')
+    .description('print a new random key with its hash for the configuration')
+    .option('--id <id>', 'the id of the key in the configuration', 'new-key')
+    .action(
+      ends(async (options: { id: string }) => {
+        const { newKey } = await import('./operating/new-key.ts');
+        return newKey(options, terminal);
+      }),
+    );
+}
+
+function baseUrl({ baseUrl: given }: Environment): Option {
+  return new Option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL').default(given ?? 'http://127.0.0.1:8080');
+}
+
+/** The help shows the key of the example configuration, and no other. */
+function apiKey({ apiKey: given }: Environment, what: string): Option {
+  return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(given ?? 'sk-local', 'sk-local');
+}
+
+/** @throws InvalidArgumentError for what is no number of seconds. */
+function parseSeconds(value: string): number {
+  if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('give a number of seconds.');
+  return Number(value);
+}
+
+/** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */
+function parseWorkers(value: string): number | 'auto' {
+  const number = Number(value);
+  if (value === 'auto') return value;
+  if (!Number.isInteger(number) || number < 1 || number > 64) {
+    throw new InvalidArgumentError('give a number from 1 to 64, or auto for one per core.');
+  }
+  return number;
+}

@@ -1,0 +1,163 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Audit } from './audit/audit.ts';
+import { openAuditFile } from './audit/audit-file.ts';
+import { systemClock } from './base/clock.ts';
+import { messageOf } from './base/errors.ts';
+import type { Logger } from './base/logger.ts';
+import type { Sealer } from './base/secrets/sealed.ts';
+import type { StartOptions } from './cli/running-gateway.ts';
+import { LiveConfig } from './config/live-config.ts';
+import type { GatewayConfig } from './config/schema.ts';
+import { startDemoProvider } from './demo/demo-provider.ts';
+import { Files } from './files/files.ts';
+import { Admission } from './http/limits/admission.ts';
+import { countEmbeddings } from './http/metrics.ts';
+import { Activity } from './http/operator/activity.ts';
+import { StoredKeys } from './keys/stored-keys.ts';
+import type { Executor } from './runs/executing/executor.ts';
+import { EventLoopLoad, type LoadMeter } from './runs/load-meter.ts';
+import { RunMetrics } from './runs/metrics.ts';
+import { sharedCache } from './store/cache.ts';
+import { Instances } from './store/instances.ts';
+import { openStorage, type Storage } from './store/open.ts';
+import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
+import { type EmbeddingsSource, embeddingsOf } from './tools/web-search/configured-embeddings.ts';
+import type { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
+import type { AttemptReport } from './upstream/routing/attempts.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { type OpenedVectorStores, openVectorStores } from './vector-stores/open.ts';
+
+/** The parts that a gateway stands on, each opened from the configuration; `server.ts` puts them together. */
+
+export interface GatewayOptions {
+  config: GatewayConfig;
+  log: Logger;
+  /** Opens what a worker has in the place of a store of its own; what `config.store` names where absent. */
+  openStorage?(): Promise<Storage>;
+  /** Where metrics are kept; a registry of its own where absent. */
+  registry?: Registry;
+  /** How busy the process is, for one that does other work too; measured where absent. */
+  load?: LoadMeter;
+  /** See `StartOptions`. */
+  hide?: StartOptions['hide'];
+  /** What /metrics shows; what the registry holds where absent. */
+  showMetrics?(): Promise<string>;
+}
+
+/** What the parts are made with. */
+export interface Foundation {
+  live: LiveConfig;
+  storage: Storage;
+  load: LoadMeter;
+  registry: Registry;
+  metrics: RunMetrics;
+  admission: Admission;
+  activity: Activity;
+  log: Logger;
+}
+
+export function openAudit(
+  { live, storage, log }: Foundation,
+  { stack, instance }: { stack: AsyncDisposableStack; instance: string },
+): Audit {
+  const target = live.current().logging.audit;
+  const file = target === undefined ? undefined : stack.use(openAuditFile(target, log));
+  return new Audit({ store: storage.entries, write: file?.write, instance, clock: systemClock, log });
+}
+
+export async function layFoundation(
+  { config, log, ...given }: GatewayOptions,
+  { stack, executor }: { stack: AsyncDisposableStack; executor(): Executor },
+): Promise<Foundation> {
+  const live = new LiveConfig(config);
+  const storage = stack.use(await (given.openStorage?.() ?? openStorage(config.store, { log })));
+  const load = given.load ?? stack.use(new EventLoopLoad());
+  const registry = given.registry ?? new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = new RunMetrics(registry, {
+    load,
+    active: () => executor().active,
+    overloaded: () => executor().overloaded,
+  });
+  const admission = new Admission(storage.limits, () => live.current().teams);
+  return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
+}
+
+export async function openUpstream(
+  { live, metrics, activity, log }: Foundation,
+  { stack, secrets }: { stack: AsyncDisposableStack; secrets: RefreshedSecrets },
+): Promise<Upstream> {
+  const { providers } = live.current();
+  await secrets.prepare(providers);
+  const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
+  const demo = stack.use(await startDemoProvider({ paceMs: pace }));
+  const observe = (report: AttemptReport) => {
+    metrics.attempt(report);
+    activity.attempt(report, systemClock.now());
+  };
+  const observeFirstToken = (provider: string, ms: number) => activity.firstToken(provider, ms, systemClock.now());
+  const builtins = { demo: demo.url };
+  const upstream = createUpstream(providers, { log, builtins, secrets, observe, observeFirstToken });
+  live.onChange((next) => upstream.update(next.providers));
+  return upstream;
+}
+
+/** What runs search and read. */
+export interface Documents {
+  toolbox: LiveToolbox;
+  files: Files;
+  vectorStores: OpenedVectorStores;
+}
+
+export function openDocuments(
+  foundation: Foundation,
+  { stack, upstream }: { stack: AsyncDisposableStack; upstream: Upstream },
+): Documents {
+  const { live, storage, registry, log } = foundation;
+  const config = live.current();
+  const source: EmbeddingsSource = {
+    embed: (request, options) => upstream.embed(request, options),
+    observe: countEmbeddings(registry),
+  };
+  const toolbox = stack.use(openToolbox(foundation, source));
+  const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
+  const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
+  const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: systemClock, log }));
+  return { toolbox, files, vectorStores };
+}
+
+export function openInstances(
+  { storage, activity }: Foundation,
+  { id, executor }: { id: string; executor: Executor },
+): Instances {
+  const executing = () => executor.active;
+  return new Instances({ limits: storage.limits, clock: systemClock, id, executing, recent: () => activity.recent() });
+}
+
+export function openKeys(
+  { live, storage, log }: Foundation,
+  { secrets, sealer }: { secrets: RefreshedSecrets; sealer: Sealer },
+): StoredKeys {
+  return new StoredKeys({
+    store: storage.entries,
+    live,
+    // A secret that the store keeps would lie beside what it seals.
+    ...(live.current().store.encryption_keys.length > 0 && { sealer }),
+    replace: (next) => secrets.replace(live, next),
+    clock: systemClock,
+    log,
+  });
+}
+
+function openToolbox({ live, storage, log }: Foundation, embeddings: EmbeddingsSource): LiveToolbox {
+  const cache = sharedCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
+  const toolbox = createLiveToolbox(live.current().tools, {
+    create: async (config) => {
+      const { createToolbox } = await import('./tools/toolbox.ts');
+      return createToolbox(config, { log, cache, embeddings });
+    },
+    onCloseFailed: (cause) => log.warn({ err: messageOf(cause) }, 'old tools could not be closed'),
+  });
+  live.onChange((next) => toolbox.update(next.tools));
+  return toolbox;
+}

@@ -1,0 +1,70 @@
+import {
+  ALL,
+  ALONE,
+  CAUSES,
+  LEADS,
+  NEGATIONS,
+  OPPOSED_PREPOSITIONS,
+  RANKED,
+  REASONS,
+  STRONGEST,
+  UNIVERSAL,
+} from './lexicon.ts';
+import { sameDate } from './text/dates.ts';
+import { CJK } from './text/fold.ts';
+import { isFunctionWord } from './text/language.ts';
+import type { Parsed } from './text/parsed.ts';
+import { spoken } from './text/word-list.ts';
+import { isOneOf } from './text/words.ts';
+
+/** What a claim adds to what its source says, although its words stand there: a cause, all of it, the largest, another date. */
+
+/** Whether a claim says of all, of one alone, of the first of all, or why, what no sentence of its passage says so. */
+export function addsToIt(claim: Parsed, context: readonly Parsed[], title: Parsed): boolean {
+  const around = spoken([title, ...context].map(({ folded }) => folded).join(' '));
+  if (CAUSES.isIn(claim.spoken) && !REASONS.isIn(around)) return true;
+  if (NEGATIONS.isIn(claim.spoken)) return false;
+  if (UNIVERSAL.isIn(claim.spoken) && !ALL.isIn(around)) return true;
+  if (ALONE.isIn(claim.spoken) && !ALONE.isIn(around)) return true;
+  const isAhead = [STRONGEST, RANKED, LEADS, NEGATIONS].some((list) => list.isIn(around));
+  return STRONGEST.isIn(claim.spoken) && !isAhead;
+}
+
+/** `After the war` where the source says `before the war`. */
+export function isTurnedRound(claim: Parsed, context: readonly Parsed[]): boolean {
+  const said = phrasesOf(claim);
+  if (said.length === 0) return false;
+  const found = context.flatMap(phrasesOf);
+  const isFound = (preposition: string | undefined, word: string) =>
+    found.some((other) => other.preposition === preposition && other.word === word);
+  return said.some(
+    ({ preposition, word }) => isFound(OPPOSED_PREPOSITIONS.get(preposition), word) && !isFound(preposition, word),
+  );
+}
+
+/** Prepositions that have an opposite, with the word that each stands before. */
+function phrasesOf({ spoken: { words } }: Parsed): { preposition: string; word: string }[] {
+  return words.flatMap((preposition, at) => {
+    if (!OPPOSED_PREPOSITIONS.has(preposition)) return [];
+    const word = words.slice(at + 1, at + 4).find((next) => !isFunctionWord(next));
+    return word === undefined ? [] : [{ preposition, word }];
+  });
+}
+
+/** Words, or pairs of signs, that another sentence has to share more. */
+const MORE_WORDS = 2;
+const MORE_PAIRS = 4;
+
+/** Whether what a claim dates stands in its source beside another date, and its own date beside something else. */
+export function isDatedOtherwise(claim: Parsed, context: readonly Parsed[]): boolean {
+  const shared = ({ words }: Parsed) => claim.words.filter((word) => isOneOf(word, words)).length;
+  return claim.dates.some((date) => {
+    const own = context.filter(({ dates }) => dates.some((other) => sameDate(date, other)));
+    if (own.length === 0) return false;
+    const others = context.filter(
+      ({ dates }) => dates.length > 0 && !dates.some((other) => claim.dates.some((known) => sameDate(known, other))),
+    );
+    const most = Math.max(0, ...own.map(shared));
+    return others.some((other) => shared(other) - most >= (CJK.test(claim.text) ? MORE_PAIRS : MORE_WORDS));
+  });
+}

@@ -1,0 +1,90 @@
+import {
+  type Counter,
+  type LimitBudget,
+  type LimitHolder,
+  type LimitRelease,
+  type LimitRequest,
+  type LimitResult,
+  type LimitStore,
+  releaseOf,
+  type Slots,
+} from './limit-store.ts';
+
+/** What limits are counted by. */
+export interface LimitParts {
+  counter(...args: Parameters<LimitStore['counter']>): Counter;
+  slots(...args: Parameters<LimitStore['slots']>): Slots;
+  budget(...args: Parameters<LimitStore['budget']>): LimitBudget;
+}
+
+/** A limit store over counters, places and budgets, one of each name. */
+export function limitStore(make: LimitParts): LimitStore {
+  const parts: LimitParts = {
+    counter: oneOfEachName(make.counter),
+    slots: oneOfEachName(make.slots),
+    budget: oneOfEachName(make.budget),
+  };
+  const giveBack = async (holder: LimitHolder, releases: readonly LimitRelease[]) => {
+    for (const release of releases) await giveOneBack(parts, holder, release);
+    return true;
+  };
+  return {
+    ...parts,
+    giveBack,
+    async take(holder, requests) {
+      const results: LimitResult[] = [];
+      const undo = () => giveBack(holder, requests.slice(0, results.length).reverse().map(releaseOf));
+      for (const request of requests) {
+        const result = await takeOne(parts, holder, request).catch(async (thrown: unknown) => {
+          await undo();
+          throw thrown;
+        });
+        if (!result.granted) await undo();
+        results.push(result);
+        if (!result.granted) break;
+      }
+      return results;
+    },
+    async note(notes) {
+      for (const { holder, spent, ttlMs, ...window } of notes) {
+        await parts.budget(window).note(holder.key, holder.id, { spent, ttlMs });
+      }
+    },
+  };
+}
+
+function oneOfEachName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
+  const known = new Map<string, T>();
+  return (options) => {
+    const one = known.get(options.name) ?? make(options);
+    known.set(options.name, one);
+    return one;
+  };
+}
+
+async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
+  const { id, lasting } = holder;
+  const { limit, owner: key = holder.key } = request;
+  switch (request.kind) {
+    case 'place':
+      return { granted: await parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }) };
+    case 'points': {
+      const count = await parts.counter(request).take(key, request.points, { limit });
+      return { granted: count.granted, count };
+    }
+    case 'budget': {
+      const { points, ttlMs } = request;
+      const count = await parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting });
+      const { granted } = count;
+      return { granted, count, ...(!granted && { reservedByOthers: count.others }) };
+    }
+  }
+}
+
+async function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
+  const { id } = holder;
+  const { owner: key = holder.key } = release;
+  if (release.kind === 'place') await parts.slots(release).release(key, id);
+  else if (release.kind === 'points') await parts.counter(release).giveBack(key, release.points);
+  else await parts.budget(release).settle(key, id, release);
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
+
+const SENTENCE =
+  'The harbour was dredged again in the spring, and the ferries kept to the northern channel until June.';
+const page = (body: string, head = '<title>Harbour</title>') =>
+  `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
+const read = (body: string, head?: string) => readHtml(page(body, head), 'https://example.org/a/b');
+
+/** What stands in the Markdown of a page, and what does not. */
+const KINDS: Record<string, { body: string; head?: string; has: readonly string[]; lacks?: readonly string[] }> = {
+  'release notes without a sentence': {
+    body: `<header><a href="/">Tallow</a><nav><a href="/docs">Docs</a></nav></header><main><h1>Releases</h1><h2>4.2</h2>
+      <ul><li>Snapshots.</li></ul></main><div>We use cookies.</div><footer>© Tallow</footer>`,
+    has: ['# Releases\n\n## 4.2\n\n- Snapshots.'],
+    lacks: ['Docs', 'Tallow', 'cookies'],
+  },
+  'a forum without landmarks': {
+    body: `<div><a href="/">Forum</a> <a href="/m">Members</a></div><h1>No pressure</h1><div>Check the valve.</div>`,
+    has: ['# No pressure\n\nCheck the valve.'],
+    lacks: ['Members'],
+  },
+  'tabs by ARIA': {
+    body: `<main><p>${SENTENCE}</p><div role="tablist"><button role="tab">Linux</button><button role="tab">macOS</button></div>
+      <div role="tabpanel"><pre>apt install fathom</pre></div><div role="tabpanel" hidden><pre>brew install fathom</pre></div></main>`,
+    has: ['**Linux**\n\n```\napt install fathom\n```\n\n**macOS**\n\n```\nbrew install fathom'],
+  },
+  'tabs of MkDocs': {
+    body: `<main><p>${SENTENCE}</p><div class="tabbed-set"><div class="tabbed-labels"><label>Linux</label><label>macOS</label></div>
+      <div class="tabbed-content"><div class="tabbed-block"><p>apt</p></div><div class="tabbed-block"><p>brew</p></div></div></div></main>`,
+    has: ['**Linux**\n\napt\n\n**macOS**\n\nbrew'],
+  },
+  'verses in elements that end with a break': {
+    body: `<h1>Tides</h1><div>The tide comes in,<br></div><div>and goes.<br></div><div><br></div><div>Nobody hears.<br></div>`,
+    has: ['The tide comes in,\nand goes.\n\nNobody hears.'],
+  },
+  'clauses whose numbers are set apart by styles': {
+    body: `<h1>Act</h1><h3><span>1</span><span>Interpretation</span></h3><p><span>(1)</span><span>In this Act</span></p>`,
+    has: ['### 1 Interpretation', '(1) In this Act'],
+  },
+  'a clause in a list of its own between others': {
+    body: `<main><p>${SENTENCE}</p><p>Conclusion</p><ol start="5"><li><p>I allow the appeal.</p></li></ol><p>${SENTENCE}</p></main>`,
+    has: ['5. I allow the appeal.'],
+  },
+  'signs in cells, and cells without a row': {
+    body: `<table><thead><th></th><th>Belt</th></thead><tr><th>X2</th><td><svg aria-label="Yes"></svg></td></tr></table>`,
+    has: ['|  | Belt |', '| X2 | Yes |'],
+  },
+  'text that a script would have made': {
+    body: `<div id="root"></div><noscript>Enable JavaScript.</noscript><script type="application/json">${JSON.stringify(
+      {
+        post: { title: 'Harbour', content: `<h2>Spring</h2><p>${SENTENCE}</p><p>${SENTENCE} Twice.</p>` },
+      },
+    )}</script>`,
+    has: ['## Spring\n\nThe harbour was dredged', 'Twice.'],
+    lacks: ['JavaScript'],
+  },
+  'numbers of notes': {
+    body: `<p>First, it was boring.<a href="#footnote-1">1</a> ${SENTENCE}</p>`,
+    has: ['boring.[1] The'],
+  },
+  'images of AMP': {
+    body: `<article><h1>Harbour</h1><p>${SENTENCE}</p><amp-img src="/f.jpg" alt="Smoke"></amp-img><p>${SENTENCE} Again.</p></article>`,
+    has: ['![Smoke](https://example.org/f.jpg)'],
+  },
+  'headings by role': {
+    body: `<div role="heading" aria-level="3">Travel</div><p>${SENTENCE}</p>`,
+    has: ['### Travel'],
+  },
+};
+
+describe('pages of many kinds', () => {
+  for (const [kind, { body, head, has, lacks = [] }] of Object.entries(KINDS)) {
+    it(kind, () => {
+      const { content } = read(body, head);
+      for (const text of has) assert.ok(content.includes(text), `${text}\n---\n${content}`);
+      for (const text of lacks) assert.ok(!content.includes(text), `${text}\n---\n${content}`);
+    });
+  }
+
+  it('say who wrote them, in whatever place', () => {
+    const authors: [body: string, head: string, author: string][] = [
+      ['<div class="author"><b>tinker71</b><br>Posts: 12</div>', '', 'tinker71'],
+      ['<p class="byline">by Priya Raman, updated 3 June 2025</p>', '', 'Priya Raman'],
+      ['<h1>Harbour</h1><p>By <b>John Gruber</b></p>', '', 'John Gruber'],
+      ['', '<meta name="citation_authors" content="Okafor C;Sato M">', 'Okafor C, Sato M'],
+      ['', '<meta property="og:title" content="Alice (@alice@social.example)">', 'Alice'],
+    ];
+    for (const [body, head, author] of authors)
+      assert.equal(read(`${body}<p>${SENTENCE}</p>`, head).author, author, body + head);
+    const nobody = read(
+      `<p class="byline">Published May 22, 2026</p><p>${SENTENCE}</p>`,
+      '<meta name="author" content=". .">',
+    );
+    assert.equal(nobody.author, undefined);
+  });
+
+  it('say when, where a moment stands in an attribute and others beside it are of other pages', () => {
+    const dates: [body: string, date: string][] = [
+      ['<p>Posted <span title="2022-04-01 10:11:12Z">2 years ago</span></p>', '2022-04-01 10:11:12Z'],
+      [
+        '<p>May 22, 2026</p><h1>Harbour</h1><aside><a href="/x"><time datetime="2026-03-05">Mar 5</time></a></aside>',
+        '2026-05-22',
+      ],
+      ['<h1>Harbour</h1><p>Published 14/02/2025</p>', '2025-02-14'],
+    ];
+    for (const [body, date] of dates) assert.equal(read(`${body}<p>${SENTENCE}</p>`).published, date, body);
+    const cited = '<meta name="citation_date" content="08/14/2023">';
+    assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
+  });
+});
