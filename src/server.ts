@@ -172,7 +172,7 @@ async function openRuns(
 ): Promise<{ executor: Executor; runs: Runs; conversations: Conversations }> {
   const { live, storage, log } = foundation;
   const { upstream, thoughts, summaries, schemas, closing, stopped } = parts;
-  const { retentionMs } = live.current().store;
+  const { store, runs: limits } = live.current();
   const cipherOf = (keyId: string) => live.cipherOf(keyId);
   const driver = createDriver({
     config: live,
@@ -188,11 +188,12 @@ async function openRuns(
     cipherOf,
     ...accounting({ ...foundation, ...parts }),
   });
-  const kept = { store: storage.runs, clock: systemClock, retentionMs };
-  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const kept = { store: storage.runs, clock: systemClock, retentionMs: store.retentionMs };
+  const lists = { conversations: storage.conversations };
+  const carried = new CarriedTranscripts({ ...kept, ...lists, runMs: limits.maxRunMs });
   const common = { ...kept, carried, driver, log, owner: parts.id };
   const executor = await openExecutor(foundation, common, parts.stack);
-  const conversations = new Conversations({ ...common, conversations: storage.conversations });
+  const conversations = new Conversations({ ...common, ...lists });
   const runs = createRuns({
     ...common,
     executor,

@@ -137,7 +137,7 @@ async function readsBeside(
   const sealer = new Sealer({ keys: [], share: secret });
   assert.equal(await sealer.open(sealed.trim(), of), 'Sealed by an earlier version.');
   const kept = { store, conversations, clock: testClock(), retentionMs: 1000 };
-  const found = new Conversations({ ...kept, carried: new CarriedTranscripts(kept) });
+  const found = new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
   const record = await found.find(CALLER, `conv_${CONVERSATION}`);
   assert.deepEqual([shownConversation(record).metadata, record.holder], [{ a: 1 }, null]);
   const { items } = await found.items(record, { limit: 100, order: 'asc' });

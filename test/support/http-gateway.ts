@@ -157,7 +157,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   };
   const load = { utilization: 0, lagMs: 0 };
   const kept = { store: storage.runs, clock: systemClock, retentionMs: 3_600_000 };
-  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations });
+  const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations, runMs: 0 });
   const common = { ...kept, carried, log };
   const maxConcurrent = live.current().runs.max_concurrent;
   const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });

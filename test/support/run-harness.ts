@@ -111,7 +111,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   });
   const retentionMs = config.store.retentionMs;
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
-  const carried = new CarriedTranscripts(kept);
+  const carried = new CarriedTranscripts({ ...kept, runMs: config.runs.maxRunMs });
   const conversations = new Conversations({ ...kept, carried });
   const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));

@@ -18,6 +18,8 @@ export interface CarriedTranscriptsOptions {
   clock: Clock;
   /** How long a run stays after its end, in milliseconds. */
   retentionMs: number;
+  /** How long a run may take, in milliseconds. */
+  runMs: number;
 }
 
 /** What one response adds to the transcript of its research. */
@@ -28,8 +30,6 @@ const segment = z.object({
 });
 const member = z.object({ at: z.number() });
 
-/** Retention begins with the end of a run: this is for the time until then, in milliseconds. */
-const RUNNING_MS = 24 * 60 * 60_000;
 /** How long a run that has joined may be missing before it was never created, in milliseconds. */
 const CREATING_MS = 60_000;
 const PAGE = 500;
@@ -49,7 +49,8 @@ export class CarriedTranscripts {
   constructor(options: CarriedTranscriptsOptions) {
     this.#options = options;
     this.#kept = options.conversations;
-    this.#keep = { keepMs: options.retentionMs + RUNNING_MS };
+    // Retention begins with the end of a run.
+    this.#keep = { keepMs: options.retentionMs + options.runMs };
   }
 
   /**

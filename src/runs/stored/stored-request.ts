@@ -35,7 +35,8 @@ export function storedRequest(
 
 /** What a request needs of the gateway that goes on with it: others leave it alone. Before 2, limits on sources were ignored, and so was that only a plan is asked for. */
 function versionFor(request: RunRequest): number {
-  if (request.kind === 'plain') return 2;
+  if (request.kind === 'plain') return request.tools.some(({ grammar }) => grammar) ? DATA_VERSION : 2;
+  if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
   const isNew =
     request.kind === 'research' &&
     (request.sources !== undefined ||

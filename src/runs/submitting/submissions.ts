@@ -120,8 +120,8 @@ export class Submissions {
     const stored = storedRequest(submission, { cipher, held, tells });
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
     const { conversation, request } = submission;
-    if (conversation) await this.#options.conversations.hold(conversation, id);
     if (request.kind === 'research') await this.#options.carried.join(request, id);
+    if (conversation) await this.#options.conversations.hold(conversation, id);
     const { result, run } = await this.#store({ ...made.run, ...(room && { claim: room.claim }) }, submission);
     if (typeof result === 'object' && 'taken' in result && submission.repeat) {
       if (conversation) await this.#options.conversations.letGo(conversation, id);

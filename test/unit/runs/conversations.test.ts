@@ -108,7 +108,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
 /** Another process over the same store. */
 function instance({ runs: store, conversations }: Pick<Storage, 'runs' | 'conversations'>): Conversations {
   const kept = { ...RETENTION, clock: { now: Date.now }, store, conversations };
-  return new Conversations({ ...kept, carried: new CarriedTranscripts(kept) });
+  return new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
 }
 
 function answering(): ScriptedModel {
