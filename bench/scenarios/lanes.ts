@@ -95,11 +95,13 @@ function research(request: ProviderRequest): Script {
   const parts = Array.from({ length: LANES }, (_, part) => `part ${part}`);
   if (!mayCallTools(request)) return turn({ text: 'The handbook says it [1].' });
   const own = partsOf({ messages });
-  if (!own && turnsIn({ messages }) === 0) return turn({ toolCalls: [planOf(parts)] });
   const text = JSON.stringify(messages);
+  // Behind the lanes there is no turn of its own in the context either: it plans once.
+  if (/were researched at the same time/.test(text)) return turn({ text: 'I am ready.' });
+  if (!own && turnsIn({ messages }) === 0) return turn({ toolCalls: [planOf(parts)] });
   const pages = (own ?? parts).flatMap((part) => pagesOf(Number(part.slice('part '.length))));
   const next = pages.find((page) => !text.includes(`corpus:///${page}.md`));
-  if (next === undefined || /were researched at the same time/.test(text)) return turn({ text: 'I am ready.' });
+  if (next === undefined) return turn({ text: 'I am ready.' });
   const call = { name: 'fetch_url_content', arguments: { url: `corpus:///${next}.md` } };
   return turn({ reasoning: `I read page ${next}.`, toolCalls: [call] });
 }

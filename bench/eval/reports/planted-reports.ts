@@ -5,7 +5,6 @@ import type { ResearcherTurn, SentMessage } from '../researcher.ts';
 export interface PlantedReport {
   /** Its number stands in the question. */
   number: number;
-  language: string;
   documents: PlantedDocument[];
 }
 
@@ -17,23 +16,15 @@ export interface PlantedDocument {
 
 const DOCUMENTS = 5;
 
-/** Reports of the pairs that rules are made with, each in one language. */
-export async function plantedReports(count: number): Promise<PlantedReport[]> {
-  const pairs = await readPairs('made-with');
-  const documents = [...Map.groupBy(pairs, ({ passage }) => passage).values()];
-  const byLanguage = Map.groupBy(documents, ([pair]) => pair?.language ?? '');
-  const reports = [...byLanguage].flatMap(([language, all]) =>
-    Array.from({ length: Math.floor(all.length / DOCUMENTS) }, (_, at) => ({
-      at,
-      language,
-      documents: all.slice(at * DOCUMENTS, (at + 1) * DOCUMENTS).map(documentOf),
-    })),
-  );
-  // The first of each language before the second of any.
-  return reports
-    .sort((a, b) => a.at - b.at)
-    .slice(0, count)
-    .map(({ language, documents: own }, index) => ({ number: index + 1, language, documents: own }));
+/** Reports of the pairs that no rule was made with, in the order of their documents, as many as there are or fewer. */
+export async function plantedReports(most: number): Promise<PlantedReport[]> {
+  const pairs = await readPairs('held-out');
+  const documents = [...Map.groupBy(pairs, ({ passage }) => passage).values()].map(documentOf);
+  const count = Math.min(most, Math.floor(documents.length / DOCUMENTS));
+  return Array.from({ length: count }, (_, at) => ({
+    number: at + 1,
+    documents: documents.slice(at * DOCUMENTS, (at + 1) * DOCUMENTS),
+  }));
 }
 
 function documentOf(pairs: readonly ClaimPair[]): PlantedDocument {

@@ -10,7 +10,7 @@ import {
   STRONGEST,
   UNIVERSAL,
 } from './lexicon.ts';
-import { sameDate } from './text/dates.ts';
+import { type FoundDate, sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
 import { isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
@@ -54,17 +54,20 @@ function phrasesOf({ spoken: { words } }: Parsed): { preposition: string; word: 
 /** Words, or pairs of signs, that another sentence has to share more. */
 const MORE_WORDS = 2;
 const MORE_PAIRS = 4;
+/** What has more dates is a list. */
+const MOST_DATES = 6;
 
 /** Whether what a claim dates stands in its source beside another date, and its own date beside something else. */
 export function isDatedOtherwise(claim: Parsed, context: readonly Parsed[]): boolean {
+  const known = claim.dates.slice(0, MOST_DATES);
+  const has = (sentence: Parsed, date: FoundDate) => sentence.dates.some((other) => sameDate(date, other));
+  const others = context.filter((sentence) => sentence.dates.length > 0 && !known.some((date) => has(sentence, date)));
+  if (known.length === 0 || others.length === 0) return false;
   const shared = ({ words }: Parsed) => claim.words.filter((word) => isOneOf(word, words)).length;
-  return claim.dates.some((date) => {
-    const own = context.filter(({ dates }) => dates.some((other) => sameDate(date, other)));
-    if (own.length === 0) return false;
-    const others = context.filter(
-      ({ dates }) => dates.length > 0 && !dates.some((other) => claim.dates.some((known) => sameDate(known, other))),
-    );
-    const most = Math.max(0, ...own.map(shared));
-    return others.some((other) => shared(other) - most >= (CJK.test(claim.text) ? MORE_PAIRS : MORE_WORDS));
+  const least = CJK.test(claim.text) ? MORE_PAIRS : MORE_WORDS;
+  const most = Math.max(...others.map(shared));
+  return known.some((date) => {
+    const own = context.filter((sentence) => has(sentence, date));
+    return own.length > 0 && most - Math.max(...own.map(shared)) >= least;
   });
 }

@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import { leavesOf } from './json-leaves.ts';
-import { plainText, sentencesOf } from './sentences.ts';
+import { type AnswerSentence, plainText, sentencesOf } from './sentences.ts';
 
 /** How the sentences of an answer are supported (docs/research.md, "Claims"). */
 
@@ -23,19 +23,29 @@ export async function claimsOf(
 export async function countClaims(text: string, annotations: readonly UrlCitation[]): Promise<Claims> {
   if (annotations.some(({ path }) => path !== undefined)) return countLeaves(text, annotations);
   const claims = noClaims();
-  const inOrder = annotations.toSorted((a, b) => a.start_index - b.start_index);
-  let next = 0;
   let seen = 0;
-  for (const { start, end } of sentencesOf(text)) {
-    const own: UrlCitation[] = [];
-    for (let citation = inOrder[next]; citation && citation.start_index < end; citation = inOrder[++next]) {
-      if (citation.start_index >= start) own.push(citation);
-    }
-    if (own.length > 0) take(claims, own);
+  for (const { start, end, citations } of citedSentences(text, annotations)) {
+    if (citations.length > 0) take(claims, citations);
     else if (saysFacts(text.slice(start, end))) claims.unmarked++;
     if (++seen % AT_ONCE === 0) await yieldToEventLoop();
   }
   return claims;
+}
+
+/** The sentences of a text, each with the citations that stand in it. */
+export function* citedSentences(
+  text: string,
+  annotations: readonly UrlCitation[],
+): Generator<AnswerSentence & { citations: UrlCitation[] }> {
+  const inOrder = annotations.toSorted((a, b) => a.start_index - b.start_index);
+  let next = 0;
+  for (const { start, end } of sentencesOf(text)) {
+    const citations: UrlCitation[] = [];
+    for (let citation = inOrder[next]; citation && citation.start_index < end; citation = inOrder[++next]) {
+      if (citation.start_index >= start) citations.push(citation);
+    }
+    yield { start, end, citations };
+  }
 }
 
 function countLeaves(text: string, annotations: readonly UrlCitation[]): Claims {

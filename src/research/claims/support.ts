@@ -18,11 +18,11 @@ export interface Carried {
   /** The range of the passage in the text of the source; undefined where nothing there speaks of it. */
   passage: { start: number; end: number } | undefined;
   doubts: readonly Doubt[];
-  /** The part of what the claim says that one sentence says in the same order, from 0 to 1. */
-  copied: number;
+  /** The part of what the claim says that one sentence says in the same order, from 0 to 1; few ask for it. */
+  copied: () => number;
 }
 
-const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], copied: 0 };
+const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], copied: () => 0 };
 
 /** The part of a claim's words that a passage has to say, by the figures, dates and names that stand in both. */
 const MOSTLY = [0.3, 0.25, 0.2];
@@ -52,7 +52,8 @@ export function carries(claim: Parsed, source: SourceText): Carried {
     else if (isDatedOtherwise(claim, context)) doubts.push('date');
     else if (isSwapped(claim, context)) doubts.push('swap');
   }
-  const copied = Math.max(...best.passage.sentences.map((sentence) => partCopied(claim, sentence, source)));
+  const { sentences } = best.passage;
+  const copied = () => Math.max(...sentences.map((sentence) => partCopied(claim, sentence, source)));
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, copied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;
   return { support: 'partial', passage, doubts, copied };
@@ -60,7 +61,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
 
 /** Whether a passage says what a claim says in the same words; of pairs of signs, that overlap, most. */
 export function isPlain({ text }: Parsed, { copied }: Carried): boolean {
-  return copied >= (CJK.test(text) ? MOST_PAIRS : 1);
+  return copied() >= (CJK.test(text) ? MOST_PAIRS : 1);
 }
 const MOST_PAIRS = 0.8;
 

@@ -45,7 +45,7 @@ function markedOf(sentence: Parsed): Marked {
   if (before) return before;
   const marks = marksOf([sentence]);
   let labels: { mark: Mark; label: string }[] | undefined;
-  const marked = { sentence, marks, labels: () => (labels ??= labelled(marks, sentence)) };
+  const marked = { sentence, marks, labels: () => (labels ??= labelled(marks.slice(0, MOST_OF_SENTENCE), sentence)) };
   known.set(sentence, marked);
   return marked;
 }
@@ -54,6 +54,7 @@ function markedOf(sentence: Parsed): Marked {
 const MOST_CLAUSES = 8;
 const MOST_OF_CLAUSE = 30;
 const MOST_MARKS = 240;
+const MOST_OF_SENTENCE = 40;
 
 function clausesOf(marks: readonly Mark[]): Mark[][] {
   return [...Map.groupBy(marks, ({ clause }) => clause).values()];

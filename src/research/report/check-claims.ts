@@ -10,7 +10,8 @@ import { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText } from '../answer/held-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
-import { claimBefore, LIST_MARK, sentencesOf } from '../claims/sentences.ts';
+import { citedSentences } from '../claims/count-claims.ts';
+import { claimBefore, LIST_MARK } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -88,8 +89,7 @@ async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker):
 async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
   const { annotations } = await citedWhole(cited, text);
-  return [...sentencesOf(text)].flatMap(({ start, end }) => {
-    const citations = annotations.filter(({ start_index }) => start_index >= start && start_index < end);
+  return [...citedSentences(text, annotations)].flatMap(({ start, end, citations }) => {
     const isDoubted =
       citations.length > 0 && citations.every(({ support }) => support === 'partial' || support === 'none');
     const sentence = text.slice(start, end);

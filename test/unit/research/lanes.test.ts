@@ -287,6 +287,27 @@ describe('attempts', () => {
     });
   }
 
+  it('answer in the form of the request, or fail: a form that the majority breaks is asked for once more', async () => {
+    const schema = { type: 'object', properties: { metres: { type: 'integer' } }, required: ['metres'] };
+    const format = { type: 'json_schema' as const, name: 'depth', schema, strict: true, description: undefined };
+    const respond = model(2);
+    const said = async (...answers: string[]) => {
+      const { response, events } = await runResearch({
+        turns: respond,
+        answers: answers.map((text) => ({ text: [text] })),
+        tools: [tool],
+        request: { attempts: 3, format },
+      });
+      const shown = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
+      return { code: response.error?.code, text: response.output_text, shown };
+    };
+    const right = '{"metres":1642}';
+    const mended = await said('The lake is 1642 metres deep [1].', right);
+    assert.deepEqual(mended, { code: undefined, text: right, shown: right });
+    const broken = await said('{"metres":"1642"}');
+    assert.deepEqual(broken, { code: 'invalid_output', text: '', shown: '' });
+  });
+
   it('do not outvote the records: two that say what no source carries lose to one that has a source', async () => {
     const respond = model(0);
     const { asked } = await runResearch({

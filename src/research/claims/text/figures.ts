@@ -223,7 +223,13 @@ function surrounding(
   const after = text.slice(end, end + 32);
   const unit = unitAt(before, after);
   const rate = unit?.unit.dimension === 'time' ? undefined : rateAt(after.slice(unit?.length ?? 0));
-  return { end: end + (unit?.length ?? 0), unit: unit?.unit, rate, precision: () => precisionOf(before, after) };
+  let precision: Precision | undefined;
+  return {
+    end: end + (unit?.length ?? 0),
+    unit: unit?.unit,
+    rate,
+    precision: () => (precision ??= precisionOf(before, after)),
+  };
 }
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
