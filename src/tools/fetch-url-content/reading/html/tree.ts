@@ -202,7 +202,8 @@ class TreeBuilder {
     const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
     if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
-      const label = name === 'svg' ? attributes['aria-label'] : undefined;
+      // A sign in a cell says what the cell says.
+      const label = name === 'svg' && /^t[dh]$|^span$/.test(this.#open.name) ? attributes['aria-label'] : undefined;
       if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
     }
