@@ -313,6 +313,17 @@ export function textOf(node: HtmlNode): string {
   return text;
 }
 
+/** The beginning of the text of a node, at least so many characters of it where there are as many. */
+export function beginningOf(node: HtmlNode, length: number): string {
+  if (typeof node === 'string') return node.slice(0, length);
+  let text = '';
+  for (const child of node.children) {
+    text += beginningOf(child, length);
+    if (text.length >= length) break;
+  }
+  return text;
+}
+
 /** The text of a node on one line. */
 export function lineOf(node: HtmlNode | undefined): string {
   return node === undefined ? '' : onOneLine(textOf(node));
