@@ -25,7 +25,9 @@ interface AuthoredPage {
 export function authorsOf({ page, data, elements, blocks }: AuthoredPage): string[] {
   const named = authorNames(data?.author);
   if (named.length > 0) return named;
-  const cited = metaContents(page, 'citation_author citation_authors').flatMap((names) => names.split(/\s*;\s*/));
+  const cited = metaContents(page, 'citation_author citation_authors').flatMap((names) =>
+    names.split(';').map((name) => name.trim()),
+  );
   if (cited.length > 0) return unique(cited.filter((name) => name !== ''));
   const [one] = metaContents(page, META);
   if (one) return [nameIn(one)];
@@ -62,7 +64,7 @@ function firstLine(element: HtmlElement): string {
 /** `By`, in the languages that are read most. */
 const BY = /^(?:written by|posted by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
 /** What stands behind a name: what was done, and when. */
-const BEHIND_NAME = /(?:^|[\s,·|•–—-]+)(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/i;
+const BEHIND_NAME = /(?:^|[\s,·|•–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/is;
 
 function nameIn(line: string): string {
   const name = onOneLine(line.slice(0, LONGEST_LINE)).replace(BY, '').replace(BEHIND_NAME, '').trim();
