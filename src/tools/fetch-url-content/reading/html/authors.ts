@@ -1,11 +1,12 @@
 import { isObject } from '../../../../base/json.ts';
 import type { Block } from './blocks.ts';
 import { metaContents } from './meta-contents.ts';
-import { closest, type HtmlElement, type HtmlPage, lineOf, textOf } from './tree.ts';
+import { closest, type HtmlElement, type HtmlPage, lineOf, onOneLine, textOf } from './tree.ts';
 
 const MAX_AUTHORS = 10;
 /** In characters. */
 const LONGEST_NAME = 120;
+const LONGEST_LINE = 400;
 
 /** Names of meta tags, the surest first. */
 const META =
@@ -24,7 +25,9 @@ interface AuthoredPage {
 export function authorsOf({ page, data, elements, blocks }: AuthoredPage): string[] {
   const named = authorNames(data?.author);
   if (named.length > 0) return named;
-  const cited = metaContents(page, 'citation_author citation_authors').flatMap((names) => names.split(/\s*;\s*/));
+  const cited = metaContents(page, 'citation_author citation_authors').flatMap((names) =>
+    names.split(';').map((name) => name.trim()),
+  );
   if (cited.length > 0) return unique(cited.filter((name) => name !== ''));
   const [one] = metaContents(page, META);
   if (one) return [nameIn(one)];
@@ -61,10 +64,10 @@ function firstLine(element: HtmlElement): string {
 /** `By`, in the languages that are read most. */
 const BY = /^(?:written by|posted by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
 /** What stands behind a name: what was done, and when. */
-const BEHIND_NAME = /(?:^|[\s,·|•–—-]+)(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/i;
+const BEHIND_NAME = /(?:^|[\s,·|•–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/is;
 
 function nameIn(line: string): string {
-  const name = line.replace(BY, '').replace(BEHIND_NAME, '').trim();
+  const name = onOneLine(line.slice(0, LONGEST_LINE)).replace(BY, '').replace(BEHIND_NAME, '').trim();
   return /\p{L}/u.test(name) ? name : '';
 }
 
@@ -78,7 +81,7 @@ function ofProfile(page: HtmlPage): string {
 const NEAR_HEADING = 8;
 
 /** Names begin with capitals, or are written without them. */
-const NAMES = /^(?:\p{Lu}[\p{L}.'’-]+[\s,]*(?:(?:and|und|et|y|e|&|de|van|von|der|la)\s+)?){1,8}$/u;
+const NAMES = /^\p{Lu}[\p{L}.'’-]*(?:(?:\s|,\s)(?:(?:and|und|et|y|e|&|de|van|von|der|la)\s)?\p{Lu}[\p{L}.'’-]*){0,7}$/u;
 
 /** The line beside the heading that begins with `By`, or the only one of the page. */
 function afterBy(blocks: readonly Block[]): string {

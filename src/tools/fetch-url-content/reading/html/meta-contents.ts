@@ -7,7 +7,7 @@ export function metaContents({ metas }: HtmlPage, listed: string): string[] {
   for (const attributes of metas) {
     const content = attributes.content?.trim() ?? '';
     // Facebook wants a profile's address in `article:author`; that is no name. Templates leave their places empty.
-    if (!/[\p{L}\p{N}]/u.test(content) || /^http|\{\{.*\}\}/.test(content)) continue;
+    if (!/[\p{L}\p{N}]/u.test(content) || content.startsWith('http') || content.includes('{{')) continue;
     for (const kind of ['property', 'name', 'itemprop', 'http-equiv']) {
       const at = names.indexOf((attributes[kind] ?? '').toLowerCase());
       if (at >= 0) found[at]?.push(content);

@@ -1,11 +1,11 @@
-import { HtmlElement, lineOf } from './tree.ts';
+import { HtmlElement, type HtmlNode, lineOf } from './tree.ts';
 
 /** Puts the name of each tab before its panel, and its list away: in a text all panels stand below each other. */
 export function nameTabPanels(parent: HtmlElement): void {
   for (const [at, child] of parent.children.entries()) {
     if (typeof child === 'string') continue;
     const tabs = isListOfTabs(child) ? tabsIn(child) : [];
-    const panels = tabs.length < 2 ? [] : parent.children.slice(at + 1).flatMap(panelsIn);
+    const panels = tabs.length < 2 ? [] : panelsBehind(parent.children, at, tabs.length);
     if (tabs.length < 2 || panels.length !== tabs.length) {
       nameTabPanels(child);
       continue;
@@ -30,9 +30,22 @@ function tabsIn(list: HtmlElement): HtmlElement[] {
   );
 }
 
-/** The outermost panels in what stands behind a list of tabs. */
-function panelsIn(node: HtmlElement['children'][number]): HtmlElement[] {
-  if (typeof node === 'string' || isListOfTabs(node)) return [];
-  if (node.attributes.role === 'tabpanel' || node.hasClass('tabbed-block')) return [node];
-  return node.elements.flatMap(panelsIn);
+/** How deep in what stands behind a list of tabs a panel may lie. */
+const MAX_DEPTH = 3;
+
+/** The outermost panels between a list of tabs and the next one, and whatever comes once there are enough. */
+function panelsBehind(siblings: readonly HtmlNode[], list: number, wanted: number): HtmlElement[] {
+  const panels: HtmlElement[] = [];
+  for (let at = list + 1; at < siblings.length && panels.length <= wanted; at++) {
+    const node = siblings[at];
+    if (typeof node !== 'object') continue;
+    if (isListOfTabs(node)) break;
+    panels.push(...panelsIn(node, 0));
+  }
+  return panels;
+}
+
+function panelsIn(element: HtmlElement, depth: number): HtmlElement[] {
+  if (element.attributes.role === 'tabpanel' || element.hasClass('tabbed-block')) return [element];
+  return depth === MAX_DEPTH ? [] : element.elements.flatMap((each) => panelsIn(each, depth + 1));
 }

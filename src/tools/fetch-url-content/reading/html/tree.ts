@@ -202,7 +202,8 @@ class TreeBuilder {
     const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
     if (isDropped || (name === 'title' && !this.#hasTitle)) {
       this.#out = { element, depth: this.#depth, text: '' };
-      const label = name === 'svg' ? attributes['aria-label'] : undefined;
+      // A sign in a cell says what the cell says.
+      const label = name === 'svg' && /^t[dh]$|^span$/.test(this.#open.name) ? attributes['aria-label'] : undefined;
       if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
     }
@@ -309,6 +310,17 @@ export function textOf(node: HtmlNode): string {
   if (children.length === 1) return textOf(children[0] ?? '');
   let text = '';
   for (const child of children) text += textOf(child);
+  return text;
+}
+
+/** The beginning of the text of a node, at least so many characters of it where there are as many. */
+export function beginningOf(node: HtmlNode, length: number): string {
+  if (typeof node === 'string') return node.slice(0, length);
+  let text = '';
+  for (const child of node.children) {
+    text += beginningOf(child, length);
+    if (text.length >= length) break;
+  }
   return text;
 }
 

@@ -220,7 +220,8 @@ function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): bool
   const { element, text = '', linked = 0 } = blocks[at] ?? {};
   const unit = element && unitAround(element, shape);
   if (!unit?.parent || linked > text.length / 2 || unit.size.linked > unit.size.text / 2) return false;
-  const [before, behind] = placesBeside(unit, at, blocks);
+  // Text that stands in an element itself has the other blocks of that element beside it.
+  const [before, behind] = unit === element ? [at - 1, at + 1] : placesBeside(unit, at, blocks);
   // A heading stays or goes with what it leads to.
   if (!kept[behind] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
   const { parent } = unit;

@@ -1,4 +1,4 @@
-import { type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
+import { beginningOf, type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { subscript, superscript } from './scripts.ts';
 import { isShown } from './shown.ts';
@@ -75,12 +75,16 @@ export function inlineNode(node: HtmlNode, before: HtmlNode | undefined, around:
   return isBehindNumber(node, before) ? ` ${text}` : text;
 }
 
+/** In characters. */
+const LONGEST_NUMBER = 8;
+
 /** Whether an element is the text of a clause whose number stands in the element before it: styles set them apart. */
 function isBehindNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
   if (typeof node === 'string' || typeof before !== 'object' || node.name !== 'span' || before.name !== 'span')
     return false;
-  const number = textOf(before);
-  return number.length < 8 && /^(?:\(?\w{1,4}[.)]|\d+(?:\.\d+)*)$/.test(number) && /^[“"\p{L}]..../u.test(textOf(node));
+  const number = beginningOf(before, LONGEST_NUMBER + 1);
+  if (number.length > LONGEST_NUMBER || !/^(?:\(?\w{1,4}[.)]|\d+(?:\.\d+)*)$/.test(number)) return false;
+  return /^[“"\p{L}]..../u.test(beginningOf(node, 6));
 }
 
 /** An element as one line of Markdown. */

@@ -1,4 +1,4 @@
-import { findElement, type HtmlElement, lineOf, onOneLine, textOf } from '../html/tree.ts';
+import { closest, findElement, type HtmlElement, lineOf, onOneLine, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
 import { type Around, lineMarkdown } from './inline.ts';
@@ -126,8 +126,12 @@ function expand(rows: readonly HtmlElement[], around: Around): string[][] {
 
 /** What a sign that is drawn in a cell says to those who do not see it. */
 function signIn(cell: HtmlElement): string {
-  const sign = findElement(cell, ({ attributes }) => (attributes['aria-label'] ?? attributes.title ?? '') !== '');
-  return onOneLine(sign?.attributes['aria-label'] ?? sign?.attributes.title ?? '');
+  const labelOf = ({ attributes }: HtmlElement) => attributes['aria-label'] ?? attributes.title ?? '';
+  // What a link or a button does is no value.
+  const isOfControl = (each: HtmlElement) =>
+    closest(each, ({ name }) => name === 'a' || name === 'button') !== undefined;
+  const sign = findElement(cell, (each) => labelOf(each) !== '' && !isOfControl(each));
+  return sign ? onOneLine(labelOf(sign)) : '';
 }
 
 function lineAt(grid: string[][], at: number): string[] {
