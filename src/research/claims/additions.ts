@@ -14,20 +14,24 @@ import { type FoundDate, sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
 import { isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
-import { spoken } from './text/word-list.ts';
+import { spoken, type WordList } from './text/word-list.ts';
 import { isOneOf } from './text/words.ts';
 
 /** What a claim adds to what its source says, although its words stand there: a cause, all of it, the largest, another date. */
 
 /** Whether a claim says of all, of one alone, of the first of all, or why, what no sentence of its passage says so. */
 export function addsToIt(claim: Parsed, context: readonly Parsed[], title: Parsed): boolean {
+  const [why = false, all = false, alone = false, most = false] = [CAUSES, UNIVERSAL, ALONE, STRONGEST].map((list) =>
+    list.isIn(claim.spoken),
+  );
+  if (!why && !all && !alone && !most) return false;
   const around = spoken([title, ...context].map(({ folded }) => folded).join(' '));
-  if (CAUSES.isIn(claim.spoken) && !REASONS.isIn(around)) return true;
+  const isAround = (...lists: WordList[]) => lists.some((list) => list.isIn(around));
+  if (why && !isAround(REASONS)) return true;
   if (NEGATIONS.isIn(claim.spoken)) return false;
-  if (UNIVERSAL.isIn(claim.spoken) && !ALL.isIn(around)) return true;
-  if (ALONE.isIn(claim.spoken) && !ALONE.isIn(around)) return true;
-  const isAhead = [STRONGEST, RANKED, LEADS, NEGATIONS].some((list) => list.isIn(around));
-  return STRONGEST.isIn(claim.spoken) && !isAhead;
+  return (
+    (all && !isAround(ALL)) || (alone && !isAround(ALONE)) || (most && !isAround(STRONGEST, RANKED, LEADS, NEGATIONS))
+  );
 }
 
 /** `After the war` where the source says `before the war`. */
