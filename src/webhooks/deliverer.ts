@@ -31,6 +31,8 @@ const LOOK_MS = 2000;
 const LEASE_MS = 60_000;
 /** Of that, how long one waits for its receiver to have room. */
 const WAITING_MS = 45_000;
+/** The pause between two that are sent, in milliseconds: of many that are due at once, what else the process does is not held up. */
+const PACE_MS = 1.5;
 /** When one is looked at again that cannot wait, since too many do, in milliseconds. */
 const SOON_MS = 5000;
 /** A run whose key is not known for so long after its end, in milliseconds, tells nobody. */
@@ -76,6 +78,8 @@ export class Deliverer implements AsyncDisposable {
   #looking = 0;
   /** Whether runs were left in the store that are due. */
   #mayBeMore = false;
+  /** When the next may be sent, by `performance.now()`. */
+  #nextAt = 0;
   /** The store did not answer the last time: it was said once. */
   #isAway = false;
 
@@ -195,6 +199,7 @@ export class Deliverer implements AsyncDisposable {
 
   async #tell({ run, event, before, receivers, all, due, place }: Due): Promise<void> {
     using _ = place;
+    await this.#turn();
     const { config, clock, storage } = this.#parts;
     const keepMs = config.current().store.retentionMs;
     const next = { ...all };
@@ -209,6 +214,14 @@ export class Deliverer implements AsyncDisposable {
     const isPut = await storage.deliveries.put(run.id, { before, state: JSON.stringify(next), dueInMs, keepMs });
     // Somebody asked for another delivery meanwhile.
     if (!isPut) await storage.deliveries.expect(run.id, { dueInMs: 0 });
+  }
+
+  /** Waits until one more may be sent. Rejects when the gateway stops. */
+  async #turn(): Promise<void> {
+    const now = performance.now();
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + PACE_MS;
+    if (at > now) await sleep(at - now, { signal: this.#stopping.signal });
   }
 
   /** In a span of its own, in the trace of the request that started the run. */
