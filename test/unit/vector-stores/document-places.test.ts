@@ -75,6 +75,8 @@ describe('the places of passages', () => {
     const found = (await passages(csv(30_000), 'b.csv', 'text/csv')).find(({ text }) => text.includes('Town 29999 '));
     assert.match(`${found?.section}`, /^A\d+:C30001$/);
     assert.match(found?.text ?? '', /^\| id \| town \| depth \|/m);
+    const [short] = await passages(Buffer.from('id,town\n7,'), 's.csv', 'text/csv');
+    assert.match(short?.text ?? '', /^\| 7 \| +\|$/m);
     await assert.rejects(
       passages(csv(400_000), 'c.csv', 'text/csv'),
       /only its first 8000000 characters were read\. Split it\./,

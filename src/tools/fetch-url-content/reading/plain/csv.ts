@@ -53,6 +53,8 @@ function* rowsOf(text: string, separator: string): Generator<CellRow> {
     if (row.length > 1 || row[0] !== '') yield { number: ++number, cells: row };
     row = [];
   }
+  // Behind a separator at the end stands an empty cell.
+  if (row.length > 1) yield { number: number + 1, cells: row };
 }
 
 function plainCell(text: string, start: number, separator: string): { value: string; end: number } {
