@@ -47,10 +47,10 @@ const UPLOADS = 64;
 const READ_AT_ONCE = 4;
 const WAITING = 1000;
 
-/** The media type of a file: of text that was sent without one what its name says. */
+/** The media type of a file: of one that was sent without what its name says, where it is a table. */
 function typeOf(name: string, type: string): string {
   const named = type === '' || type === 'application/octet-stream' ? documentType(name) : undefined;
-  return named?.startsWith('text/') ? named : type;
+  return named === 'text/csv' ? named : type;
 }
 
 function tooManyUploads(): GatewayError {
