@@ -1,22 +1,15 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
-import type { Chunk, ChunkedDocument } from './chunks.ts';
+import type { ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
 import { withFeedback } from './feedback.ts';
 import { openIndexDatabase, prepareWrite } from './index-database.ts';
-import {
-  detectLanguage,
-  FALLBACK,
-  hasCompounds,
-  type IndexLanguage,
-  isLanguage,
-  LANGUAGES,
-  Stems,
-} from './languages.ts';
+import { IndexWriter } from './index-writer.ts';
+import { FALLBACK, hasCompounds, type IndexLanguage, isLanguage, LANGUAGES, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
 import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
-import { indexText, indexWords, phrasesOf, queryTerms, wordsOf } from './terms.ts';
+import { indexWords, phrasesOf, queryTerms } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -43,18 +36,6 @@ const MAX_LANGUAGES = 5;
 
 /** Documents are looked at again for put-together words once a language has so many times more words than then. */
 const GROWTH = 1.5;
-
-/** Passages of a document that are taken out in one step, and pages of the full-text index that are merged in one. */
-const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
-const MERGED = 16;
-
-/** The last is of the passages themselves, by which the others know them. */
-const DELETIONS = [
-  `DELETE FROM words WHERE rowid IN (${DELETED})`,
-  `DELETE FROM vectors WHERE chunk IN (${DELETED})`,
-  `DELETE FROM chunks WHERE id IN (${DELETED})`,
-];
-const WORDS_OF = 'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)';
 
 let lastTurn = Promise.resolve();
 
@@ -95,47 +76,15 @@ export class DocumentIndex implements Disposable {
   readonly #db: DatabaseSync;
   readonly #stems = new Stems();
   readonly #compounds = new Compounds(this.#stems);
-  readonly #insertDocument: StatementSync;
-  readonly #isThere: StatementSync;
-  readonly #finish: StatementSync;
-  readonly #insertText: StatementSync;
-  readonly #insertWords: StatementSync;
   readonly #passages: PassageSearch;
-  readonly #remember: StatementSync;
-  readonly #deletions: readonly StatementSync[];
-  readonly #deleteWords: StatementSync;
-  readonly #mergeSome: StatementSync;
-  readonly #deleteDocument: StatementSync;
+  readonly #writer: IndexWriter;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
     const owner = file?.owner ?? true;
     this.#db = openIndexDatabase(file?.path, { owner });
-    this.#insertDocument = prepareWrite(
-      this.#db,
-      'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#isThere = this.#db.prepare('SELECT 1 FROM documents WHERE id = ?');
-    this.#finish = prepareWrite(this.#db, 'UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
-    this.#insertText = prepareWrite(
-      this.#db,
-      'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#insertWords = prepareWrite(
-      this.#db,
-      'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
-    );
     this.#passages = new PassageSearch(this.#db);
-    this.#remember = prepareWrite(
-      this.#db,
-      'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
-    );
-    this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
-    this.#mergeSome = prepareWrite(this.#db, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
-    // By itself it merges much at once now and then; here some with each step.
-    if (owner) this.#db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
-    this.#deleteWords = prepareWrite(this.#db, WORDS_OF);
-    this.#deleteDocument = prepareWrite(this.#db, 'DELETE FROM documents WHERE id = ?');
+    this.#writer = new IndexWriter(this.#db, { owner, stems: this.#stems, compounds: this.#compounds });
     this.recall();
   }
 
@@ -183,14 +132,14 @@ export class DocumentIndex implements Disposable {
     const { until = Number.POSITIVE_INFINITY } = change;
     let done = 0;
     if (change.remove.length > 0) this.#passages.forget();
-    this.#inTransaction(() => {
-      for (const path of change.remove) for (const _ of this.#delete(path));
+    this.#writer.inTransaction(() => {
+      for (const path of change.remove) for (const _ of this.#writer.delete(path));
       for (const { file, document } of change.put) {
-        for (const _ of this.#put(file, document));
+        for (const _ of this.#writer.put(file, document));
         done += 1;
         if (performance.now() >= until) break;
       }
-      this.#rememberWords();
+      this.#writer.rememberWords();
     });
     return done;
   }
@@ -200,26 +149,26 @@ export class DocumentIndex implements Disposable {
    * it is there its signature is empty; it stays so where the index is closed or the document taken out meanwhile.
    */
   async putInSlices({ file, document }: IndexedDocument): Promise<void> {
-    await this.#takeInSlices(this.#put(file, document));
+    await this.#takeInSlices(this.#writer.put(file, document));
   }
 
   /** Takes documents out, likewise. */
   async removeInSlices(paths: readonly string[]): Promise<void> {
     this.#passages.forget();
-    for (const path of paths) await this.#takeInSlices(this.#delete(path));
+    for (const path of paths) await this.#takeInSlices(this.#writer.delete(path));
   }
 
   /** Writes the full-text index anew without what was taken out, likewise. */
   async mergeInSlices(): Promise<void> {
-    await this.#takeInSlices(this.#merge());
+    await this.#takeInSlices(this.#writer.merge());
   }
 
   async #takeInSlices(steps: Generator<void>): Promise<void> {
     await takeInSlices(steps, (work) => {
       if (!this.#db.isOpen) return false;
-      this.#inTransaction(() => {
+      this.#writer.inTransaction(() => {
         work();
-        this.#rememberWords();
+        this.#writer.rememberWords();
       });
       return true;
     });
@@ -237,8 +186,8 @@ export class DocumentIndex implements Disposable {
         .map((row) => ({ id: Number(row.id), path: String(row.path), title: String(row.title), language })),
     );
     const documents = due.slice(0, limit);
-    this.#inTransaction(() => {
-      for (const document of documents) this.#revisit(document);
+    this.#writer.inTransaction(() => {
+      for (const document of documents) this.#writer.revisit(document);
     });
     return documents.length;
   }
@@ -306,102 +255,8 @@ export class DocumentIndex implements Disposable {
       .all(MAX_LANGUAGES);
     return rows.map(({ language }) => String(language)).filter(isLanguage);
   }
-
-  /** In steps of one passage each; whoever takes them all puts the document in. */
-  *#put(file: IndexedDocument['file'], document: ChunkedDocument): Generator<void> {
-    yield* this.#delete(file.path);
-    const language = languageOf(document);
-    const { title, published = null } = document;
-    const { lastInsertRowid: id } = this.#insertDocument.run(file.path, '', title, published, language, 0);
-    if (hasCompounds(language)) {
-      for (const { text } of document.chunks) {
-        this.#compounds.learn(wordsOf(text), language);
-        yield;
-      }
-    }
-    const known = this.#compounds.size(language);
-    for (const chunk of document.chunks) {
-      if (!this.#isThere.get(id)) return;
-      const { lastInsertRowid: row } = this.#insertText.run(
-        id,
-        chunk.heading,
-        chunk.text,
-        chunk.page ?? null,
-        chunk.section ?? null,
-      );
-      this.#putWords(row, chunk, { path: file.path, title, language });
-      yield;
-    }
-    this.#finish.run(file.signature, known, id);
-  }
-
-  #rememberWords(): void {
-    for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
-  }
-
-  #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: IndexLanguage }): void {
-    const how = { language: about.language, stems: this.#stems };
-    const title = indexText(`${about.title} ${about.path}`, how);
-    const parts = hasCompounds(about.language)
-      ? [...new Set(wordsOf(`${chunk.heading} ${chunk.text}`))].flatMap((word) =>
-          this.#compounds.split(word, about.language),
-        )
-      : [];
-    this.#insertWords.run(row, title, indexText(chunk.heading, how), indexText(chunk.text, how), parts.join(' '));
-  }
-
-  #revisit({ id, ...about }: { id: number; path: string; title: string; language: IndexLanguage }): void {
-    const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
-    this.#deleteWords.run(id);
-    for (const chunk of chunks)
-      this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
-    const sql = 'UPDATE documents SET vocabulary = ? WHERE id = ?';
-    prepareWrite(this.#db, sql).run(this.#compounds.size(about.language), id);
-  }
-
-  /** In steps. A document of which something is missing has no signature. */
-  *#delete(path: string): Generator<void> {
-    const row = this.#db.prepare('SELECT id FROM documents WHERE path = ?').get(path);
-    if (!row?.id) return;
-    this.#finish.run('', 0, row.id);
-    for (let left = true; left; ) {
-      for (const statement of this.#deletions) left = statement.run(row.id).changes > 0;
-      yield;
-    }
-    this.#deleteDocument.run(row.id);
-  }
-
-  /** As SQLite says that an `optimize` is done in steps. */
-  *#merge(): Generator<void> {
-    const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
-    for (let pages = -MERGED; ; pages = MERGED) {
-      const before = changes();
-      this.#mergeSome.run(pages);
-      if (changes() - before < 2) return;
-      yield;
-    }
-  }
-
-  #inTransaction(work: () => void): void {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      work();
-      this.#mergeSome.run(MERGED);
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      this.#db.exec('ROLLBACK');
-      throw error;
-    }
-  }
 }
 
 function knownLanguage(language: unknown): IndexLanguage {
   return typeof language === 'string' && isLanguage(language) ? language : FALLBACK;
-}
-
-/** What language a document is in, from its beginning and its middle. */
-function languageOf({ title, chunks }: ChunkedDocument): IndexLanguage {
-  const middle = chunks[Math.floor(chunks.length / 2)];
-  const sample = [title, chunks[0]?.text, middle?.text].join('\n');
-  return detectLanguage(sample) ?? FALLBACK;
 }
