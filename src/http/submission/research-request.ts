@@ -57,14 +57,15 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const previous = body.previous_response_id;
   const asked = { ...context, tools: common.tools, param: 'input' };
-  const { input, ...answered } = await answersIn(body.input, asked, { all: previous !== undefined });
+  const options = optionsOf(asked);
+  const { input, ...answered } = await answersIn(body.input, options, { all: previous !== undefined });
   const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
   if (!goingOn) requireQuestion(input);
   requireServers(approvedCalls(goingOn), common);
   const { askedBack = false, ...earlier } =
     previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
   const said = goingOn ?? {
-    conversation: await conversationIn(input, asked),
+    conversation: await conversationIn(input, asked, options),
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
   };
@@ -129,11 +130,12 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
   const asked = { ...context, tools: common.tools, param: 'messages' };
-  const { input, ...answered } = await answersIn(body.messages, asked, { all: false });
+  const options = optionsOf(asked);
+  const { input, ...answered } = await answersIn(body.messages, options, { all: false });
   return {
     ...common,
     ...((await runs.goOn(caller, { isStored: true, ...answered })) ?? {
-      conversation: await conversationIn(input, asked),
+      conversation: await conversationIn(input, asked, options),
       instructions: null,
     }),
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
@@ -223,25 +225,23 @@ const UNITS_OF_TOKEN = 8;
 async function conversationIn(
   items: readonly InputItem[],
   context: ThreadContext & { param: string },
+  options = optionsOf(context),
 ): Promise<ConversationMessage[]> {
   const { key, name, model, param } = context;
-  const conversation = await chatMessages(items, optionsOf(context));
+  const conversation = await chatMessages(items, options);
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;
 }
 
 /** What an input answers functions with, and the input with the files of that read: the rest of a thread may be known. */
-async function answersIn(
-  items: readonly InputItem[],
-  context: ThreadContext & { param: string },
-  { all }: { all: boolean },
-) {
+async function answersIn(items: readonly InputItem[], options: ConversationOptions, { all }: { all: boolean }) {
   const last = items.findLastIndex(({ type }) => type === 'prior_output');
   const from = last === -1 ? items.length : all ? 0 : last + 1;
-  const input = await withFilesRead(items, optionsOf(context), from);
+  const input = await withFilesRead(items, options, from);
   return { input, ...functionOutputs(input, { all }) };
 }
 
+/** Once for all of a request: what its files weigh is counted in them. */
 function optionsOf({
   caller,
   model,

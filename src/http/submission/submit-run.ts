@@ -80,9 +80,12 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
 
 /** The vector stores that are to be searched are the user's. @throws GatewayError `not_found`, which names where it is not. */
 async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }: RunSubmission): Promise<void> {
+  const found = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     if (tool.type !== 'file_search') continue;
     for (const [at, id] of tool.vector_store_ids.entries()) {
+      if (found.has(id)) continue;
+      found.add(id);
       const param = `tools[${index}].vector_store_ids[${at}]`;
       await vectorStores.find(identity.caller.user, id).catch((thrown: unknown) => {
         if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;

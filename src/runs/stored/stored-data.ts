@@ -5,7 +5,8 @@ import { parseJson } from '../../base/json.ts';
 /**
  * The version of what this gateway writes into records: requests and transcripts. It counts up where an older gateway
  * could no longer make sense of them; fields that are added alone do not. 2: responses of plain models, and limits on
- * sources. 3: research whose transcript so far is kept beside it, custom tools with a grammar, and credentials that a key of
+ * sources. 3: research whose transcript so far is kept beside it, custom tools with a grammar, files and audio in
+ * messages of plain models, and credentials that a key of
  * the operator encrypts, too. Everything else is still written as version 1.
  */
 export const DATA_VERSION = 3;

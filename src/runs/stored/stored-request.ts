@@ -33,9 +33,17 @@ export function storedRequest(
   return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
 }
 
+/** Whether its model gets files or audio as they are: before 3 a message had text and images alone. */
+function hasFiles({ messages }: PlainRequest): boolean {
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some(({ type }) => type === 'file' || type === 'input_audio'),
+  );
+}
+
 /** What a request needs of the gateway that goes on with it: others leave it alone. Before 2, limits on sources were ignored, and so was that only a plan is asked for. */
 function versionFor(request: RunRequest): number {
-  if (request.kind === 'plain') return request.tools.some(({ grammar }) => grammar) ? DATA_VERSION : 2;
+  if (request.kind === 'plain')
+    return request.tools.some(({ grammar }) => grammar) || hasFiles(request) ? DATA_VERSION : 2;
   if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
   const isNew =
     request.kind === 'research' &&

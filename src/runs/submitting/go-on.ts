@@ -44,6 +44,7 @@ export async function goOn(
   const said = answered.said.map((shown): TranscriptEntry => ({ t: 'note', guard: 'user', ...shown }));
   const { history, earlierSources, conversation, instructions, functions } = request;
   const answers = [...results, ...said];
+  refuseManyImages([...before, ...own, ...answers]);
   const goesOn = {
     ...(answered.isStored
       ? { ...(await carried.keep(run, request, own)), entries: answers }
@@ -51,6 +52,17 @@ export async function goOn(
     ...(approved.length > 0 && { approved }),
   };
   return { history, earlierSources, conversation, instructions, functions, goesOn };
+}
+
+/** What is gone on from is read whole, again and again. */
+function refuseManyImages(entries: readonly TranscriptEntry[]): void {
+  let characters = 0;
+  for (const entry of entries) {
+    if ('images' in entry) for (const url of entry.images ?? []) characters += url.length;
+  }
+  if (characters <= MOST_IMAGES) return;
+  const message = 'The images of this research are more than it may hold: begin a new one.';
+  throw new GatewayError('invalid_parameter', message, { param: 'input' });
 }
 
 /** Calls by the ids that their answers name: of functions those of the calls, else those of the requests. */
@@ -110,6 +122,8 @@ function wrong(param: string, message: string): GatewayError {
 
 /** The most of an output that is kept, in UTF-16 code units: as of any tool. */
 const MAX_OUTPUT = 120_000;
+/** Images that a research may hold in all its requests, in UTF-16 code units of their addresses. */
+const MOST_IMAGES = 64 * 1024 ** 2;
 
 /** An output as the result of a tool. One that names where it is from, `{"url", "title"?, "content"}`, is a source. */
 function resultOf(

@@ -8,7 +8,7 @@ export interface RedisParts {
   keys: Keys;
   /** The store's time as scripts take it: empty for that of Redis. */
   now(): string;
-  /** Events are awaitsReplicas back until replicas have them; see `Log.show`. */
+  /** Events are held back until replicas have them; see `Log.show`. */
   awaitsReplicas: boolean;
 }
 

@@ -33,10 +33,14 @@ async function openResearch(storage: Pick<Storage, 'runs' | 'conversations'>, cl
 }
 
 /** The run that goes on from one, with its call answered. */
-async function goOn(harness: Harness, run: RunRecord, { isStored = true, n = 0 } = {}): Promise<RunRecord> {
+async function goOn(
+  harness: Harness,
+  run: RunRecord,
+  { isStored = true, n = 0, images = [] as string[] } = {},
+): Promise<RunRecord> {
   const { output } = await harness.runs.response(run);
   const calls = output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
-  const outputs = new Map(calls.map((id) => [id, { text: `${n} `.padEnd(OUTPUT, 'told') }]));
+  const outputs = new Map(calls.map((id) => [id, { text: `${n} `.padEnd(OUTPUT, 'told'), images }]));
   const answered = { outputs, approvals: new Map(), called: new Set<string>(), said: [], isStored };
   const goingOn = await harness.runs.goOn(CALLER, { previous: `resp_${run.id}`, ...answered });
   assert.ok(goingOn && ASK.request.kind === 'research');
@@ -110,6 +114,14 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       for (const id of [`conv_${run.id}`, `conv_${run.id}/runs`]) {
         await assert.rejects(harness.conversations.find(CALLER, id), { code: 'not_found' });
       }
+    });
+
+    it('holds so many images and no more', async () => {
+      const { harness } = await openResearch(storage);
+      await using _ = harness;
+      const { run } = await runToEnd(harness, ASK);
+      const images = Array.from({ length: 65 }, () => 'data:image/png;base64,'.padEnd(1024 ** 2, 'A'));
+      await assert.rejects(goOn(harness, run, { images }), { code: 'invalid_parameter', param: 'input' });
     });
 
     it('is unknown to who goes on from a response that is removed meanwhile', async () => {

@@ -5,6 +5,7 @@ import {
   readKeepMs,
   readPlainRequest,
   readResearchRequest,
+  storedRequest,
 } from '../../../src/runs/stored/stored-request.ts';
 import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import { recordOf } from '../../support/stored-record.ts';
@@ -53,6 +54,25 @@ describe('what is stored of a response of a plain model', () => {
   it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
     const newer = REQUEST.replace('"v":2', `"v":${DATA_VERSION + 1}`);
     assert.throws(() => readPlainRequest(recordOf(newer)), { name: 'NewerDataError' });
+  });
+});
+
+describe('what is stored of files that a plain model gets as they are', () => {
+  it('is left to gateways that know them', () => {
+    const stored = (part: object) => {
+      const request = { ...JSON.parse(REQUEST).request, messages: [{ role: 'user', content: [part] }] };
+      return storedRequest({ request, input: [] } as never, {
+        cipher: { isMixed: false } as never,
+        held: {},
+        tells: false,
+      }).v;
+    };
+    assert.equal(stored({ type: 'text', text: 'Look' }), 2);
+    assert.equal(
+      stored({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } }),
+      3,
+    );
+    assert.equal(stored({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }), 3);
   });
 });
 

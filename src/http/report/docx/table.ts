@@ -74,7 +74,11 @@ const LONGEST_LINE = 60;
 function widthsOf(rows: readonly (readonly Cell[])[], width: number): number[] {
   const columns = (rows[0] ?? []).map((_, at) => {
     const texts = rows.map((cells) => textOfTokens(cells[at]?.tokens ?? []));
-    const most = (lengths: readonly number[], limit: number) => Math.min(Math.max(1, ...lengths), limit) + PADDING;
+    const most = (lengths: readonly number[], limit: number) =>
+      Math.min(
+        lengths.reduce((longest, one) => Math.max(longest, one), 1),
+        limit,
+      ) + PADDING;
     const least = most(
       texts.flatMap((text) => text.split(BREAKS).map(lettersOf)),
       LONGEST_WORD,

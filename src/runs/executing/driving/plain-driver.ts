@@ -74,7 +74,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     for (;;) {
       const next = await steps.next();
-      const warnings = told.splice(0).filter((warning) => !hasWarning(state.warnings, warning));
+      const warnings = told.length === 0 ? told : told.splice(0).filter((one) => !hasWarning(state.warnings, one));
       if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;

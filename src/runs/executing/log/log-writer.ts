@@ -107,7 +107,8 @@ export class LogWriter {
     if (!previous) this.#pending.push({ ...delta, ...(logprobs && { logprobs: [...logprobs] }) });
     else {
       previous.delta += delta.delta;
-      if (logprobs) previous.logprobs = [...(previous.logprobs ?? []), ...logprobs];
+      if (previous.logprobs && logprobs) previous.logprobs.push(...logprobs);
+      else if (logprobs) previous.logprobs = [...logprobs];
     }
     this.#grow(delta.delta.length + logprobSize(logprobs ?? []));
   }
