@@ -106,7 +106,11 @@ class Reader {
     const token = this.#tokens[this.#at];
     if (token === undefined || token === '}') throw new NotUnderstood();
     if (/^\d./.test(token)) this.#tokens.splice(this.#at, 1, token[0], token.slice(1));
-    return this.#atom() ?? node('mrow', []);
+    this.#depth += 1;
+    if (this.#depth > DEEPEST) throw new NotUnderstood();
+    const made = this.#atom() ?? node('mrow', []);
+    this.#depth -= 1;
+    return made;
   }
 
   #atom() {

@@ -94,8 +94,13 @@ export class CollectionIndex implements Disposable {
     if (!this.#isDirty) return;
     this.#isDirty = false;
     const { database: db } = this.#index;
-    await this.#index.mergeInSlices();
-    if (db.isOpen) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    try {
+      await this.#index.mergeInSlices();
+      if (db.isOpen) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch (thrown) {
+      this.#isDirty = true;
+      throw thrown;
+    }
   }
 
   /** The best passages for any of the queries, among documents whose attributes pass the filter. */

@@ -35,7 +35,7 @@ const open = new LRUCache<string, CollectionIndex>({
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
     wiping.delete(store);
-    void index.wipe().finally(() => index[Symbol.dispose]());
+    void wiped(index).finally(() => index[Symbol.dispose]());
   },
 });
 
@@ -72,8 +72,9 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
     case 'drop':
       if (isInMemory(store)) memoryIndexes.delete(store);
       else {
+        // Closed before it leaves the cache: nothing of it is wiped any more.
+        (open.peek(store) ?? opened(store)).drop();
         open.delete(store);
-        opened(store).drop();
       }
       return undefined;
     default:
@@ -122,8 +123,16 @@ function wipeSoon(store: string): void {
   clearTimeout(wiping.get(store));
   wiping.set(
     store,
-    setTimeout(() => void open.peek(store)?.wipe(), WIPE_MS),
+    setTimeout(() => {
+      const index = open.peek(store);
+      if (index) void wiped(index);
+    }, WIPE_MS),
   );
+}
+
+/** Where the disk is full, say, what was removed is wiped with what is removed next. */
+async function wiped(index: CollectionIndex): Promise<void> {
+  await index.wipe().catch(() => {});
 }
 
 function reply(message: IndexReply): void {

@@ -89,6 +89,7 @@ describe('formulas of a report', () => {
       '\\text{<b>',
       "'",
       '\\sqrt[',
+      `${'\\sqrt'.repeat(390)} x`,
       ']',
       '\\',
       '\u0000',

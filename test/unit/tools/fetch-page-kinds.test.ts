@@ -83,6 +83,8 @@ describe('pages of many kinds', () => {
       ['<div class="author"><b>tinker71</b><br>Posts: 12</div>', '', 'tinker71'],
       ['<p class="byline">by Priya Raman, updated 3 June 2025</p>', '', 'Priya Raman'],
       ['<h1>Harbour</h1><p>By <b>John Gruber</b></p>', '', 'John Gruber'],
+      ['', '<meta name="author" content="By 9to5Mac Staff">', '9to5Mac Staff'],
+      ['', '<meta name="author" content="Studio 54">', 'Studio 54'],
       ['', '<meta name="citation_authors" content="Okafor C;Sato M">', 'Okafor C, Sato M'],
       ['', '<meta property="og:title" content="Alice (@alice@social.example)">', 'Alice'],
     ];
@@ -107,5 +109,11 @@ describe('pages of many kinds', () => {
     for (const [body, date] of dates) assert.equal(read(`${body}<p>${SENTENCE}</p>`).published, date, body);
     const cited = '<meta name="citation_date" content="08/14/2023">';
     assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
+  });
+
+  it('are read where the data of a script is made of very many lines', () => {
+    const lines = `${SENTENCE}\n\n`.repeat(5000) + '<br>'.repeat(150_000);
+    const { content } = read(`<script type="application/json">${JSON.stringify([SENTENCE.repeat(3), lines])}</script>`);
+    assert.match(content, /The harbour was dredged/);
   });
 });

@@ -134,7 +134,7 @@ const AFTER: readonly Row[] = [
   ['yen', 'money', undefined, 'yen|円|日元|日圆'],
   ['yuan', 'money', undefined, 'yuan|renminbi|元|人民币'],
   ['franc', 'money', undefined, '(?:swiss |schweizer )?franc?[ks]?e?n?|chf'],
-  ...['peso', 'rupee', 'real', 'lira', 'rand', 'won', 'zloty', 'shekel', 'dirham', 'riyal', 'baht'].map(
+  ...['peso', 'rupee', 'lira', 'zloty', 'shekel', 'dirham', 'riyal', 'baht'].map(
     (name): Row => [name, 'money', undefined, `${name}s?`],
   ),
   ['krona', 'money', undefined, 'kron[aeo]r?|kroner|corone|coronas|couronnes|sek|nok|dkk'],

@@ -30,7 +30,8 @@ export function authorsOf({ page, data, elements, blocks }: AuthoredPage): strin
   );
   if (cited.length > 0) return unique(cited.filter((name) => name !== ''));
   const [one] = metaContents(page, META);
-  if (one) return [nameIn(one)];
+  // A name may hold figures: nothing stands behind it here.
+  if (one?.trim()) return [one.replace(BY, '').trim()];
   const isAuthor = ({ attributes }: HtmlElement) => attributes.itemprop === 'author' || attributes.rel === 'author';
   const marked =
     elements.find((each) => each.attributes.itemprop === 'name' && closest(each.parent, isAuthor)) ??

@@ -228,13 +228,21 @@ function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): bool
   return [blocks[before], blocks[behind]].every((other) => other && isChildWithin(other.element, parent));
 }
 
+/** What `placesBeside` found, by the blocks of a page and the element: a long list is gone through once. */
+const places = new WeakMap<readonly Block[], Map<HtmlElement, [number, number]>>();
+
 /** The places right before and behind an element that holds the block at a place. */
 function placesBeside(box: HtmlElement, at: number, blocks: readonly Block[]): [number, number] {
+  const known = places.get(blocks) ?? new Map<HtmlElement, [number, number]>();
+  places.set(blocks, known);
+  const found = known.get(box);
+  if (found) return found;
   const isInside = (place: number) => closest(blocks[place]?.element, (each) => each === box) !== undefined;
   let before = at - 1;
   while (isInside(before)) before--;
   let behind = at + 1;
   while (isInside(behind)) behind++;
+  known.set(box, [before, behind]);
   return [before, behind];
 }
 

@@ -63,6 +63,8 @@ const IS_HTML = /<\/?(?:p|br|div|h[1-6]|ul|pre)\b/i;
 /** What is looked at of the data of a page: values, and how deep they lie. */
 const MAX_VALUES = 50_000;
 const MAX_DEPTH = 40;
+/** So much text of the data is read, in UTF-16 code units. */
+const MOST_DATA = 1_000_000;
 /** Shorter texts are titles and labels, and with less in all a page is made of something else; in characters. */
 const LEAST_TEXT = 80;
 const LEAST_DATA = 200;
@@ -82,6 +84,11 @@ function textInData({ body: shown, data }: HtmlPage): HtmlElement | undefined {
   };
   for (const text of data) visit(parseJson(text), 0);
   const body = new HtmlElement('body', {}, undefined);
-  for (const text of texts) body.children.push(...(bodyOf(text)?.children ?? []));
+  let read = 0;
+  for (const text of texts) {
+    read += text.length;
+    if (read > MOST_DATA) break;
+    for (const child of bodyOf(text)?.children ?? []) body.children.push(child);
+  }
   return [...texts].join('').length < Math.max(LEAST_DATA, shown.size.text) ? undefined : body;
 }
