@@ -135,7 +135,7 @@ describe('watching the configuration file', function () {
 describe('a configuration of many keys', function () {
   // Many keys are read.
   this.timeout(patience(30));
-  const COUNT = 1000;
+  const COUNT = 3000;
   let folder: string;
   let load: { file: string; environment: Environment };
   before(async () => {
