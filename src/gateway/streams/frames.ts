@@ -11,6 +11,7 @@ const QUOTE = 0x22;
 const BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
 const DATA = 'data:';
 const ERROR_EVENT = /^event: *error$/;
 /** The longest line that names an event an error, in bytes. */
@@ -168,9 +169,19 @@ export function holdsPayload(lines: Buffer): boolean {
   return /(?:^|\n)data: *\{/.test(lines.toString('latin1'));
 }
 
+/** The bytes in which the `[DONE]` of a stream stands. */
+const LAST_LINE = 64;
+
 /** Whether a stream that ends with `text` says so: its last line is `data: [DONE]`. */
 export function saysDone(text: string): boolean {
-  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-64));
+  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-LAST_LINE));
+}
+
+/** The same of whole lines: most are ruled out by their last byte. */
+export function endsWithDone(lines: Buffer): boolean {
+  let end = lines.length;
+  while (isBlank(lines[end - 1])) end--;
+  return lines[end - 1] === CLOSING_BRACKET && saysDone(lines.toString('latin1', Math.max(0, end - LAST_LINE), end));
 }
 
 /** Lines of one frame, and lines in all, that are looked at where a stream ends. */

@@ -12,6 +12,7 @@ import { ClientWriter } from '../client-writer.ts';
 import { ChoiceEnds } from './choice-ends.ts';
 import {
   endLines,
+  endsWithDone,
   endsInReturns,
   findFlaw,
   framesOf,
@@ -39,9 +40,8 @@ const EARLY = 'the stream ended before the answer did';
 const MAX_SKIPPED = 3;
 /** Comments are not held back beyond this, in bytes. */
 const MAX_HELD_COMMENTS = 16 * 1024;
-/** Events looked at when a stream ends, and the bytes in which its `[DONE]` stands. */
+/** Events looked at when a stream ends. */
 const LAST_EVENTS = 8;
-const LAST_LINE = 64;
 
 /**
  * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
@@ -261,7 +261,7 @@ export class RelayedStream implements ResultReceiver {
   /** `[DONE]` makes an answer whole in the eyes of clients: it goes out where the answer is. */
   #writeEnd(lines: Buffer): AttemptResult | undefined {
     const isKnown = this.#ended && !this.#choices;
-    if (isKnown || !this.#context.kind.ends || !saysDone(lines.toString('latin1', lines.length - LAST_LINE))) {
+    if (isKnown || !this.#context.kind.ends || !endsWithDone(lines)) {
       this.#write(lines);
       return undefined;
     }
