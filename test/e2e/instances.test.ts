@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import { eventually } from '../support/eventually.ts';
 import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { inTime } from '../support/in-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { hang, stallAfter, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+import { freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
 /** Architecture, "Executor": an abandoned run is taken over within this time, in milliseconds. */
 const TAKEOVER_MS = 6000;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createClient } from '@redis/client';
+import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { type Script, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+import { freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { responseObject } from '../../src/protocol/response.ts';
+import { eventually } from '../support/eventually.ts';
 import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { Spawned } from '../support/spawned.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, HEADERS, KEY, submit } from '../support/two-instances.ts';
+import { HEADERS, KEY, submit } from '../support/two-instances.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/research-gateway.js', import.meta.url));
 const DOCUMENT = 'A lighthouse is a tower with a lamp.\n';

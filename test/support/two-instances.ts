@@ -69,18 +69,3 @@ export async function submit(gateway: GatewayProcess, input = `Question ${random
   if (response.status !== 200) throw new Error(`status ${response.status}`);
   return id;
 }
-
-/** Polls until something is so, for at most `limitMs`; what it was. */
-export async function eventually<T>(
-  what: string,
-  look: () => Promise<T | undefined> | T | undefined,
-  limitMs = 60_000,
-): Promise<T> {
-  const limit = performance.now() + limitMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (performance.now() > limit) throw new Error(`it did not come to this in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
