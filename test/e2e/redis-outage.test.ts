@@ -38,7 +38,7 @@ describe('while Redis cannot serve', function () {
       steps: words.steps.toSpliced(4, 0, { do: 'until', promise: new Promise(() => {}) }),
     };
     instances.provider.respond = ({ body }) => (JSON.stringify(body).includes('endless') ? endless : script);
-    const doomed = await submit(gateway, 'endless response');
+    const doomed = await submit(gateway, { input: 'endless response' });
     const leaving = new AbortController();
     const messages = [{ role: 'user', content: 'endless chat' }];
     const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
