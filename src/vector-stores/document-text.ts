@@ -25,7 +25,7 @@ export class UnreadableDocument extends Error {
 
 /** Reads documents for vector stores by the readers of pages, in child processes with more time than a page has. */
 export class DocumentTexts implements Disposable {
-  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS });
+  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS, inBackground: true });
 
   /**
    * The title and the text of a document, as Markdown with marks where pages begin.

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { publicFileId } from '../files/files.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
@@ -36,6 +37,8 @@ const AT_ONCE = 32;
 const ATTEMPTS = 10;
 /** Records that are read in one step: whoever searches meanwhile waits for one. */
 const PAGE = 200;
+/** Bytes of a list that grows are counted after so many times as long as that took. */
+const COUNT_REST = 20;
 const DAY_MS = 86_400_000;
 /** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
 const ACTIVE_MS = 1000;
@@ -56,7 +59,7 @@ export class VectorStores {
   readonly #parts: VectorStoresParts;
   readonly #wakers = new Set<() => void>();
   readonly #changed = new Set<(store: string) => void>();
-  readonly #bytes = new LRUCache<string, { revision: number; bytes: number }>({ max: 10_000 });
+  readonly #bytes = new LRUCache<string, { revision: number; bytes: number; goodUntil: number }>({ max: 10_000 });
 
   constructor(parts: VectorStoresParts) {
     this.#parts = parts;
@@ -148,14 +151,19 @@ export class VectorStores {
     await entries.remove(lists.stores(store.user), store.id);
   }
 
-  /** How many bytes the files have that were read. Counted once for each change of the list. */
-  async bytes(id: string): Promise<number> {
+  /**
+   * How many bytes the files have that were read. Counted once for each change of the list, and now and then while it
+   * `grows`: to count thousands of files takes a while.
+   */
+  async bytes(id: string, { grows }: { grows: boolean }): Promise<number> {
     const revision = await this.revision(id);
     const known = this.#bytes.get(id);
-    if (known?.revision === revision) return known.bytes;
+    const began = performance.now();
+    if (known && (known.revision === revision || (grows && began < known.goodUntil))) return known.bytes;
     let bytes = 0;
     for await (const file of this.filesOf(id, 'completed')) bytes += file.bytes;
-    this.#bytes.set(id, { revision, bytes });
+    const now = performance.now();
+    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST * (now - began) });
     return bytes;
   }
 
@@ -240,6 +248,7 @@ export class VectorStores {
       }
       after = page.entries.at(-1);
       if (!page.hasMore) return;
+      await yieldToEventLoop();
     }
   }
 

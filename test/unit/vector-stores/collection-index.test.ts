@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { filter, passes } from '../../../src/vector-stores/filters.ts';
 import { CollectionIndex } from '../../../src/vector-stores/index/collection-index.ts';
 
@@ -86,6 +87,30 @@ describe('the index of a vector store', () => {
     assert.deepEqual(both.map((hit) => hit.path).toSorted(), ['f199', 'f3']);
     assert.equal(index.state().files.get('f3'), 'f3 2');
     assert.deepEqual(await index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
+  });
+
+  it('is read beside who writes: what another one put in, changed and took out is so at once', async () => {
+    using writer = new CollectionIndex(path, { owner: true });
+    using reader = new CollectionIndex(path, { owner: false });
+    const found = async (year: number) => {
+      const of = { limit: 5, filter: { type: 'eq', key: 'year', value: year } as const };
+      return (await reader.search(['lake'], of)).map((hit) => hit.path).toSorted();
+    };
+    await writer.put(fileOf('a', 'The lake is deep.', { year: 1 }));
+    assert.deepEqual(await found(1), ['a']);
+    await writer.put(fileOf('b', 'The lake is cold.', { year: 1 }));
+    assert.deepEqual(await found(1), ['a', 'b']);
+    writer.setAttributes('a', { attributes: { year: 2 }, signature: 'a 2' });
+    assert.deepEqual([await found(1), await found(2)], [['b'], ['a']]);
+    await writer.remove(['b']);
+    assert.deepEqual(await found(1), []);
+    // Whoever reads for long keeps what was removed on the disk, which the wipe says.
+    using other = new DatabaseSync(path);
+    other.exec('BEGIN; SELECT * FROM documents');
+    await assert.rejects(writer.wipe(), /being read/);
+    other.exec('COMMIT');
+    await writer.wipe();
+    assert.ok(!/lake is cold/.test(await bytes()));
   });
 
   it('is asked anything at all without failing', async () => {

@@ -117,7 +117,7 @@ export function storeOf({ vectorStores }: AppDeps, { req, identity }: Call): Pro
 
 async function shown(deps: AppDeps, store: VectorStore) {
   const counts = await deps.vectorStores.counts(store.id);
-  return shownStore(store, counts, await deps.vectorStores.bytes(store.id));
+  return shownStore(store, counts, await deps.vectorStores.bytes(store.id, { grows: counts.in_progress > 0 }));
 }
 
 type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;
