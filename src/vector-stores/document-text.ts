@@ -48,7 +48,7 @@ export class DocumentTexts implements Disposable {
     } catch (thrown) {
       if (!(thrown instanceof ParseFailure)) throw thrown;
       const code = thrown.kind === 'busy' || thrown.kind === 'crashed' ? 'server_error' : 'invalid_file';
-      throw new UnreadableDocument(code, `The file could not be read: ${thrown.message}.`);
+      throw new UnreadableDocument(code, `The file could not be read: ${thrown.message.replace(/\.$/, '')}.`);
     }
   }
 

@@ -93,11 +93,10 @@ export class VectorStores {
   }
 
   /** A user's vector store. @throws GatewayError `not_found`, `store_unavailable`. */
-  async find(user: string, id: string): Promise<VectorStore> {
+  async find(user: string, id: string, param?: string): Promise<VectorStore> {
     const { entries, clock } = this.#parts;
     const store = readStore(await entries.get(lists.stores(user), id), user);
-    if (!store || isOver(store, clock.now()))
-      throw new GatewayError('not_found', `There is no vector store ${id.slice(0, 80)}.`);
+    if (!store || isOver(store, clock.now())) throw unknown(`there is no vector store ${id.slice(0, 80)}.`, param);
     return store;
   }
 
@@ -226,9 +225,9 @@ export class VectorStores {
   }
 
   /** A file of a vector store. @throws GatewayError `not_found`, `store_unavailable`. */
-  async file(store: string, id: string): Promise<StoredFile> {
+  async file(store: string, id: string, param?: string): Promise<StoredFile> {
     const file = readFile(await this.#parts.entries.get(lists.files(store), id), store);
-    if (!file) throw new GatewayError('not_found', `There is no file ${id.slice(0, 80)} in this vector store.`);
+    if (!file) throw unknown(`there is no file ${id.slice(0, 80)} in this vector store.`, param);
     return file;
   }
 
@@ -320,6 +319,12 @@ export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStore): numbe
 
 export function isOver(store: VectorStore, now: number): boolean {
   return (expiryOf(store) ?? Number.POSITIVE_INFINITY) <= now;
+}
+
+/** What a path names, or the parameter `param`. */
+function unknown(message: string, param: string | undefined): GatewayError {
+  if (param !== undefined) return new GatewayError('not_found', `${param}: ${message}`, { param });
+  return new GatewayError('not_found', message.replace(/^t/, 'T'));
 }
 
 function busy(id: string): GatewayError {

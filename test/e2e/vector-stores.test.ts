@@ -205,12 +205,40 @@ describe('vector stores, with the official SDK', () => {
       refused(400, 'attributes'),
     );
     await assert.rejects(client.vectorStores.search(store.id, { query: '' }), refused(400));
+    const post = async (path: string, body: string) => {
+      const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${gateway.url}/v1/vector_stores/${store.id}${path}`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      const { code, param } = JSON.parse(await answer.text()).error ?? {};
+      return [answer.status, code ?? answer.headers.get('x-ignored-parameters'), param];
+    };
+    assert.deepEqual(await post('/search', '{}'), [400, 'missing_parameter', 'query']);
+    const large = '12345678901234567890';
+    assert.deepEqual(await post('/files', `{"file_id":"${id}","attributes":{"n":${large}}}`), [
+      400,
+      'invalid_parameter',
+      'attributes.n',
+    ]);
+    const equal = `{"query":"x","filters":{"type":"eq","key":"n","value":${large}}}`;
+    assert.deepEqual(await post('/search', equal), [400, 'invalid_parameter', 'filters.value']);
+    const one = '{"type":"eq","key":"n","value":1}';
+    const wide = `{"type":"or","filters":[${Array(30).fill(`{"type":"or","filters":[${Array(30).fill(one)}]}`)}]}`;
+    assert.deepEqual(await post('/search', `{"query":"x","filters":${wide}}`), [400, 'invalid_parameter', 'filters']);
+    const more =
+      '{"query":"x","rewrite_query":true,"colour":1,"ranking_options":{"ranker":"auto","score_threshold":0.5}}';
+    assert.deepEqual(await post('/search', more), [200, 'rewrite_query, colour, ranking_options.ranker', undefined]);
     await assert.rejects(
       client.vectorStores.search(store.id, { query: 'x', max_num_results: 51 }),
       refused(400, 'max_num_results'),
     );
     await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
-    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404));
+    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404, 'after'));
+    const both = { after: store.id, before: store.id };
+    await assert.rejects(client.vectorStores.list(both), refused(400, 'before'));
+    await assert.rejects(client.vectorStores.files.list(store.id, both), refused(400, 'before'));
     const wrong = { query: 'x', filters: { type: 'and', filters: [{ type: 'like', key: 'a', value: 1 }] } };
     await assert.rejects(client.vectorStores.search(store.id, wrong as never), refused(400, 'filters.filters[0].type'));
     for (const [most, overlap, param] of [

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { chunkInSteps } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex, takeInSlices } from '../../tools/web-search/local/document-index.ts';
 import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
 import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
-import { type Attributes, attributeValue, type Filter, passes } from '../filters.ts';
+import { type Attributes, attributeValue, type Filter, testOf } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
 
 /** How fast a list loses weight, where several queries are asked at once; see `fuseByRank`. */
@@ -124,9 +125,13 @@ export class CollectionIndex implements Disposable {
     const within = filter && this.#within(filter);
     if (within?.length === 0) return [];
     const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
-    const byWords = queries.map((query) =>
-      this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)),
-    );
+    const byWords: RankedPassage[][] = [];
+    for (const query of queries) {
+      // Others may ask in between.
+      if (byWords.length > 0) await yieldToEventLoop();
+      if (!this.#index.database.isOpen) return [];
+      byWords.push(this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)));
+    }
     const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
     // The order is that of the joined lists. Scores are sorted by themselves: clients expect them to fall.
@@ -187,7 +192,8 @@ export class CollectionIndex implements Disposable {
   #within(filter: Filter): number[] {
     for (const { id, value } of this.#statements.since.all(this.#documents.at(-1)?.id ?? 0))
       this.#documents.push({ id: Number(id), attributes: attributesIn(value) });
-    return this.#documents.flatMap(({ id, attributes }) => (passes(attributes, filter) ? [id] : []));
+    const test = testOf(filter);
+    return this.#documents.flatMap(({ id, attributes }) => (test(attributes) ? [id] : []));
   }
 }
 
