@@ -21,6 +21,7 @@ import {
   storeEntry,
   type VectorStore,
 } from './records.ts';
+import { type Cursor, noteRemoval, placeInList } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
@@ -93,10 +94,11 @@ export class VectorStores {
   }
 
   /** A user's vector store. @throws GatewayError `not_found`, `store_unavailable`. */
-  async find(user: string, id: string, param?: string): Promise<VectorStore> {
+  async find(user: string, id: string): Promise<VectorStore> {
     const { entries, clock } = this.#parts;
     const store = readStore(await entries.get(lists.stores(user), id), user);
-    if (!store || isOver(store, clock.now())) throw unknown(`there is no vector store ${id.slice(0, 80)}.`, param);
+    if (!store || isOver(store, clock.now()))
+      throw new GatewayError('not_found', `There is no vector store ${id.slice(0, 80)}.`);
     return store;
   }
 
@@ -109,6 +111,16 @@ export class VectorStores {
     const { stores, hasMore } = await this.listAll(user, query);
     const now = this.#parts.clock.now();
     return { stores: stores.filter((store) => !isOver(store, now)), hasMore };
+  }
+
+  /** Where a page of a list begins: at a vector store that may have been removed. @throws as `find`. */
+  storeCursor(user: string, cursor: Cursor): Promise<EntryQuery['after']> {
+    return placeInList(this.#parts.entries, lists.stores(user), cursor);
+  }
+
+  /** The same of the files of a vector store. */
+  fileCursor(store: string, cursor: Cursor): Promise<EntryQuery['after']> {
+    return placeInList(this.#parts.entries, lists.files(store), cursor);
   }
 
   /** Those too that have expired and are not removed yet. */
@@ -140,6 +152,7 @@ export class VectorStores {
   /** Removes it for good; its files stay the user's. */
   async remove(store: VectorStore): Promise<void> {
     const { entries } = this.#parts;
+    await noteRemoval(entries, lists.stores(store.user), store.entry);
     // First what it is found by: indexes are dropped by whoever misses it.
     await entries.remove(ALL, store.id);
     for await (const file of this.filesOf(store.id)) await entries.remove(lists.placesOf(file.id), store.id);
@@ -147,6 +160,7 @@ export class VectorStores {
     for (const batch of batches) await entries.clear(lists.filesOfBatch(batch.id));
     await entries.clear(lists.batches(store.id));
     await entries.clear(lists.files(store.id));
+    await entries.clear(lists.removedFrom(lists.files(store.id)));
     await entries.remove(lists.stores(store.user), store.id);
   }
 
@@ -225,9 +239,9 @@ export class VectorStores {
   }
 
   /** A file of a vector store. @throws GatewayError `not_found`, `store_unavailable`. */
-  async file(store: string, id: string, param?: string): Promise<StoredFile> {
+  async file(store: string, id: string): Promise<StoredFile> {
     const file = readFile(await this.#parts.entries.get(lists.files(store), id), store);
-    if (!file) throw unknown(`there is no file ${id.slice(0, 80)} in this vector store.`, param);
+    if (!file) throw new GatewayError('not_found', `There is no file ${id.slice(0, 80)} in this vector store.`);
     return file;
   }
 
@@ -281,8 +295,11 @@ export class VectorStores {
 
   /** Takes a file out; it stays the user's. False where it was not in it. */
   async detach(store: string, id: string): Promise<boolean> {
-    const removed = await this.#parts.entries.remove(lists.files(store), id);
-    await this.#parts.entries.remove(lists.placesOf(id), store);
+    const { entries } = this.#parts;
+    const entry = await entries.get(lists.files(store), id);
+    if (entry) await noteRemoval(entries, lists.files(store), entry);
+    const removed = await entries.remove(lists.files(store), id);
+    await entries.remove(lists.placesOf(id), store);
     for (const tell of this.#changed) tell(store);
     return removed;
   }
@@ -319,12 +336,6 @@ export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStore): numbe
 
 export function isOver(store: VectorStore, now: number): boolean {
   return (expiryOf(store) ?? Number.POSITIVE_INFINITY) <= now;
-}
-
-/** What a path names, or the parameter `param`. */
-function unknown(message: string, param: string | undefined): GatewayError {
-  if (param !== undefined) return new GatewayError('not_found', `${param}: ${message}`, { param });
-  return new GatewayError('not_found', message.replace(/^t/, 'T'));
 }
 
 function busy(id: string): GatewayError {

@@ -191,6 +191,27 @@ describe('vector stores, with the official SDK', () => {
     for (const { id } of made) await client.vectorStores.delete(id);
   });
 
+  it('are gone through while all of them are deleted, and so are the files of one', async () => {
+    const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => upload(`${n}.md`, 'A note of the lake.')));
+    const store = await client.vectorStores.create({ file_ids: ids });
+    let detached = 0;
+    for await (const file of client.vectorStores.files.list(store.id, { limit: 2 })) {
+      await client.vectorStores.files.delete(file.id, { vector_store_id: store.id });
+      detached += 1;
+    }
+    assert.equal(detached, 5);
+    for (let n = 0; n < 5; n++) await client.vectorStores.create({});
+    const all = (await client.vectorStores.list({ limit: 100 })).data.length;
+    let deleted = 0;
+    for await (const { id } of client.vectorStores.list({ limit: 2 })) {
+      await client.vectorStores.delete(id);
+      deleted += 1;
+    }
+    assert.deepEqual([deleted, (await client.vectorStores.list()).data], [all, []]);
+    // Somebody else’s are not known by it.
+    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(404, 'after'));
+  });
+
   it('say what is wrong with a request', async () => {
     const store = await client.vectorStores.create({});
     const id = await upload('a.md', 'text');

@@ -37,8 +37,8 @@ export function listStoreFiles(deps: AppDeps): Endpoint {
     const query = new Query(call.req);
     const { cursor, isBackward, ...paging } = cursorPage(query);
     const state = query.choice('filter', FILE_STATES);
-    const behind = cursor && (await deps.vectorStores.file(store.id, cursor.id, cursor.param)).entry;
-    const page = await deps.vectorStores.listFiles(store.id, { ...paging, after: behind, state });
+    const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
+    const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state });
     const files = isBackward ? page.files.reverse() : page.files;
     return json(listOf(files.map(shownFile), page.hasMore));
   };

@@ -44,8 +44,8 @@ export function postVectorStore(deps: AppDeps): Endpoint {
 export function listVectorStores(deps: AppDeps): Endpoint {
   return async ({ req, identity: { caller } }) => {
     const { cursor, isBackward, ...query } = cursorPage(new Query(req));
-    const behind = cursor && (await deps.vectorStores.find(caller.user, cursor.id, cursor.param));
-    const page = await deps.vectorStores.list(caller.user, { ...query, after: behind?.entry });
+    const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
+    const page = await deps.vectorStores.list(caller.user, { ...query, after });
     const stores = isBackward ? page.stores.reverse() : page.stores;
     return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
   };
