@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
+import { archiveBombs, officeBombs, pdfBombs } from '../support/bombs.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 const LAKE =
   '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, the deepest of all.\n\n## Age\n\nIt is 25 million years old.\n';
@@ -189,6 +191,30 @@ describe('vector stores, with the official SDK', () => {
     const some = await client.vectorStores.fileBatches.listFiles(batch.id, { vector_store_id: first.id, limit: 5 });
     assert.equal(some.data.length, 5);
     for (const { id } of made) await client.vectorStores.delete(id);
+  });
+
+  it('say of bombs what is wrong with them, and go on with what is beside them', async function () {
+    // A busy machine takes its time for what unpacks to much.
+    this.timeout(patience(30));
+    const names = /unpacks to 120 MB|contain themselves|nested dictionaries|A ZIP archive|frames in frames/i;
+    const bombs = [...officeBombs(), ...pdfBombs(), ...archiveBombs()].filter(({ name }) => names.test(name));
+    assert.ok(bombs.length >= 5);
+    const ids: string[] = [];
+    for (const { name, body } of bombs)
+      ids.push(
+        (await client.files.create({ file: await toFile(Buffer.from(await body()), name), purpose: 'assistants' })).id,
+      );
+    const store = await client.vectorStores.create({ file_ids: ids });
+    const own = await bob.vectorStores.create({});
+    const file = await toFile(Buffer.from('The lake is deep.'), 'lake.md');
+    // Another user's turn comes while they are read.
+    const { status } = await bob.vectorStores.files.uploadAndPoll(own.id, file, POLL);
+    assert.equal(status, 'completed');
+    await until(async () => (await client.vectorStores.retrieve(store.id)).file_counts.in_progress === 0 || undefined);
+    const { data } = await client.vectorStores.files.list(store.id);
+    assert.deepEqual(new Set(data.map(({ last_error }) => Boolean(last_error?.message))), new Set([true]));
+    for (const id of ids) await client.files.delete(id);
+    await client.vectorStores.delete(store.id);
   });
 
   it('are gone through while all of them are deleted, and so are the files of one', async () => {
