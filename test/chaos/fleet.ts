@@ -9,6 +9,7 @@ const ADMIN_KEY = 'sk-chaos-admin';
 /** Of the key in the store that all clients have. */
 export const KEY_ID = 'chaos';
 export const MODEL = 'researcher';
+export const PLAIN_MODEL = 'plain';
 /** How far the clocks of instances are off, in milliseconds. */
 const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
 
@@ -152,7 +153,12 @@ const ADMIN = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'applicati
 /** Makes the key of all clients in the store, with limits that none of them reaches; it is in force everywhere at once. */
 async function makeKey(url: string, told: Told): Promise<Record<string, string>> {
   const limits = { tokens_per_day: 1e12, concurrent_runs: 1_000_000, requests_per_minute: 1_000_000 };
-  const body = JSON.stringify({ id: KEY_ID, limits, webhook: { url: told.ofKey, secret: WEBHOOK_SECRET } });
+  const body = JSON.stringify({
+    id: KEY_ID,
+    limits,
+    mcp_servers: true,
+    webhook: { url: told.ofKey, secret: WEBHOOK_SECRET },
+  });
   const answer = await fetch(`${url}/admin/keys`, { method: 'POST', headers: ADMIN, body });
   if (!answer.ok) throw new Error(`the key was not made: ${await answer.text()}`);
   const { secret } = (await answer.json()) as { secret: string };
@@ -168,9 +174,14 @@ function configOf({ name, store, world }: { name: string; store: object; world: 
     providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },
     models: {
       [MODEL]: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
+      [PLAIN_MODEL]: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
     },
     keys: [{ id: 'boss', secret: ADMIN_KEY, admin: true }],
     webhooks: { allow_hosts: ['127.0.0.1'] },
-    tools: { mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }] },
+    tools: {
+      mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }],
+      // Clients of the plain model name the same server themselves.
+      fetch_url_content: { allow_private_addresses: true },
+    },
   };
 }
