@@ -96,7 +96,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     const before = written.text.length;
     try {
       const finish = yield* showTurn(run, written, truncation);
-      const message = said(finish, { text: written.text, before });
+      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce });
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
@@ -172,11 +172,19 @@ async function* showTurn(run: PlainRun, written: Written, truncation: Truncation
   throw unfinished();
 }
 
-/** What a turn said, as its provider wants it back. */
-function said({ message }: Finish, { text, before }: { text: string; before: number }): AssistantMessage {
+/** What a turn said, as its provider wants it back. `oneCall`: not every provider keeps to that by itself. */
+function said(
+  { message }: Finish,
+  { text, before, oneCall }: { text: string; before: number; oneCall: boolean },
+): AssistantMessage {
   // The end of a text that another turn began: what its provider bound to it does not fit the whole.
   const { replay: _, ...plain } = message;
-  return { ...(before === 0 ? message : plain), content: text };
+  const { tool_calls: calls } = message;
+  return {
+    ...(before === 0 ? message : plain),
+    content: text,
+    ...(oneCall && calls && { tool_calls: calls.slice(0, 1) }),
+  };
 }
 
 /** What ends the response: calls for the client to make, or a whole text, or one that was cut at a limit. */

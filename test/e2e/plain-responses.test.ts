@@ -304,6 +304,52 @@ describe('responses of a plain model over a chat-only provider', () => {
     );
   });
 
+  it('tell apart what has the same id, make one call where one is asked for, and refuse what asks nothing', async () => {
+    const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
+    await using gateway = await openPlain(({ body }) =>
+      body.messages?.at(-1)?.content === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' }),
+    );
+    const ask = (fields: object) => gateway.ann.responses.create({ model: 'plain', ...fields });
+    const call = { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'a', output: 'first' };
+    const user = { role: 'user', content: 'Hi' };
+    await ask({ input: [user, call, call, output, { ...output, output: 'second' }] });
+    // Of one turn, a provider could not tell them apart.
+    assert.deepEqual(
+      gateway.provider.requests[0]?.body.messages?.map(({ role, content }) => (role === 'tool' ? content : role)),
+      ['user', 'assistant', 'first', 'assistant', 'second'],
+    );
+    const tools = [WEATHER];
+    const both = await ask({ input: 'Twice.', tools });
+    const one = await ask({ input: 'Twice.', tools, parallel_tool_calls: false });
+    assert.deepEqual([both.output.length, one.output.length], [2, 1]);
+    // What was left out is not waited for.
+    const [made] = one.output;
+    assert.ok(made?.type === 'function_call');
+    const next = { previous_response_id: one.id, input: [{ ...output, call_id: made.call_id }] };
+    assert.equal((await ask(next)).output_text, 'So.');
+    const refused: [object, RegExp][] = [
+      [{ input: [user, call, call, output] }, /no output for the call a/],
+      [{ input: [{ role: 'user', content: [] }] }, /says nothing/],
+      [{ input: [{ type: 'reasoning', summary: [] }] }, /says nothing/],
+      [
+        { input: 'Hi', tools, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [] } },
+        /no tool that could/,
+      ],
+    ];
+    for (const [fields, message] of refused) {
+      await assert.rejects(ask(fields), (error: Error & { status: number }) => {
+        return error.status === 400 && message.test(error.message);
+      });
+    }
+  });
+
+  it('fail where the provider calls a tool without a name and says nothing else', async () => {
+    await using gateway = await openPlain(() => turn({ toolCalls: [{ id: 'call_1', name: '', arguments: '{}' }] }));
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools: [WEATHER] });
+    assert.deepEqual([response.status, response.error?.code], ['failed', 'upstream_error']);
+  });
+
   it('call functions in namespaces by both names; a search of the provider is left out and named', async () => {
     await using gateway = await openPlain(({ body }) => {
       const offered = body.tools?.map((tool) => tool.function.name) ?? [];

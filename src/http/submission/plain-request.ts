@@ -120,6 +120,9 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
   }
   const said = await plainThread(body, context);
+  if (said.messages.length === 0 && !said.approved && !body.instructions) {
+    throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
+  }
   if (body.truncation !== 'auto') checkLength(said.messages, context);
   const tools = chosenTools(body, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
@@ -217,13 +220,20 @@ export function chosenTools(
   const hosted = asked.tools ?? { builtin: [], allowedDomains: [] };
   const functions = functionsIn(tools, hosted.builtin);
   const all = { tools: functions, hosted, mcpServers: asked.mcpServers, sources: asked.sources };
-  if (typeof choice === 'string') {
-    if (choice === 'required' && functions.length + hosted.builtin.length + asked.mcpServers.length === 0) {
-      const param = 'tool_choice';
-      throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
-    }
-    return { ...all, toolChoice: choice };
+  const chosen = chosenAmong(all, choice);
+  const { builtin } = chosen.hosted ?? hosted;
+  if (chosen.toolChoice === 'required' && chosen.tools.length + builtin.length + chosen.mcpServers.length === 0) {
+    const param = 'tool_choice';
+    throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
   }
+  return chosen;
+}
+
+function chosenAmong(
+  all: Omit<ChosenTools, 'toolChoice'>,
+  choice: NonNullable<PlainResponseBody['tool_choice']>,
+): ChosenTools {
+  if (typeof choice === 'string') return { ...all, toolChoice: choice };
   if (choice.type !== 'allowed_tools') {
     return { ...all, toolChoice: toolChoice(requireNamed(choice, { ...all, param: 'tool_choice' })) };
   }

@@ -87,7 +87,8 @@ export class TurnDecoder implements TurnReader {
         usage: this.#usage,
         replay: this.#replay.finish(extras),
       },
-      { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
+      // Calls without a name are none.
+      { isEmpty: !this.deltas.hasOutput && calls.length === 0 && !this.#options.mayBeEmpty },
     );
   }
 
