@@ -136,17 +136,21 @@ interface Written {
 /** Streams one turn behind what was written before. */
 async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);
-  const write = (fresh: string, take: TakeStep, logprobs?: TokenLogprob[]) => {
+  const write = (
+    fresh: string,
+    take: TakeStep,
+    { logprobs, refuses }: { logprobs?: TokenLogprob[] | undefined; refuses?: true | undefined } = {},
+  ) => {
     if (fresh === '') return;
     written.text += fresh;
-    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }) });
+    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }), ...(refuses && { refuses }) });
   };
   const show = (part: TurnDelta, take: TakeStep) => {
     const { delta } = part;
     if (part.type === 'text') {
       const fresh = continuation.push(delta);
       // Of a text that was joined to another, nobody knows which tokens are left.
-      write(fresh, take, fresh === delta ? part.logprobs : undefined);
+      write(fresh, take, { logprobs: fresh === delta ? part.logprobs : undefined, refuses: part.refuses });
     }
     // Items do not interleave: what a model thinks after it began to write is not shown.
     else if (written.text === '') {

@@ -344,6 +344,38 @@ describe('responses of a plain model over a chat-only provider', () => {
     }
   });
 
+  it('refuse in a part of its own, streamed, whole and cut, and go on from there', async () => {
+    const said = ['I cannot', ' say', ' that.'];
+    const refusing = [...said.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
+    await using gateway = await openPlain((_, n) => {
+      if (n === 1) return frames(refusing.slice(0, 2), { done: false });
+      return n === 2 ? turn({ text: ' that.' }) : frames(refusing);
+    });
+    const content = [{ type: 'refusal', refusal: 'I cannot say that.' }];
+    const stream = gateway.ann.responses.stream({ model: 'plain', input: 'Tell.' });
+    let joined = '';
+    let done = '';
+    stream.on('response.refusal.delta', ({ delta }) => {
+      joined += delta;
+    });
+    stream.on('response.refusal.done', ({ refusal }) => {
+      done = refusal;
+    });
+    const whole = await stream.finalResponse();
+    assert.deepEqual([joined, done, whole.output_text], ['I cannot say that.', 'I cannot say that.', '']);
+    const [message] = (await gateway.ann.responses.retrieve(whole.id)).output;
+    assert.ok(message?.type === 'message');
+    assert.deepEqual(message.content, content);
+    // Cut in the middle, it is continued in place.
+    const [cut] = (await gateway.ann.responses.create({ model: 'plain', input: 'Tell.' })).output;
+    assert.deepEqual(cut?.type === 'message' && cut.content, content);
+    await gateway.ann.responses.create({ model: 'plain', input: 'Why?', previous_response_id: whole.id });
+    await gateway.ann.responses.create({ model: 'plain', input: [message, { role: 'user', content: 'Why?' }] });
+    for (const request of gateway.provider.requests.slice(-2)) {
+      assert.ok(JSON.stringify(request.body.messages).includes('I cannot say that.'));
+    }
+  });
+
   it('fail where the provider calls a tool without a name and says nothing else', async () => {
     await using gateway = await openPlain(() => turn({ toolCalls: [{ id: 'call_1', name: '', arguments: '{}' }] }));
     const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools: [WEATHER] });

@@ -1,4 +1,4 @@
-import type { UrlCitation } from '../../protocol/items.ts';
+import { answerIn, type UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
@@ -15,11 +15,9 @@ function sourcesOf(response: ResponseObject): UrlCitation[] {
   const byUrl = new Map<string, UrlCitation>();
   for (const item of response.output) {
     if (item.type !== 'message') continue;
-    for (const { annotations } of item.content) {
-      for (const annotation of annotations) {
-        const known = byUrl.get(annotation.url);
-        if (!known || known.index === null) byUrl.set(annotation.url, annotation);
-      }
+    for (const annotation of answerIn(item)?.annotations ?? []) {
+      const known = byUrl.get(annotation.url);
+      if (!known || known.index === null) byUrl.set(annotation.url, annotation);
     }
   }
   return [...byUrl.values()].sort((a, b) => (a.index ?? Infinity) - (b.index ?? Infinity));
