@@ -322,11 +322,11 @@ describe('functions of the client in a research', () => {
       type: 'function',
       function: { name: 'ask_desk' },
     });
-    const allowed = {
+    const allowed: OpenAI.Responses.ToolChoiceAllowed = {
       type: 'allowed_tools',
       mode: 'required',
       tools: [{ type: 'function', name: 'ask_desk' }],
-    } as const;
+    };
     const shown = await gateway.ann.responses.create({ ...ask, tools: [ASK_DESK], tool_choice: allowed });
     assert.deepEqual(shown.tool_choice, allowed);
     const offered = gateway.provider.requests.at(-1)?.body;
