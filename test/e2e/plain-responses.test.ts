@@ -306,9 +306,12 @@ describe('responses of a plain model over a chat-only provider', () => {
 
   it('tell apart what has the same id, make one call where one is asked for, and refuse what asks nothing', async () => {
     const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
-    await using gateway = await openPlain(({ body }) =>
-      body.messages?.at(-1)?.content === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' }),
-    );
+    const odd = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }];
+    await using gateway = await openPlain(({ body }) => {
+      const said = body.messages?.at(-1)?.content;
+      if (said === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
+      return said === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
+    });
     const ask = (fields: object) => gateway.ann.responses.create({ model: 'plain', ...fields });
     const call = { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' };
     const output = { type: 'function_call_output', call_id: 'a', output: 'first' };
@@ -328,6 +331,11 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.ok(made?.type === 'function_call');
     const next = { previous_response_id: one.id, input: [{ ...output, call_id: made.call_id }] };
     assert.equal((await ask(next)).output_text, 'So.');
+    // Arguments are the client's to judge; thoughts are shown as summaries where that is asked for.
+    const oddly = await ask({ input: 'Oddly.', tools, reasoning: { summary: 'auto' } });
+    const [thought, written] = oddly.output;
+    assert.ok(thought?.type === 'reasoning' && written?.type === 'function_call');
+    assert.deepEqual([thought.summary[0]?.text, written.arguments], ['I ask.', '{"city":']);
     const refused: [object, RegExp][] = [
       [{ input: [user, call, call, output] }, /no output for the call a/],
       [{ input: [{ role: 'user', content: [] }] }, /says nothing/],
