@@ -14,6 +14,8 @@ export const PLAIN_MODEL = 'plain';
 const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
 
 const MOST_TROUBLES = 20;
+const MOST_STARTS = 10;
+const RESTART_MS = 500;
 
 /** Gateways over one store behind a load balancer, and everything bad that can be done to them. */
 export interface Fleet extends AsyncDisposable {
@@ -78,6 +80,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     balance(balancer, running);
   };
   await Promise.all(names.map(start));
+  /** As a supervisor does: one that finds its store away ends, and is started again. */
+  const restart = async (name: string) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await start(name);
+      } catch (thrown) {
+        if (tries === MOST_STARTS) throw thrown;
+        await delay(RESTART_MS);
+      }
+    }
+  };
   const headers = await makeKey(balancer.url, options.told);
   const stack = opening.move();
   const processOf = (name: string) => {
@@ -100,7 +113,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       running.delete(name);
       balance(balancer, running);
       await delay(downMs);
-      await start(name);
+      await restart(name);
     },
     async freezeInstance(name, ms) {
       const { child } = processOf(name);
@@ -113,7 +126,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       running.delete(name);
       balance(balancer, running);
       const code = await gateway.terminate();
-      await start(name);
+      await restart(name);
       return code === 0;
     },
     async partition(name, ms) {
