@@ -35,7 +35,7 @@ import type { PlainRequest } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
-import { thread } from './turns.ts';
+import { requireOutput, thread } from './turns.ts';
 
 /** Everything that a response of a plain model is made with. */
 export interface PlainRun {
@@ -102,6 +102,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       );
       const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
+      requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });

@@ -87,8 +87,7 @@ export class TurnDecoder implements TurnReader {
         usage: this.#usage,
         replay: this.#replay.finish(extras),
       },
-      // Calls without a name are none.
-      { isEmpty: !this.deltas.hasOutput && calls.length === 0 && !this.#options.mayBeEmpty },
+      { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
     );
   }
 
