@@ -142,6 +142,9 @@ export class Submissions {
     try {
       await this.#options.conversations.hold(conversation, id);
     } catch (thrown) {
+      // Another instance may have come to its end already.
+      const run = await this.#options.store.get(id);
+      if (run && run.endedAt !== null) return;
       await this.#options.store.delete(id);
       throw thrown;
     }
