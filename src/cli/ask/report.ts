@@ -1,10 +1,16 @@
-import { answerIn, type UrlCitation } from '../../protocol/items.ts';
+import { answerIn, type UrlCitation, wordsIn } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
+/** What a response says: its answer, or that its model gives none. */
+export function answerText({ output, output_text }: ResponseObject): string {
+  const message = output.findLast((item) => item.type === 'message');
+  return output_text !== '' || !message ? output_text : wordsIn(message);
+}
+
 /** The answer with its numbered sources, as text. */
 export function formatReport(response: ResponseObject): string {
-  const text = printable(response.output_text).trim();
+  const text = printable(answerText(response)).trim();
   const cited = sourcesOf(response);
   if (cited.length === 0) return `${text}\n`;
   return `${text}\n\nSources\n${cited.map(formatSource).join('\n')}\n`;
