@@ -17,6 +17,7 @@ import { listAudit } from './routes/admin/audit.ts';
 import { getConfig } from './routes/admin/config.ts';
 import { forAdmins } from './routes/admin/for-admins.ts';
 import { createKey, deleteKey, explainKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
+import { getTurnPrompt } from './routes/admin/turn-prompt.ts';
 import { getUsage } from './routes/admin/usage.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -271,6 +272,7 @@ function addOperator(app: Express, deps: AppDeps): void {
   route('/admin/keys/:id/rotate', { post: rotateKey(deps) });
   route('/admin/keys/:id/explain', { get: explainKey(deps) });
   route('/admin/config', { get: getConfig(deps) });
+  route('/admin/responses/:id/turns/:turn', { get: getTurnPrompt(deps) });
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

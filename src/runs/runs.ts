@@ -1,7 +1,9 @@
 import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { TraceContext } from '../base/trace-context.ts';
+import type { ResearchModelConfig } from '../config/schema.ts';
 import type { PlainRequest } from '../plain/request.ts';
+import type { TurnPrompt } from '../protocol/operating/turn-prompt.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Timeline } from '../protocol/timeline.ts';
@@ -148,6 +150,15 @@ export interface RunListQuery {
   model?: string;
 }
 
+/** A turn whose prompt is asked for. */
+export interface TurnPromptQuery {
+  /** Its number in the timeline, from 1. */
+  turn: number;
+  model: ResearchModelConfig;
+  /** Whether what was said is shown, too. */
+  contents: boolean;
+}
+
 /**
  * Runs as the HTTP floor sees them. Everything is read from the event log; what is kept in memory is a copy of stored events.
  * All methods may throw `store_unavailable`.
@@ -188,6 +199,8 @@ export interface Runs {
   responseJson(run: RunRecord): Promise<Buffer>;
   /** When its events were told, and what its turns took; without times where an earlier version wrote it. */
   timeline(run: RunRecord): Promise<Timeline>;
+  /** The prompt of a turn of a research run. @throws GatewayError `not_found` where there is none, or it is not kept. */
+  turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */

@@ -17,9 +17,9 @@ import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
-import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
-import { readInput, readPlainRequest } from './stored/stored-request.ts';
-import { parseProxyResult } from './stored/stored-transcript.ts';
+import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
+import { readInput, readPlainRequest, readResearchRequest } from './stored/stored-request.ts';
+import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import { goOn, runOfCalls } from './submitting/go-on.ts';
 import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
 import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
@@ -143,6 +143,15 @@ class StoredRuns implements Runs {
 
   async timeline(run: RunRecord) {
     return timelineOf(run, run.kind === 'proxy' ? [] : await this.#store.readTranscript(run.id));
+  }
+
+  async turnPrompt(run: RunRecord, query: TurnPromptQuery) {
+    const request = run.kind === 'research' ? readResearchRequest(run) : undefined;
+    const entries = request ? await readTranscript(this.#store, run.id) : [];
+    const before = request ? await this.#options.carried.before(request) : [];
+    // A start does not load the research loop.
+    const { turnPromptOf } = await import('./projections/turn-prompt.ts');
+    return { id: publicId('responses', run.id), ...turnPromptOf(run, { entries, before }, query) };
   }
 
   async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {

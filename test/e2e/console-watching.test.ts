@@ -63,6 +63,15 @@ describe('watching in the console', function () {
     const shown = await rows.allInnerTexts();
     assert.match(shown.join('\n'), /^Turn 1[\s\S]*Search[\s\S]*Turn 2[\s\S]*Read[\s\S]*Writing/);
     await page.getByText(/^waiting for the model [\d.]+ s$/).waitFor();
+    await rows.getByRole('button', { name: 'Prompt of Turn 1' }).click();
+    const prompt = page.getByRole('region', { name: 'Prompt of Turn 1' });
+    await prompt.getByText(/^2 messages, some [\d,]+ tokens\. Tools: /).waitFor();
+    await prompt.getByText('Texts are shown where').waitFor();
+    assert.match(
+      (await prompt.getByRole('listitem').allInnerTexts()).join('|'),
+      /^system [\d,]+ tokens *\|user \d+ tokens/,
+    );
+    await page.getByRole('button', { name: 'Close the prompt' }).click();
     await page.reload();
     await rows.filter({ hasText: 'Turn 1' }).waitFor();
     assert.deepEqual(await rows.allInnerTexts(), shown, 'the times are the gateway’s');
@@ -116,11 +125,11 @@ describe('watching in the console', function () {
     await page.getByRole('tab', { name: /^Timeline/ }).press('ArrowRight');
     await fall(page)
       .getByRole('listitem')
-      .filter({ hasText: /^Turn 1\s*lane 1[\s\S]*2\.0 s\s*waited 1\.5 s\s*12K in, 300 out\s*€0\.25$/ })
+      .filter({ hasText: /^Turn 1\s*lane 1[\s\S]*2\.0 s\s*waited 1\.5 s\s*12K in, 300 out\s*€0\.25\s*Prompt$/ })
       .waitFor();
     await fall(page)
       .getByRole('listitem')
-      .filter({ hasText: /^Writing[\s\S]*12K in, 300 out$/ })
+      .filter({ hasText: /^Writing[\s\S]*12K in, 300 out\s*Prompt$/ })
       .waitFor();
     await assertFits(page);
     await console.assertHarmless();

@@ -396,6 +396,7 @@ function bound(runs: Runs): Runs {
     response: (run) => runs.response(run),
     responseJson: (run) => runs.responseJson(run),
     timeline: (run) => runs.timeline(run),
+    turnPrompt: (run, shownBy) => runs.turnPrompt(run, shownBy),
     ended: (run, options) => runs.ended(run, options),
     taskJson: (run) => runs.taskJson(run),
     cancel: (run) => runs.cancel(run),

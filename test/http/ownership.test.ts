@@ -241,6 +241,8 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'GET /admin/usage': NOTHING_OWNED,
   'GET /admin/audit': NOTHING_OWNED,
   'GET /admin/config': NOTHING_OWNED,
+  // That admins see those of their own user alone stands in turn-prompt.test.ts: to bob there is nothing at all.
+  'GET /admin/responses/:id/turns/:turn': [asBob(({ response }) => `GET /admin/responses/${response}/turns/1`)],
   'GET /admin/keys': NOTHING_OWNED,
   'POST /admin/keys': NOTHING_OWNED,
   'GET /admin/keys/:id': NOTHING_OWNED,

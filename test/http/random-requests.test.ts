@@ -36,6 +36,7 @@ const NEVER_THROUGH = [
   'GET /admin/usage',
   'GET /admin/audit',
   'GET /admin/config',
+  'GET /admin/responses/{id}/turns/{turn}',
   'GET /admin/keys',
   'POST /admin/keys',
   'GET /admin/keys/{id}',

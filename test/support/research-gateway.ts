@@ -36,6 +36,9 @@ export interface ResearchGatewayOptions {
   store?: object;
   mcp?: object;
   files?: object;
+  telemetry?: object;
+  /** Further keys. */
+  keys?: object[];
 }
 
 /** A whole gateway over HTTP with one research model, `deep`, whose provider and documents are given. */
@@ -75,10 +78,12 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     keys: [
       { id: 'ann', secret: KEYS.ann, limits: options.limits ?? {} },
       { id: 'bob', secret: KEYS.bob },
+      ...(options.keys ?? []),
     ],
     tools: { web_search: { provider: 'local', folder } },
     ...(options.mcp && { mcp: options.mcp }),
     ...(options.files && { files: options.files }),
+    ...(options.telemetry && { telemetry: options.telemetry }),
   });
   const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
   const owned = stack.move();

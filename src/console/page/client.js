@@ -55,6 +55,11 @@ export class Client {
     return this.#json(`v1/responses/${encodeURIComponent(id)}/timeline`);
   }
 
+  /** What the model was asked with in a turn of the timeline, counted from 1. */
+  turnPrompt(id, turn) {
+    return this.#json(`admin/responses/${encodeURIComponent(id)}/turns/${turn}`);
+  }
+
   cancel(id) {
     return this.#json(`v1/responses/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
   }

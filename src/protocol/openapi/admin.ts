@@ -12,6 +12,7 @@ import {
 } from '../operating/admin.ts';
 import { configObject, explainQuery, explanation } from '../operating/explanation.ts';
 import { overview } from '../operating/overview.ts';
+import { turnPrompt } from '../operating/turn-prompt.ts';
 import { jsonAnswer, tagged } from './operations.ts';
 
 /** What keys with `admin: true` may ask; to others there is nothing (docs/keys.md, docs/keys.md, "Usage"). */
@@ -55,6 +56,14 @@ export function adminOperations() {
       summary: 'See what a key gets when it asks for a model: routes, credentials, limits, tools.',
       request: { ...id, query: explainQuery },
       answer: jsonAnswer('What it gets. Nothing of it is secret.', explanation.meta({ id: 'Explanation' })),
+    },
+    'get /admin/responses/{id}/turns/{turn} getTurnPrompt': {
+      summary: 'See what the model was asked with in a turn of research.',
+      request: { params: z.object({ id: z.string(), turn: z.string() }) },
+      answer: jsonAnswer(
+        'The prompt, with texts where `telemetry.contents` is true.',
+        turnPrompt.meta({ id: 'TurnPrompt' }),
+      ),
     },
     'get /admin/config getConfig': {
       summary: 'See the configuration that holds now, with secrets masked.',

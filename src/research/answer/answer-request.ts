@@ -2,7 +2,7 @@ import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
-import type { ResearchRun } from '../run/run.ts';
+import type { ContextRun, ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
 import type { StructuredFormat } from './schema/structured.ts';
@@ -28,7 +28,7 @@ export function answerLimit({ request, model }: ResearchRun): number {
 }
 
 /** The format of a structured answer, or undefined where it is text. */
-export function structuredFormat({ request: { format } }: ResearchRun): StructuredFormat | undefined {
+export function structuredFormat({ request: { format } }: Pick<ResearchRun, 'request'>): StructuredFormat | undefined {
   return format === null || format.type === 'text' ? undefined : format;
 }
 
@@ -86,7 +86,8 @@ export function answerTokensLeft(run: ResearchRun, soFar: string, limit: number)
   return limit - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
 }
 
-function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMessage[] {
+/** What asks for the answer, behind what was found. */
+export function askForAnswer(run: ContextRun, { context, again }: Pick<AnswerAsk, 'context' | 'again'>): TurnMessage[] {
   const { request, state, prompts, fence } = run;
   const format = structuredFormat(run);
   const notes = context.ownNotes();
@@ -113,7 +114,7 @@ export function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMess
 const LISTED_SHARE = 0.1;
 
 /** The sources with their titles, those first that were read. Titles come from outside: they are fenced. */
-function listedSources({ state, fence }: ResearchRun, tokens: number): string {
+function listedSources({ state, fence }: ContextRun, tokens: number): string {
   const all = state.sources.all();
   if (all.length === 0) return 'none';
   let left = tokens;

@@ -3,7 +3,7 @@ import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { asksFirst } from '../calls/approvals.ts';
 import type { Context } from '../context/context.ts';
 import { isOwnTool } from '../run/own-tools.ts';
-import { type LaneTask, noted, type ResearchRun } from '../run/run.ts';
+import { type ContextRun, type LaneTask, noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { LanesEntry } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
@@ -68,8 +68,9 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   return 'joined';
 }
 
-function taskOf(
-  { request, prompts, fence }: ResearchRun,
+/** What the lane with this place in `lanes` is to find out. */
+export function taskOf(
+  { request, prompts, fence }: ContextRun,
   { lanes, index }: { lanes: LanesEntry; index: number },
 ): LaneTask {
   const tasks = lanes.tasks[index] ?? [];

@@ -1,6 +1,6 @@
 import { isSettled, planText } from '../../protocol/plan.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { type ContextRun, noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 
 /** What the model is shown of its own plan. */
@@ -9,7 +9,7 @@ import type { Step } from '../run/steps.ts';
  * The plan as it stands, for the end of a request: there it survives whatever room is made, and what stands before it is
  * the same in every request.
  */
-export function planTail({ state, prompts, fence }: ResearchRun): TurnMessage[] {
+export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
   if (!state.plan) return [];
   return [{ role: 'user', content: prompts.plan({ plan: fence.around(planText(state.plan)) }) }];
 }

@@ -3,6 +3,7 @@ import { ID_PREFIX } from '../../base/ids.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import type { Timeline, TimelineTurn } from '../../protocol/timeline.ts';
 import type { RunRecord } from '../../store/run-store.ts';
+import type { TurnUsage } from '../../upstream/turn.ts';
 import { parseStored } from '../stored/stored-data.ts';
 
 const count = z.number().nonnegative().default(0);
@@ -52,7 +53,7 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
       if (times.at(-1)?.[0] !== number) times.push([number, since(run, last)]);
     }
     const began = before.get(lane) ?? run.startedAt ?? run.createdAt;
-    if (usage && usage.inputTokens + usage.outputTokens > 0)
+    if (usage && isTurn({ usage }))
       turns.push({
         kind: KINDS[t] ?? 'other',
         ...(lane === undefined ? {} : { lane }),
@@ -71,6 +72,11 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
   const id = ID_PREFIX.responses + run.id;
   const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };
   return { object: 'response.timeline', id, created_ms: run.createdAt, ...known };
+}
+
+/** Whether an entry tells of a turn of the model: it used something. */
+export function isTurn(entry: { usage?: Pick<TurnUsage, 'inputTokens' | 'outputTokens'> } | object): boolean {
+  return 'usage' in entry && entry.usage !== undefined && entry.usage.inputTokens + entry.usage.outputTokens > 0;
 }
 
 function since(run: TimedRun, at: number): number {

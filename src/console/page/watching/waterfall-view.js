@@ -1,12 +1,17 @@
+import { app } from '../app.js';
 import { compact, duration, money, number } from '../format.js';
-import { html, useMemo, useRef } from '../lib/preact.js';
-import { Empty, Failure } from '../parts/controls.js';
+import { html, useMemo, useRef, useState } from '../lib/preact.js';
+import { Button, Empty, Failure } from '../parts/controls.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useSeconds } from '../run/meters.js';
 import { headingOf } from '../run/timeline.js';
+import { useStore } from '../store.js';
+import { TurnPrompt } from './turn-prompt.js';
 import { rowsOf, sharesOf } from './waterfall.js';
 
 const TICKS = 4;
+/** Kinds of turns whose prompts the gateway shows. */
+const PROMPTED = new Set(['research', 'answer']);
 
 /** Turns and calls against time: what took long, what waited, what ran side by side, and what it cost. */
 export function Waterfall({ state, timeline, error }) {
@@ -17,6 +22,8 @@ export function Waterfall({ state, timeline, error }) {
     [timeline, state.items.length, state.last, running && now],
   );
   const list = useListKey(rows);
+  const isAdmin = useStore(app, (value) => value.admin);
+  const [prompt, setPrompt] = useState(null);
   if (error && !timeline) return html`<${Failure} error=${error} />`;
   if (!timeline) return html`<p class="quiet" role="status">Reading the times of this run…</p>`;
   if (!rows) {
@@ -26,16 +33,21 @@ export function Waterfall({ state, timeline, error }) {
   }
   const end = rows.reduce((last, row) => Math.max(last, row.end), 1);
   const currency = state.response?.usage?.cost?.currency;
-  const draw = (at) => html`<${Line} row=${rows[at]} end=${end} currency=${currency} number=${turnNumber(rows, at)} />`;
+  const nameOf = (at) => (rows[at].name === 'Turn' ? `Turn ${turnNumber(rows, at)}` : rows[at].name);
+  const asked = (at) =>
+    isAdmin && PROMPTED.has(rows[at].turn?.kind) && (() => setPrompt({ turn: rows[at].number, name: nameOf(at) }));
+  const draw = (at) =>
+    html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${asked(at)} />`;
   return html`<div class="waterfall">
     <${Shares} rows=${rows} end=${end} />
+    ${prompt && html`<${TurnPrompt} id=${timeline.id} ...${prompt} onClose=${() => setPrompt(null)} />`}
     <div class="fall-axis" aria-hidden="true"><span></span><span class="fall-ticks">${Array.from({ length: TICKS + 1 }, (_, at) => html`<span key=${at}>${at === 0 ? '0' : duration((end * at) / TICKS)}</span>`)}</span><span></span></div>
     <${VirtualList}
       key=${list}
       count=${rows.length}
       draw=${draw}
       rowAt=${(at) => ({ key: rows[at].key, kind: rows[at].kind })}
-      dependsOn=${(at) => [rows[at], end]}
+      dependsOn=${(at) => [rows[at], end, isAdmin]}
       estimate=${40}
       label="Waterfall"
       follow=${running}
@@ -71,12 +83,10 @@ function Shares({ rows, end }) {
   </p>`;
 }
 
-function Line({ row, end, currency, number: count }) {
+function Line({ row, end, currency, name, onPrompt }) {
   const { kind, item, turn, lane, start, wait } = row;
   const took = row.end - start;
-  const { title } = item
-    ? headingOf(item)
-    : { title: { name: row.name === 'Turn' ? `Turn ${count}` : row.name, about: '' } };
+  const { title } = item ? headingOf(item) : { title: { name, about: '' } };
   const failed = item?.status === 'failed';
   const place = (from, to) => ({
     insetInlineStart: `${(from / end) * 100}%`,
@@ -93,6 +103,7 @@ function Line({ row, end, currency, number: count }) {
       ${wait > 0 && html`<span>waited ${duration(wait)}</span>`}
       ${turn && html`<span title=${tokensInFull(turn)}>${compact(turn.input_tokens)} in, ${compact(turn.output_tokens)} out</span>`}
       ${turn && turn.cost !== null && html`<span>${money({ total: turn.cost, currency })}</span>`}
+      ${onPrompt && html`<${Button} kind="link" aria-label=${`Prompt of ${name}`} onClick=${onPrompt}>Prompt<//>`}
     </span>
   </div>`;
 }

@@ -11,8 +11,8 @@ const TURNS = {
 
 /**
  * Turns and calls of a run with their times, in the order in which they began:
- * `{key, kind, name, item?, turn?, lane, start, end, wait, open}`, in milliseconds since its submission. `wait`: how long a
- * turn was silent at first. `now`: the same for what still goes on. Undefined where no times are known.
+ * `{key, kind, name, item?, turn?, number?, lane, start, end, wait, open}`, in milliseconds since its submission. `wait`: how long a
+ * turn was silent at first; `number`: that of a turn in the timeline. `now`: the same for what still goes on. Undefined where no times are known.
  */
 export function rowsOf({ items, timeline, now }) {
   const at = clockOf(timeline);
@@ -48,6 +48,7 @@ function turnRow(turn, { index, timed }) {
     kind: 'turn',
     name: TURNS[kind] ?? 'Turn',
     turn,
+    number: index + 1,
     lane,
     start,
     end,
