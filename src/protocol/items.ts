@@ -152,7 +152,7 @@ export function answerIn(message: MessageItem | undefined) {
 }
 
 /** What a message says, whatever that is. */
-export function wordsIn({ content: [part] }: MessageItem): string {
+export function messageWords({ content: [part] }: MessageItem): string {
   if (part === undefined) return '';
   return part.type === 'refusal' ? part.refusal : part.text;
 }

@@ -1,11 +1,11 @@
-import { answerIn, type UrlCitation, wordsIn } from '../../protocol/items.ts';
+import { answerIn, messageWords, type UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
 /** What a response says: its answer, or that its model gives none. */
 export function answerText({ output, output_text }: ResponseObject): string {
   const message = output.findLast((item) => item.type === 'message');
-  return output_text !== '' || !message ? output_text : wordsIn(message);
+  return output_text !== '' || !message ? output_text : messageWords(message);
 }
 
 /** The answer with its numbered sources, as text. */

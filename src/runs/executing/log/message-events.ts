@@ -5,9 +5,9 @@ import {
   logprobSize,
   type MessageItem,
   type MessagePart,
+  messageWords,
   type TokenLogprob,
   type UrlCitation,
-  wordsIn,
 } from '../../../protocol/items.ts';
 
 /** How the message of an answer stands in a log. */
@@ -48,7 +48,7 @@ export function openedMessage(
 export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
   const { annotations = [], logprobs = [] } = answerIn(item) ?? {};
   const refuses = item.content[0]?.type === 'refusal';
-  return { index, item, refuses, text: wordsIn(item), annotations: [...annotations], logprobs: [...logprobs] };
+  return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
 /** The closed item, and the events that close it and its part. */
