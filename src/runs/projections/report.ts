@@ -155,9 +155,13 @@ function questionIn(input: readonly JsonObject[]): string {
     .trim();
 }
 
+/** Letters that turn around what follows them, such as the address behind a title. */
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 /** One line without Markdown's marks. */
 function plain(text: string): string {
   return text
+    .replace(DIRECTIONS, '')
     .replace(/[`*_#]+/g, '')
     .replace(/\s+/g, ' ')
     .trim();

@@ -88,6 +88,8 @@ describe('the report as a document', () => {
         [2, 'https://example.org/2', false],
       ],
     );
+    const turned = reportWith('# \u202eTea\u2066 first\n\nTea is older [1].');
+    assert.equal(turned.title, 'Tea first', 'nothing in it turns around what stands behind it');
     const untitled = reportWith('Tea is older [1].');
     assert.deepEqual([untitled.title, untitled.question], ['Is tea older than coffee?', '']);
   });
