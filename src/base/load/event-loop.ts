@@ -54,13 +54,9 @@ let spentMs = 0;
  */
 export function hadItsShare(ms: number): boolean {
   if (ms < SMALL_MS) return spentMs > SHARE_MS;
-  if (spentMs === 0) setImmediate(startAnew);
+  if (spentMs === 0) setImmediate(() => (spentMs = 0));
   spentMs += ms;
   return spentMs > SHARE_MS;
-}
-
-function startAnew(): void {
-  spentMs = 0;
 }
 
 /** What work is done for: the route of a request, or the id of a run, and the id of the API key that asked for it. */

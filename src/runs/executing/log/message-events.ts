@@ -33,7 +33,6 @@ export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
   return { index, item, text, annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-/** The closed item, and the events that close it and its part. */
 export function closedMessage(
   { index, text, annotations, logprobs, item: open }: OpenMessage,
   status: 'completed' | 'incomplete',
