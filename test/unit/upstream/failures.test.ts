@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
 import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
-import { blamedBy } from '../../../src/upstream/routing/refusals.ts';
 import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
+import { blamedBy } from '../../../src/upstream/routing/refusals.ts';
 import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
 const NONE = new SecretMask({ credential: undefined, headers: {} });
