@@ -27,6 +27,10 @@ const FRESH = {
   maxCost: '',
   propose: false,
   clarify: false,
+  charts: false,
+  lanes: '',
+  sites: '',
+  after: '',
 };
 
 /**
@@ -150,8 +154,15 @@ function Options({ options, change }) {
       <legend>Before it begins</legend>
       <label class="check"><input type="checkbox" checked=${options.propose} onChange=${(event) => change('propose')(event.currentTarget.checked)} /> Show me the plan first</label>
       <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me back where it helps</label>
+      <label class="check"><input type="checkbox" checked=${options.charts} onChange=${(event) => change('charts')(event.currentTarget.checked)} /> Draw charts in the report</label>
     </fieldset>
-    <fieldset>
+    <fieldset class="wide in-a-row">
+      <legend>Sources</legend>
+      <label class="field">Only these sites <input dir="auto" placeholder="all, or such as nature.com" value=${options.sites} onInput=${typed('sites')} /></label>
+      <label class="field">Published since <input type="date" value=${options.after} onInput=${typed('after')} /></label>
+      <label class="field">Lanes side by side <input type="number" min="1" max="8" step="1" placeholder="one" value=${options.lanes} onInput=${typed('lanes')} /></label>
+    </fieldset>
+    <fieldset class="wide in-a-row">
       <legend>Limits</legend>
       <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
       <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
@@ -164,8 +175,7 @@ function Options({ options, change }) {
 
 /** @throws Error that names the field. */
 function bodyOf({ text, model, previous, thread, options, servers, files }) {
-  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost, propose, clarify } =
-    options;
+  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
@@ -174,7 +184,7 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
     body.metadata.thread = thread;
   }
   if (effort !== '') body.reasoning = { effort };
-  const research = { ...(propose && { plan: 'propose' }), ...(clarify && { clarify: true }) };
+  const research = researchOf(options);
   if (Object.keys(research).length > 0) body.research = research;
   if (!ownTools) {
     if (tools.length === 0) body.tool_choice = 'none';
@@ -189,6 +199,18 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   if (maxOutputTokens !== '') body.max_output_tokens = Number(maxOutputTokens);
   if (maxCost !== '') body.max_cost = Number(maxCost);
   return body;
+}
+
+function researchOf({ propose, clarify, charts, lanes, sites, after }) {
+  const domains = sites.split(/[\s,]+/).filter(Boolean);
+  const sources = { ...(domains.length > 0 && { allowed_domains: domains }), ...(after !== '' && { after }) };
+  return {
+    ...(propose && { plan: 'propose' }),
+    ...(clarify && { clarify: true }),
+    ...(charts && { charts: true }),
+    ...(lanes !== '' && { lanes: Number(lanes) }),
+    ...(Object.keys(sources).length > 0 && { sources }),
+  };
 }
 
 function inputOf(text, files) {
