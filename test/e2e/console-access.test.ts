@@ -234,6 +234,12 @@ describe('the console for everybody', function () {
       await page.getByRole('tab', { name: tab }).click();
       await assertNothingSticksOut(page, `run, ${tab}`);
     }
+    await page.getByRole('button', { name: 'Download' }).click();
+    for (const entry of await page.getByRole('menuitem').all()) {
+      const box = await entry.boundingBox();
+      assert.ok(box && box.x >= 0 && box.x + box.width <= 360, 'the whole menu can be read');
+    }
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertNothingSticksOut(page, 'replay');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -304,6 +310,9 @@ describe('the console for everybody', function () {
     await page.evaluate(`document.querySelector('.log .virtual').scrollTo(0, 1e9)`);
     await page.locator('.log-row', { hasText: /^100\d\dcompleted/ }).waitFor();
     assert.ok((await page.locator('.log-row').count()) < 120);
+    await page.locator('.log-row').last().click();
+    const event = await page.getByRole('figure', { name: /^Event 100\d\d/ }).boundingBox();
+    assert.ok(event && event.y < 700, 'what was chosen is in sight');
     await page.getByRole('tab', { name: /^Sources/ }).click();
     await page.locator('.card').first().waitFor();
     assert.ok((await page.locator('.card').count()) <= 400);

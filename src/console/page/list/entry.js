@@ -1,13 +1,13 @@
 import { forget } from '../app.js';
-import { compact, elapsed, exactly, line, money, when } from '../format.js';
+import { compact, elapsed, exactly, line, money, whenOn } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useQuestion } from '../run/questions.js';
 import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
-/** One run or task. `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
-export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
+/** One run or task. `day`: a moment of the day that it stands under; `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
+export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
   const { id, status, reason, model, created, took, title } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
@@ -28,7 +28,7 @@ export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
         <span class="entry-model" dir="auto">${model}</span>
         <span class="entry-number">${took !== null && html`<span class="sr">took </span>${took === 0 ? '< 1 s' : elapsed(took)}`}</span>
         <span class="entry-number"><${Spent} of=${entry} /></span>
-        <time title=${exactly(created)}>${when(created)}</time>
+        <time title=${exactly(created)}>${whenOn(created, day)}</time>
       </span>
     <//>
     ${

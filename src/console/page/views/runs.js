@@ -33,8 +33,9 @@ export function Runs({ kind = 'responses', place = {} }) {
     await work();
     void load();
   };
-  const draw = (entry) => html`<${Entry}
+  const draw = (entry, day) => html`<${Entry}
     entry=${entry}
+    day=${day}
     kind=${kind}
     client=${client}
     chosen=${chosen.includes(entry.id)}
@@ -46,7 +47,7 @@ export function Runs({ kind = 'responses', place = {} }) {
       <h1 tabindex="-1">Runs</h1>
       ${
         kind === 'responses' &&
-        html`<${Button} icon="compare" disabled=${chosen.length !== 2} title="Choose two runs in the list" onClick=${() => go({ name: 'compare', ids: chosen })}>Compare${chosen.length > 0 ? ` (${chosen.length} of 2)` : ''}<//>`
+        html`<${Button} icon="compare" disabled=${chosen.length !== 2} onClick=${() => go({ name: 'compare', ids: chosen })}>${chosen.length === 0 ? 'Choose two to compare' : `Compare (${chosen.length} of 2)`}<//>`
       }
     </header>
     <${Tabs}
@@ -67,7 +68,7 @@ export function Runs({ kind = 'responses', place = {} }) {
       ${daysOf(threadsOf(search.found)).map(
         ({ day, threads }) => html`<section class="day" key=${day}>
           <h2>${day}</h2>
-          <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${draw} />`)}</ul>
+          <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${(entry) => draw(entry, thread.newest)} />`)}</ul>
         </section>`,
       )}
       ${(searches ? search.older : more) && !search.goesOn && html`<p class="more"><${Button} disabled=${loading} onClick=${searches ? search.goOn : () => more()}>${loading ? 'Loading…' : searches ? 'Search older ones' : 'Older'}<//></p>`}
@@ -100,8 +101,6 @@ function Filters({ kind, status, model, query, from, to }) {
       <option value="">all</option>
       ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
     </select></label>
-    <label class="inline day-choice">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
-    <label class="inline day-choice">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
     ${
       kind === 'responses' &&
       html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
@@ -109,6 +108,8 @@ function Filters({ kind, status, model, query, from, to }) {
         ${names.map((id) => html`<option value=${id} key=${id}>${id}</option>`)}
       </select></label>`
     }
+    <label class="inline">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
+    <label class="inline">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
   </form>`;
 }
 
