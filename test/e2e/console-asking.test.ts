@@ -98,7 +98,7 @@ describe('asking in the console', function () {
     await page.getByLabel('Your answer').fill('Baikal');
     assert.equal((await asked(page, 'Answer')).input, 'Baikal');
     await page.getByText('It is deep.').first().waitFor();
-    assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
+    await page.getByRole('heading', { name: 'Follow up' }).waitFor();
     await console.assertHarmless();
   });
 
