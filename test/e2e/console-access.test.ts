@@ -110,6 +110,10 @@ describe('the console for everybody', function () {
     for (const tab of [/^Timeline/, /^Waterfall/, /^Sources/, /^Log/]) {
       await page.getByRole('tab', { name: tab }).click();
       if (tab.source === '^Waterfall') await page.getByText('waiting for the model').waitFor();
+      if (tab.source === '^Waterfall') {
+        await page.getByRole('button', { name: 'Prompt of Turn 1' }).click();
+        await page.getByText('Texts are shown where').waitFor();
+      }
       await assertAccessible(page, `run, ${tab}`);
     }
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -240,11 +244,13 @@ describe('the console for everybody', function () {
       assert.ok(box && box.x >= 0 && box.x + box.width <= 360, 'the whole menu can be read');
     }
     await page.keyboard.press('Escape');
+    await assertAccessible(page, 'log on a phone');
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertNothingSticksOut(page, 'replay');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
     await assertNothingSticksOut(page, 'runs');
+    await assertAccessible(page, 'runs on a phone');
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertNothingSticksOut(page, 'operate');
@@ -268,6 +274,7 @@ describe('the console for everybody', function () {
     await showSynthetic(page, syntheticRun({ id: 'resp_1', answer: chinese, annotations }));
     await page.locator('.prose table').waitFor();
     await assertNothingSticksOut(page, 'a report with long words');
+    await assertAccessible(page, 'a report on a phone');
     await page.locator('.prose .cite').click();
     await page.getByRole('dialog').waitFor();
     await assertNothingSticksOut(page, 'a source with a long name');

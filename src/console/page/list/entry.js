@@ -8,7 +8,7 @@ import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
 /** One run or task. `day`: a moment of the day that it stands under; `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
 export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
-  const { id, status, reason, model, created, took, title } = entry;
+  const { id, status, reason, model, created, took, title, tag } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
   const attempt = async (work) => {
@@ -22,7 +22,7 @@ export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
   return html`<div class="entry-line">
     ${onChoose && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
     <${Link} class="entry-open" to=${{ name: view, id }}>
-      <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>
+      <span><span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>${tag !== '' && html`<span class="mark" dir="auto">${line(tag, 40)}</span>`}</span>
       <span class="entry-about-line">
         <${Status} status=${status} reason=${reason} />
         <span class="entry-model" dir="auto">${model}</span>

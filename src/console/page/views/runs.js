@@ -95,8 +95,8 @@ function Filters({ kind, status, model, query, from, to }) {
   const names = models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => id);
   if (model !== '' && !names.includes(model)) names.push(model);
   return html`<form class="list-tools" role="search" onSubmit=${(event) => event.preventDefault()}>
-    <label class="list-search"><span class="sr">Search in questions</span>
-      <input type="search" placeholder="Search in questions" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
+    <label class="list-search"><span class="sr">Search in questions and tags</span>
+      <input type="search" placeholder="Search in questions and tags" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
     <label class="inline">State <select value=${status} onChange=${(event) => move({ status: event.currentTarget.value })}>
       <option value="">all</option>
       ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
@@ -122,7 +122,7 @@ function Nothing({ kind, filtered }) {
 }
 
 /**
- * The entries of these days whose question, model or id has the words: older pages are read for it, up to a bound that
+ * The entries of these days whose question, model, tag or id has the words: older pages are read for it, up to a bound that
  * moves on demand, and not behind the first day.
  */
 function useSearch({ client, query, from, to, entries = [], more, loading }) {
@@ -141,7 +141,7 @@ function useSearch({ client, query, from, to, entries = [], more, loading }) {
     (entry) =>
       entry.created >= first &&
       entry.created < end &&
-      fits(query, [entry.title, entry.model, entry.id, questions.get(runOfEntry(entry)) ?? '']),
+      fits(query, [entry.title, entry.model, entry.tag, entry.id, questions.get(runOfEntry(entry)) ?? '']),
   );
   const about = `${number(found.length)} of ${number(entries.length)} runs fit${goesOn ? '; older ones are being read…' : older ? '; older ones were not searched.' : '.'}`;
   return { found, about, goesOn, older, goOn: () => setBound(entries.length + SEARCHED) };
