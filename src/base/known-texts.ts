@@ -35,28 +35,32 @@ export class KnownTexts {
     let copied = 0;
     let from = -1;
     let to = -1;
-    for (const [start, end] of this.#find(text)) {
+    this.#find(text, (start, end) => {
       if (start < to || from === -1) {
         from = from === -1 ? start : Math.min(from, start);
         to = end;
-        continue;
+        return;
       }
       clean += text.slice(copied, from) + replacement;
       copied = to;
       [from, to] = [start, end];
-    }
+    });
     if (from === -1) return text;
     return clean + text.slice(copied, from) + replacement + text.slice(to);
   }
 
-  /** Where known texts stand, by their ends; of those with the same end the longest. */
-  *#find(text: string): Iterable<[start: number, end: number]> {
+  /** Tells where known texts stand, by their ends; of those with the same end the longest. */
+  #find(text: string, found: (start: number, end: number) => void): void {
+    // Every character of every line of log comes by here: what is asked of each is in locals.
+    const bits = this.#bits;
+    const shift = this.#shift;
     let hash = 0;
     for (let at = 0; at < text.length; at++) {
-      hash = roll(hash, text, at);
-      if (at < SHORTEST - 1 || !this.#has(hash)) continue;
+      const left = at < SHORTEST ? 0 : Math.imul(text.charCodeAt(at - SHORTEST), LEAVING);
+      hash = (Math.imul(hash, BASE) + text.charCodeAt(at) - left) | 0;
+      if (at < SHORTEST - 1 || !isMarked(bits, bitOf(hash, shift))) continue;
       const start = this.#startOf(text, hash, at + 1);
-      if (start !== undefined) yield [start, at + 1];
+      if (start !== undefined) found(start, at + 1);
     }
   }
 
@@ -73,7 +77,7 @@ export class KnownTexts {
     let hash = 0;
     for (let at = text.length - SHORTEST; at < text.length; at++) hash = Math.imul(hash, BASE) + text.charCodeAt(at);
     for (const each of [hash, withLength(hash, text.length)]) {
-      const bit = this.#bitOf(each);
+      const bit = bitOf(each, this.#shift);
       this.#bits[bit >>> 5] = (this.#bits[bit >>> 5] ?? 0) | (1 << (bit & 31));
     }
   }
@@ -85,19 +89,16 @@ export class KnownTexts {
   }
 
   #has(hash: number): boolean {
-    const bit = this.#bitOf(hash);
-    return ((this.#bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
-  }
-
-  #bitOf(hash: number): number {
-    return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> this.#shift;
+    return isMarked(this.#bits, bitOf(hash, this.#shift));
   }
 }
 
-/** The hash of the window that ends with the character `at`. */
-function roll(hash: number, text: string, at: number): number {
-  const entered = Math.imul(hash, BASE) + text.charCodeAt(at);
-  return (at < SHORTEST ? entered : entered - Math.imul(text.charCodeAt(at - SHORTEST), LEAVING)) | 0;
+function isMarked(bits: Uint32Array, bit: number): boolean {
+  return ((bits[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
+}
+
+function bitOf(hash: number, shift: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> shift;
 }
 
 function withLength(hash: number, length: number): number {

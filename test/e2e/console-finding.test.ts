@@ -119,7 +119,16 @@ describe('finding runs in the console', function () {
       }));
       return route.fulfill({ json: { data, has_more: to < total } });
     });
+    let refused = 0;
+    await page.route('**/v1/responses?*after=*', (route) => {
+      refused += 1;
+      return refused === 1
+        ? route.fulfill({ status: 429, json: { error: { message: 'Slow down.' } } })
+        : route.fallback();
+    });
     await page.goto(`${gateway.url}/console/runs#q=needles`);
+    await page.getByText('Slow down.').waitFor();
+    assert.equal(refused, 1, 'what failed is not asked for again at once');
     await page.getByText('0 of 520 runs fit; older ones were not searched.').waitFor();
     await page.getByRole('button', { name: 'Search older ones' }).click();
     await page.getByText('1 of 730 runs fit.').waitFor();

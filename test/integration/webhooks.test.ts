@@ -119,7 +119,8 @@ describe('webhooks', () => {
       all.map(({ receiver: name, url }) => [name, url]),
       [
         ['request', `${receiver.url}/request`],
-        ['key', `${receiver.url}/key`],
+        // The rest of the operator's address may be a secret.
+        ['key', receiver.url],
       ],
     );
     assert.equal(await hooks.store.beside.deliveries.count(), 0);

@@ -121,6 +121,10 @@ export class Keys {
   usage(day: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:counts`;
   }
+  /** What says that a part of a batch was added to a day. */
+  usageMark(day: string, part: string): string {
+    return `${this.#prefix}:{${this.usageTag(day)}}:added:${part}`;
+  }
   usageTag(day: string): string {
     return `usage ${day}`;
   }

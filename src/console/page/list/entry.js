@@ -6,14 +6,17 @@ import { Link } from '../parts/link.js';
 import { useQuestion } from '../run/questions.js';
 import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
-/** One run or task. `day`: a moment of the day that it stands under; `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
+/**
+ * One run or task. `day`: a moment of the day that it stands under; `onChoose`: for comparing, where that can be;
+ * `onAct`: does something that gives the entry as it is then, nothing where it is gone.
+ */
 export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
   const { id, status, reason, model, created, took, title, tag } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
   const attempt = async (work) => {
     setError(null);
-    await onAct(work).catch(setError);
+    await onAct(id, work).catch(setError);
   };
   const leave = async () => {
     await remove(client, id);

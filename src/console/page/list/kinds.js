@@ -6,7 +6,7 @@ export const KINDS = {
     statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
     list: (client, query) =>
       client.responses(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
-    cancel: (client, id) => client.cancel(id),
+    cancel: (client, id) => client.cancel(id).then(fromResponse),
     remove: (client, id) => client.remove(id),
     view: 'run',
   },
@@ -14,7 +14,7 @@ export const KINDS = {
     statuses: ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
     list: (client, query) =>
       client.tasks(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
-    cancel: (client, id) => client.cancelTask(id),
+    cancel: (client, id) => client.cancelTask(id).then(fromTask),
     remove: (client, id) => client.removeTask(id),
     view: 'task',
   },

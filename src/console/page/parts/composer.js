@@ -36,6 +36,7 @@ const FRESH = {
 /**
  * A question with all that may go with it. `previous`: the id of the response that it follows; `thread`: of the one that
  * began it.
+ * `given`: what a request said that the options begin with.
  * @param onSubmit `(body, {once})`, rejects with an ApiError.
  */
 export function Composer({
@@ -48,12 +49,15 @@ export function Composer({
   focus = false,
   compact = false,
   answers = false,
+  given = {},
 }) {
   const [text, setText] = useState(initial);
   const [model, setModel] = useState(chosen ?? models[0]?.id);
-  const [options, setOptions] = useState(FRESH);
+  const [options, setOptions] = useState(() => ({ ...FRESH, ...optionsOf(given) }));
   const [servers, setServers] = useState([]);
   const [files, setFiles] = useState([]);
+  const [reading, setReading] = useState([]);
+  const form = useRef(null);
   const field = useRef(null);
   useEffect(() => {
     if (!focus) return;
@@ -63,13 +67,18 @@ export function Composer({
   useEffect(() => grow(field.current), [text]);
   const change = (name) => (value) => setOptions({ ...options, [name]: value });
 
-  const read = () => bodyOf({ text, model, previous, thread, options, servers, files });
-  const { submit, busy, error, setError } = useSubmit({ isEmpty: text.trim() === '', read, onSubmit });
+  const read = () => {
+    const wrong = form.current.querySelector('input:invalid');
+    if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: expected a number.`);
+    return bodyOf({ text, model, previous, thread, options, servers, files });
+  };
+  const isEmpty = text.trim() === '' || reading.length > 0;
+  const { submit, busy, error, setError } = useSubmit({ isEmpty, read, onSubmit });
   const keys = (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
   };
 
-  return html`<form class="composer" noValidate data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
+  return html`<form class="composer" noValidate ref=${form} data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
     <label class="sr" for="question">${answers ? 'Your answer' : compact ? 'Follow-up question' : 'Question'}</label>
     <textarea
       id="question"
@@ -80,7 +89,7 @@ export function Composer({
       value=${text}
       onInput=${(event) => setText(event.currentTarget.value)}
     ></textarea>
-    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} />
+    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} reading=${reading} onReading=${setReading} />
     <div class="composer-bar">
       <label class="inline">Model <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
         ${models.map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
@@ -89,7 +98,7 @@ export function Composer({
         ${EFFORTS.map(({ id, label }) => html`<option value=${id} key=${id}>${label}</option>`)}
       </select></label>
       <span class="grow"></span>
-      <button type="submit" class="button primary" disabled=${busy || text.trim() === ''}>
+      <button type="submit" class="button primary" disabled=${busy || isEmpty}>
         <span>${busy ? 'Sending…' : answers ? 'Answer' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
       </button>
     </div>
@@ -126,7 +135,6 @@ function useSubmit({ isEmpty, read, onSubmit }) {
     try {
       await onSubmit(body, { once: once.current.key });
     } catch (thrown) {
-      if (thrown.code !== 'unreachable') once.current = null;
       setError(thrown);
       setBusy(false);
     }
@@ -171,6 +179,33 @@ function Options({ options, change }) {
     <label class="field wide">Instructions <textarea rows="3" dir="auto" placeholder="Said before the question, for example what kind of report you need" value=${options.instructions} onInput=${typed('instructions')}></textarea></label>
     <label class="field wide">JSON schema of the answer <textarea rows="3" class="code" spellcheck="false" placeholder=${'{ "type": "object", "properties": { … } }'} value=${options.schema} onInput=${typed('schema')}></textarea></label>
   </div>`;
+}
+
+/** The options that show what a request says. */
+function optionsOf({
+  reasoning,
+  instructions,
+  max_tool_calls: calls,
+  max_output_tokens: tokens,
+  max_cost: cost,
+  ...body
+}) {
+  const schema = body.text?.format?.schema;
+  const { charts = false, lanes, sources } = body.research ?? {};
+  return {
+    effort: reasoning?.effort ?? '',
+    instructions: instructions ?? '',
+    schema: schema ? JSON.stringify(schema, null, 2) : '',
+    maxToolCalls: String(calls ?? ''),
+    maxOutputTokens: String(tokens ?? ''),
+    maxCost: String(cost ?? ''),
+    charts,
+    lanes: String(lanes ?? ''),
+    sites: sources?.allowed_domains?.join(', ') ?? '',
+    after: sources?.after ?? '',
+    ...(body.tools && { ownTools: false, tools: body.tools.map(({ type }) => type) }),
+    ...(body.tool_choice === 'none' && { ownTools: false, tools: [] }),
+  };
 }
 
 /** @throws Error that names the field. */

@@ -29,7 +29,9 @@ export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest
     const timer = setTimeout(() => setAsking(false), 4000);
     return () => clearTimeout(timer);
   }, [asking]);
-  const press = () => {
+  const press = (event) => {
+    // The second click of a double click answers nothing.
+    if (event.detail > 1) return;
     setAsking(!asking);
     if (asking) onConfirm();
   };
@@ -94,7 +96,7 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
   </div>`;
 }
 
-/** A menu that opens under its button. `entries`: `{label, icon, onPick, disabled}`. */
+/** A menu that opens under its button. `entries`: `{label, icon, onPick}`. */
 export function Menu({ label, icon, entries, kind }) {
   const [open, setOpen] = useState(false);
   const box = useRef(null);

@@ -3,6 +3,9 @@ import { exactly, line, toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
 
+/** How often it is looked how a delivery goes that is under way, in milliseconds. */
+const LOOK_MS = 5000;
+
 /** Who was told of the end of a run; none while it is not known. `reread` asks again. */
 export function useDeliveries(id, { ended }) {
   const { client } = app.value;
@@ -14,6 +17,12 @@ export function useDeliveries(id, { ended }) {
       () => {},
     );
   useEffect(() => void (ended && read()), [id, ended]);
+  const isUnderWay = deliveries.some(({ status }) => status === 'pending');
+  useEffect(() => {
+    if (!isUnderWay) return;
+    const timer = setInterval(read, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [id, isUnderWay]);
   return { deliveries, reread: read };
 }
 

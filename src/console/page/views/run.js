@@ -106,7 +106,7 @@ export function Run({ id, asked, place = {} }) {
       </section>
       ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
-    ${ended && position === null && html`<${FollowUp} session=${session} />`}
+    ${ended && position === null && html`<${FollowUp} session=${session} asked=${asked} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}
   </article>`;
 }

@@ -1,6 +1,6 @@
 import { app, go, move } from '../app.js';
 import { number } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Entry } from '../list/entry.js';
 import { KINDS, runOfEntry } from '../list/kinds.js';
 import { dayStart, daysOf, fits, threadsOf } from '../list/threads.js';
@@ -24,13 +24,15 @@ export function Runs({ kind = 'responses', place = {} }) {
   const query = (place.q ?? '').slice(0, 200);
   const { from = '', to = '' } = place;
   const [chosen, setChosen] = useState([]);
-  const { entries, more, error, load, loading } = useList(KINDS[kind], { status, model });
-  const search = useSearch({ client, query, from, to, entries, more, loading });
+  const { entries, more, error, load, loading, changed } = useList(KINDS[kind], { status, model });
+  const search = useSearch({ client, query, from, to, entries, more, loading, error });
   const searches = query !== '' || from !== '' || to !== '';
   const choose = (id) =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2));
-  const act = async (work) => {
-    await work();
+  const act = async (id, work) => {
+    const now = await work();
+    if (!now) setChosen(chosen.filter((other) => other !== id));
+    changed(id, now);
     void load();
   };
   const draw = (entry, day) => html`<${Entry}
@@ -88,8 +90,17 @@ function Thread({ thread, draw }) {
 function Filters({ kind, status, model, query, from, to }) {
   const { models } = app.value;
   const [typed, setTyped] = useState(query);
+  /** What the address says for this field: where it comes to say something else, the field says that, too. */
+  const told = useRef(query);
   useEffect(() => {
-    const timer = setTimeout(() => move({ q: typed.trim() === '' ? undefined : typed }), PAUSE_MS);
+    if (told.current !== query) setTyped(query);
+    told.current = query;
+  }, [query]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      told.current = typed.trim() === '' ? '' : typed;
+      move({ q: told.current || undefined });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const names = models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => id);
@@ -125,7 +136,7 @@ function Nothing({ kind, filtered }) {
  * The entries of these days whose question, model, tag or id has the words: older pages are read for it, up to a bound that
  * moves on demand, and not behind the first day.
  */
-function useSearch({ client, query, from, to, entries = [], more, loading }) {
+function useSearch({ client, query, from, to, entries = [], more, loading, error }) {
   const [bound, setBound] = useState(SEARCHED);
   const untitled = query === '' ? [] : entries.filter(({ title }) => title === '').map(runOfEntry);
   const questions = useQuestions(client, untitled);
@@ -134,8 +145,9 @@ function useSearch({ client, query, from, to, entries = [], more, loading }) {
   const older = more !== undefined && (entries.at(-1)?.created ?? 0) >= first;
   const goesOn = asked && older && entries.length < bound;
   useEffect(() => {
-    if (goesOn && !loading) void more(SEARCH_PAGE);
-  }, [goesOn, loading, entries.length]);
+    // What failed is tried again with the next look at the first page.
+    if (goesOn && !loading && !error) void more(SEARCH_PAGE);
+  }, [goesOn, loading, entries.length, error]);
   if (!asked) return { found: entries, goesOn: false };
   const found = entries.filter(
     (entry) =>
