@@ -92,7 +92,6 @@ async function withFiles(
   return [{ role: 'user', content }];
 }
 
-/** A file of `--file` that is not there. */
 class UnreadableFile extends Error {
   constructor(path: string) {
     super(`--file ${path}: there is no such file`);

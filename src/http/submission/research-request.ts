@@ -312,7 +312,6 @@ function checkMaxCost(
   throw new GatewayError('invalid_parameter', message, { param: 'max_cost' });
 }
 
-/** The text of input items. */
 function textIn(items: readonly InputItem[]): string {
   return items.map((item) => (item.type === 'message' ? textAmong(item.content) : '')).join('\n');
 }

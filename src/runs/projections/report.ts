@@ -19,7 +19,6 @@ export interface ReportSource {
 
 /** What a marker says of one source. */
 export interface Citation {
-  /** The number of the source. */
   source: number;
   /** The words of it that carry what stands before the marker; null where none are known. */
   quote: string | null;

@@ -52,7 +52,6 @@ export class Deltas {
     this.#mostCharacters = mostCharacters;
   }
 
-  /** All text so far. */
   get text(): string {
     return this.#text;
   }
@@ -62,7 +61,6 @@ export class Deltas {
     return Math.ceil(this.#reasoning / 4);
   }
 
-  /** Characters of all output. */
   get characters(): number {
     return this.#characters;
   }

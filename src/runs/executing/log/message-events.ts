@@ -51,7 +51,6 @@ export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
   return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-/** The closed item, and the events that close it and its part. */
 export function closedMessage(
   open: OpenMessage,
   status: 'completed' | 'incomplete',

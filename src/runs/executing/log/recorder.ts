@@ -12,13 +12,7 @@ import {
 import { UPDATE_PLAN } from '../../../protocol/plan.ts';
 import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
-import {
-  type FunctionCall,
-  isProgress,
-  type ListedServer,
-  type StartedCall,
-  type Step,
-} from '../../../research/run/steps.ts';
+import { isProgress, type ListedServer, type StartedCall, type Step } from '../../../research/run/steps.ts';
 import {
   asOpenAi,
   beginCall,
@@ -162,7 +156,10 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const call of step.calls) this.#tellFunctionCall(call);
+        for (const call of step.calls) {
+          const index = this.#output.length;
+          this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
+        }
         break;
       case 'lane_turn':
         this.#tellLaneTurn(step);
@@ -304,11 +301,6 @@ export class Recorder {
     const shown = calls.filter((call) => !this.#isHidden(call));
     for (const [at, told] of endedCalls(shown, { profile: this.#profile, run: this.#runId, first, lane }))
       this.#tell(told, at);
-  }
-
-  #tellFunctionCall(call: FunctionCall): void {
-    const index = this.#output.length;
-    this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
   }
 
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {

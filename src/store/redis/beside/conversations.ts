@@ -122,7 +122,6 @@ const holdReply = z.union([
   z.tuple([z.literal('busy'), z.string(), number]),
 ]);
 
-/** Conversations in Redis. */
 export class RedisConversations implements ConversationStore {
   readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> };
 
