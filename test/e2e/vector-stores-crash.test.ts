@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
+import { answerIn } from '../../src/protocol/items.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
 import { type CutTest, cutTogether, KILLED_KEY } from '../support/killed-gateway.ts';
@@ -91,7 +92,7 @@ function ofLongFile(model: string, cutAt: 'answer' | 'turn'): CutTest {
     check({ response, requests }) {
       assert.match(response.output_text, /^The deposit is 48 250 crowns/);
       const [annotation] = response.output.flatMap((item) =>
-        item.type === 'message' ? (item.content[0]?.annotations ?? []) : [],
+        item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
       );
       assert.match(JSON.stringify(annotation), /harbour\.md/);
       // What the first search found is what all later turns have: it is made once.

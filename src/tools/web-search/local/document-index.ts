@@ -292,7 +292,6 @@ export class DocumentIndex implements Disposable {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  /** Those of the documents. */
   #languages(): IndexLanguage[] {
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
