@@ -12,10 +12,13 @@ const LARGE = 20_000;
 const COMMON = 1500;
 /** A word in so many says nothing beside others, and to weigh it costs milliseconds: it is counted no further. */
 const EVERYWHERE = 50_000;
-/** Passages that are scored at most, whatever the words. */
-const MOST_SCORED = 20_000;
-/** To so few documents a search is confined by a list of all their passages, else each passage is looked at. */
-const FEW_DOCUMENTS = 500;
+/** Passages that are scored at most, whatever the words: of common words in a large index, and where each is looked up. */
+const MOST_SCORED = 10_000;
+const MOST_LOOKED_UP = 5000;
+/** To so few documents a search is confined by a list of all their passages, else each passage is looked up. */
+const FEW_DOCUMENTS = 2000;
+/** All that there are, as SQLite says it. */
+const NO_LIMIT = -1;
 
 /** Terms whose counts are remembered at most, and how many times more passages there may be until they are counted anew. */
 const MAX_COUNTS = 20_000;
@@ -26,7 +29,7 @@ const rowsWhere = (condition: string) => `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
     chunks.page AS page, chunks.section AS section, documents.language AS language, found.score AS score
   FROM (SELECT rowid, score
-    FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} LIMIT ${MOST_SCORED})
+    FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} LIMIT ?)
     ORDER BY score LIMIT ${CANDIDATES}) AS found
   JOIN chunks ON chunks.id = found.rowid
   JOIN documents ON documents.id = chunks.document
@@ -42,7 +45,7 @@ const WITHIN_FEW = `words MATCH ? AND +rowid IN
 const WITHIN_MANY = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
     WHERE passage.id = words.rowid AND passage.document IN (SELECT value FROM json_each(?)))`;
 
-/** The passages that match an expression of the full-text index, best first. */
+/** The passages that match an expression of the full-text index, best first; in a large index of the first so many. */
 type Find = (match: string) => ReturnType<StatementSync['all']>;
 
 /** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
@@ -80,14 +83,17 @@ export class PassageSearch {
     if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms, within);
     const rarest = all > SCORED && !within ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
-    return rarest.length > 0 ? this.#searchAmong.all(match, anyOf(rarest)) : this.#finder(within)(match);
+    return rarest.length > 0
+      ? this.#searchAmong.all(match, anyOf(rarest), NO_LIMIT)
+      : this.#finder(within, { isLarge: false })(match);
   }
 
-  #finder(within: readonly number[] | undefined): Find {
-    if (!within) return (match) => this.#search.all(match);
+  #finder(within: readonly number[] | undefined, { isLarge }: { isLarge: boolean }): Find {
+    const most = isLarge ? MOST_SCORED : NO_LIMIT;
+    if (!within) return (match) => this.#search.all(match, most);
     const documents = JSON.stringify(within);
-    const search = within.length <= FEW_DOCUMENTS ? this.#searchWithinFew : this.#searchWithinMany;
-    return (match) => search.all(match, documents);
+    if (within.length <= FEW_DOCUMENTS) return (match) => this.#searchWithinFew.all(match, documents, most);
+    return (match) => this.#searchWithinMany.all(match, documents, isLarge ? MOST_LOOKED_UP : NO_LIMIT);
   }
 
   /** How many passages there are, or were. */
@@ -110,23 +116,29 @@ export class PassageSearch {
    * query of common words alone wants passages that have all of them.
    */
   #rowsOfMany(expressions: readonly string[], terms: readonly string[], within: readonly number[] | undefined) {
-    const find = this.#finder(within);
+    const find = this.#finder(within, { isLarge: true });
     const rare = terms.filter((term) => this.#isRare(term));
     if (rare.length > 0) {
       const rarest = this.#rarest(rare);
       const isAll = rarest.length === rare.length;
-      return within || isAll ? find(anyOf(rare)) : this.#searchAmong.all(anyOf(rare), anyOf(rarest));
+      return within || isAll ? find(anyOf(rare)) : this.#searchAmong.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
-    const counted = terms
-      .map((term) => ({ term, count: this.#countOf(term, EVERYWHERE) }))
+    const counted = this.#counted(terms, EVERYWHERE);
+    const telling = counted.filter(({ count }) => count < EVERYWHERE);
+    // Of those that stand everywhere the two that are rarest.
+    const wanted = telling.length > 0 ? telling : this.#counted(terms, NO_LIMIT).slice(0, 2);
+    const [rarest] = wanted;
+    if (!rarest) return find(anyOf(expressions));
+    const together = find(wanted.map(({ term }) => term).join(' AND '));
+    return together.length > 0 ? together : find(rarest.term);
+  }
+
+  /** Those that are there, the rarest first. */
+  #counted(terms: readonly string[], limit: number) {
+    return terms
+      .map((term) => ({ term, count: this.#countOf(term, limit) }))
       .filter(({ count }) => count > 0)
       .sort((a, b) => a.count - b.count);
-    const [rarest, next] = counted.map(({ term }) => term);
-    if (rarest === undefined) return find(anyOf(expressions));
-    const telling = counted.filter(({ count }) => count < EVERYWHERE).map(({ term }) => term);
-    const wanted = telling.length > 0 ? telling : [rarest, next].filter((term) => term !== undefined);
-    const together = find(wanted.join(' AND '));
-    return together.length > 0 ? together : find(rarest);
   }
 
   #isRare(term: string): boolean {
