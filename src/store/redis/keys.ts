@@ -101,7 +101,6 @@ export class Keys {
   compressed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
   }
-  /** Whose a file is. */
   file(id: string): string {
     return `${this.#prefix}:{${id}}:file`;
   }

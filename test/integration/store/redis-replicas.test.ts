@@ -14,12 +14,12 @@ import {
   claimedRun,
   ending,
   events,
-  eventually,
   frames,
   LiveReader,
   newRun,
   readAll,
 } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask, type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
 import { patience } from '../../support/time-limit.ts';

@@ -90,16 +90,7 @@ function shown(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][
 }
 
 function toCsv(rows: UsageList['data'], groups: readonly UsageGroup[]): string {
-  const columns = [
-    ...groups,
-    'requests',
-    'errors',
-    'input_tokens',
-    'cached_tokens',
-    'output_tokens',
-    'reasoning_tokens',
-    'cost',
-  ] as const;
+  const columns = [...groups, ...USAGE_COUNTS.filter((name) => name !== 'cost_nanos'), 'cost'] as const;
   const lines = rows.map((row) => columns.map((column) => cell(row[column] ?? '')).join(','));
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`;
 }
