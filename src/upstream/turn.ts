@@ -128,7 +128,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
  */
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
-  | { type: 'text'; delta: string; logprobs?: TokenLogprob[] }
+  /** `refuses`: the model says in it that it will not answer, and its provider tells that apart. */
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 

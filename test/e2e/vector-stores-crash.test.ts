@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
+import { answerIn } from '../../src/protocol/items.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { KILLED_KEY } from '../support/killed-gateway.ts';
-import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type CutTest, cutTogether, KILLED_KEY } from '../support/killed-gateway.ts';
+import { type ProviderRequest, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
 const FILES = 40;
@@ -20,63 +21,110 @@ function configOf({ storeUrl, folder, index }: { storeUrl: string; folder: strin
   };
 }
 
-/** A batch is read to its end behind kill -9, and found on another machine. */
-async function survives(storeUrl: (folder: string) => string): Promise<void> {
-  await using folder = await gatewayFolder();
-  const at = { storeUrl: storeUrl(folder.path), folder: folder.path };
-  let gateway: GatewayProcess = await startGatewayProcess(configOf({ ...at, index: 'one' }), { folder: folder.path });
-  await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
-  const open = () => new OpenAI({ apiKey: KILLED_KEY, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
-  let client = open();
-  const store = await client.vectorStores.create({});
-  const ids: string[] = [];
-  for (let n = 0; n < FILES; n++) {
-    const text = `Note ${n} tells of the harbour. ${'It was a long day at the quay. '.repeat(2000)}`;
-    const file = await client.files.create({
-      file: await toFile(Buffer.from(text), `${n}.txt`),
-      purpose: 'assistants',
-    });
-    ids.push(file.id);
-  }
-  const batch = await client.vectorStores.fileBatches.create(store.id, { file_ids: ids });
-  const counts = async () =>
-    (await client.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: store.id })).file_counts;
-  await until(async () => (await counts()).completed > 0 || undefined);
-  await gateway.kill();
+describe('vector stores', () => {
+  it('a batch is read to its end behind kill -9, and found on another machine', async function () {
+    // A gateway is killed and comes back; what it had taken to read is free after half a minute.
+    this.timeout(patience(90));
+    await using folder = await gatewayFolder();
+    const at = { storeUrl: `file:${join(folder.path, 'data')}`, folder: folder.path };
+    let gateway: GatewayProcess = await startGatewayProcess(configOf({ ...at, index: 'one' }), { folder: folder.path });
+    await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+    const open = () => new OpenAI({ apiKey: KILLED_KEY, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    let client = open();
+    const store = await client.vectorStores.create({});
+    const ids: string[] = [];
+    for (let n = 0; n < FILES; n++) {
+      const text = `Note ${n} tells of the harbour. ${'It was a long day at the quay. '.repeat(2000)}`;
+      const file = await client.files.create({
+        file: await toFile(Buffer.from(text), `${n}.txt`),
+        purpose: 'assistants',
+      });
+      ids.push(file.id);
+    }
+    const batch = await client.vectorStores.fileBatches.create(store.id, { file_ids: ids });
+    const counts = async () =>
+      (await client.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: store.id })).file_counts;
+    await until(async () => (await counts()).completed > 0 || undefined);
+    await gateway.kill();
 
-  // Another machine: it has none of the indexes.
-  gateway = await startGatewayProcess(configOf({ ...at, index: 'two' }), { folder: folder.path });
-  client = open();
-  await until(async () => (await counts()).in_progress === 0 || undefined);
-  assert.deepEqual(await counts(), { in_progress: 0, completed: FILES, failed: 0, cancelled: 0, total: FILES });
-  const names = new Set<string>();
-  await until(async () => {
-    const { data } = await client.vectorStores.search(store.id, { query: 'harbour note', max_num_results: 50 });
-    for (const { filename } of data) names.add(filename);
-    return names.size === FILES || undefined;
+    // Another machine: it has none of the indexes.
+    gateway = await startGatewayProcess(configOf({ ...at, index: 'two' }), { folder: folder.path });
+    client = open();
+    await until(async () => (await counts()).in_progress === 0 || undefined);
+    assert.deepEqual(await counts(), { in_progress: 0, completed: FILES, failed: 0, cancelled: 0, total: FILES });
+    const names = new Set<string>();
+    await until(async () => {
+      const { data } = await client.vectorStores.search(store.id, { query: 'harbour note', max_num_results: 50 });
+      for (const { filename } of data) names.add(filename);
+      return names.size === FILES || undefined;
+    });
   });
+});
+
+/** Far more than a quarter of a window, with what is asked for in its middle. */
+const LONG = Array.from({ length: 6000 }, (_, n) =>
+  n === 4321 ? '## Deposits\n\nThe deposit is 48 250 crowns.' : `Paragraph ${n} tells of quays and cranes.`,
+).join('\n\n');
+const toolResults = ({ body }: ProviderRequest) => body.messages?.filter(({ role }) => role === 'tool') ?? [];
+
+/** Asks of a long document, and is cut in its answer or in the turn behind its search. */
+function ofLongFile(model: string, cutAt: 'answer' | 'turn'): CutTest {
+  const turns = (model === 'deep' ? 3 : 2) - (cutAt === 'turn' ? 1 : 0);
+  const content = [
+    { type: 'input_text', text: 'What is the deposit?' },
+    { type: 'input_file', filename: 'harbour.md', file_data: Buffer.from(LONG).toString('base64') },
+  ];
+  return {
+    seen: cutAt === 'answer' ? 'response.output_text.delta' : 'response.reasoning_text.delta',
+    body: { model, input: [{ role: 'user', content }] },
+    respond(request, n) {
+      if (n === 0)
+        return turn({ toolCalls: [{ id: 'c1', name: 'file_search', arguments: '{"queries":["deposit crowns"]}' }] });
+      assert.match(JSON.stringify(toolResults(request)), /48 250 crowns/);
+      const isAnswer = !request.body.tools?.length || request.body.tool_choice === 'none';
+      if (n === turns - 1)
+        return stallAfter(4, cutAt === 'answer' ? { text: 'The deposit is 48 250' } : { reasoning: 'one two three' });
+      if (model === 'deep' && !isAnswer) return turn({ text: 'I am ready.' });
+      return turn({
+        text: n >= turns && cutAt === 'answer' ? ' 48 250 crowns [1].' : 'The deposit is 48 250 crowns [1].',
+      });
+    },
+    check({ response, requests }) {
+      assert.match(response.output_text, /^The deposit is 48 250 crowns/);
+      const [annotation] = response.output.flatMap((item) =>
+        item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+      );
+      assert.match(JSON.stringify(annotation), /harbour\.md/);
+      // What the first search found is what all later turns have: it is made once.
+      const searches = new Set(requests.slice(1).map((request) => JSON.stringify(toolResults(request))));
+      assert.deepEqual([searches.size, toolResults(requests.at(-1) as ProviderRequest).length], [1, 1]);
+      assert.ok(requests.length <= turns + 2, `${requests.length}`);
+    },
+  };
 }
 
-describe('a batch of a vector store, behind kill -9 of who reads it', function () {
-  // Gateways are killed and come back; what one had taken to read is free after half a minute, which both wait for at once.
-  this.timeout(patience(90));
-  const TITLE = 'is read to its end, and found on another machine';
-  let overSqlite: Promise<void>;
-  before(() => {
-    overSqlite = survives((folder) => `file:${join(folder, 'data')}`);
-    overSqlite.catch(() => {});
-  });
-
-  describe('over Redis', () => {
-    let server: RedisServer;
-    before(async function () {
-      server = await redisOrSkip(this);
-    });
-    after(() => server?.[Symbol.asyncDispose]());
-    it(TITLE, () => survives(() => server.url));
-  });
-
-  describe('over SQLite', () => {
-    it(TITLE, () => overSqlite);
-  });
+describe('a run with a long file behind kill -9', function () {
+  // A gateway is killed and comes back; a claim has to run out.
+  this.timeout(patience(60));
+  cutTogether(
+    {
+      storeUrl: (folder) => `file:${join(folder, 'data')}`,
+      configOf: (provider, { storeUrl, folder }) => {
+        const routes = [{ provider: 'scripted', model: 'm' }];
+        return {
+          ...configOf({ storeUrl, folder, index: 'index' }),
+          providers: { scripted: { base_url: provider.url, api_key: 'sk-provider' } },
+          models: {
+            deep: { kind: 'research', routes, research: { plan: 'off' } },
+            plain: { kind: 'proxy', apis: ['responses'], routes },
+          },
+        };
+      },
+    },
+    {
+      'goes on in its answer, and searches once (research)': ofLongFile('deep', 'answer'),
+      'goes on in its answer, and searches once (plain)': ofLongFile('plain', 'answer'),
+      'goes on in the turn behind its search, and searches once': ofLongFile('deep', 'turn'),
+    },
+  );
 });

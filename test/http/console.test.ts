@@ -49,6 +49,7 @@ describe('GET /console', () => {
     const [folder = ''] = /^\/console\/v-[\w-]{20}\//.exec(files[0] ?? '') ?? [];
     assert.notEqual(folder, '');
     files.push(`${folder}report/worker/lexer.js`, `${folder}report/worker/same-start.js`, `${folder}lib/marked.js`);
+    assert.ok(!files.some((file) => file.includes('/operate/')), 'the pages of operators are loaded when they look');
     assert.equal(files.filter((file) => file.endsWith('.css')).length, 1, 'nothing is drawn before one style sheet');
     assert.ok(files.length > 30);
     let total = Number(page.headers['content-length']);

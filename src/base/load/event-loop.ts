@@ -33,6 +33,14 @@ export async function inSlices<T>(
   }
 }
 
+/** Takes all steps of a work at once, for one that is known to be short; gives its result. */
+export function allSteps<T>(steps: Iterator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
 /** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
 const SHARE_MS = 4;
 /** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */

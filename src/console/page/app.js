@@ -136,6 +136,9 @@ function applyTheme() {
 export async function ask(body, { once }) {
   const response = await app.value.client.submit(body, { once });
   const { max_cost, tools, tool_choice } = body;
-  go({ name: 'run', id: response.id, asked: { max_cost, tools, tool_choice } });
+  // A plan is shown, and a question asked back, once.
+  const { plan, clarify, ...research } = body.research ?? {};
+  const asked = { max_cost, tools, tool_choice, ...(Object.keys(research).length > 0 && { research }) };
+  go({ name: 'run', id: response.id, asked });
   return response;
 }

@@ -27,6 +27,10 @@ const FRESH = {
   maxCost: '',
   propose: false,
   clarify: false,
+  charts: false,
+  lanes: '',
+  sites: '',
+  after: '',
 };
 
 /**
@@ -158,8 +162,15 @@ function Options({ options, change }) {
       <legend>Before it begins</legend>
       <label class="check"><input type="checkbox" checked=${options.propose} onChange=${(event) => change('propose')(event.currentTarget.checked)} /> Show me the plan first</label>
       <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me back where it helps</label>
+      <label class="check"><input type="checkbox" checked=${options.charts} onChange=${(event) => change('charts')(event.currentTarget.checked)} /> Draw charts in the report</label>
     </fieldset>
-    <fieldset>
+    <fieldset class="wide in-a-row">
+      <legend>Sources</legend>
+      <label class="field">Only these sites <input dir="auto" placeholder="all, or such as nature.com" value=${options.sites} onInput=${typed('sites')} /></label>
+      <label class="field">Published since <input type="date" value=${options.after} onInput=${typed('after')} /></label>
+      <label class="field">Lanes side by side <input type="number" min="1" max="8" step="1" placeholder="one" value=${options.lanes} onInput=${typed('lanes')} /></label>
+    </fieldset>
+    <fieldset class="wide in-a-row">
       <legend>Limits</legend>
       <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
       <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
@@ -180,6 +191,7 @@ function optionsOf({
   ...body
 }) {
   const schema = body.text?.format?.schema;
+  const { charts = false, lanes, sources } = body.research ?? {};
   return {
     effort: reasoning?.effort ?? '',
     instructions: instructions ?? '',
@@ -187,6 +199,10 @@ function optionsOf({
     maxToolCalls: String(calls ?? ''),
     maxOutputTokens: String(tokens ?? ''),
     maxCost: String(cost ?? ''),
+    charts,
+    lanes: String(lanes ?? ''),
+    sites: sources?.allowed_domains?.join(', ') ?? '',
+    after: sources?.after ?? '',
     ...(body.tools && { ownTools: false, tools: body.tools.map(({ type }) => type) }),
     ...(body.tool_choice === 'none' && { ownTools: false, tools: [] }),
   };
@@ -194,8 +210,7 @@ function optionsOf({
 
 /** @throws Error that names the field. */
 function bodyOf({ text, model, previous, thread, options, servers, files }) {
-  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost, propose, clarify } =
-    options;
+  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
@@ -204,7 +219,7 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
     body.metadata.thread = thread;
   }
   if (effort !== '') body.reasoning = { effort };
-  const research = { ...(propose && { plan: 'propose' }), ...(clarify && { clarify: true }) };
+  const research = researchOf(options);
   if (Object.keys(research).length > 0) body.research = research;
   if (!ownTools) {
     if (tools.length === 0) body.tool_choice = 'none';
@@ -219,6 +234,18 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   if (maxOutputTokens !== '') body.max_output_tokens = Number(maxOutputTokens);
   if (maxCost !== '') body.max_cost = Number(maxCost);
   return body;
+}
+
+function researchOf({ propose, clarify, charts, lanes, sites, after }) {
+  const domains = sites.split(/[\s,]+/).filter(Boolean);
+  const sources = { ...(domains.length > 0 && { allowed_domains: domains }), ...(after !== '' && { after }) };
+  return {
+    ...(propose && { plan: 'propose' }),
+    ...(clarify && { clarify: true }),
+    ...(charts && { charts: true }),
+    ...(lanes !== '' && { lanes: Number(lanes) }),
+    ...(Object.keys(sources).length > 0 && { sources }),
+  };
 }
 
 function inputOf(text, files) {

@@ -67,6 +67,14 @@ export function Empty({ title, children }) {
  */
 export function Tabs({ tabs, selected, onSelect, label, panel }) {
   const list = useRef(null);
+  // Where there is no room for all of them, the selected one is in the middle, also when counts get longer.
+  const lengths = tabs.map(({ label: name, count = '' }) => `${name}${count}`.length).join();
+  useEffect(() => {
+    const tab = list.current.querySelector('[aria-selected=true]');
+    if (!tab) return;
+    const { offsetLeft: start, clientWidth: width } = list.current;
+    list.current.scrollLeft = tab.offsetLeft - start - (width - tab.offsetWidth) / 2;
+  }, [selected, lengths]);
   const keys = (event) => {
     // A tab may be hidden where the window is wide enough to show its panel beside the others.
     const shown = [...list.current.querySelectorAll('[role=tab]')].filter((tab) => tab.offsetParent !== null);

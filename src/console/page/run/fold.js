@@ -53,6 +53,7 @@ export class RunState {
         break;
       case 'response.reasoning_text.delta':
       case 'response.output_text.delta':
+      case 'response.refusal.delta':
         this.#write(event);
         break;
       case 'response.output_text.annotation.added':
@@ -162,7 +163,7 @@ function kindOf(type) {
 
 function textOf(item) {
   if (item.type !== 'reasoning' && item.type !== 'message') return undefined;
-  return (item.content ?? []).map(({ text = '' }) => text).join('');
+  return (item.content ?? []).map(({ text, refusal }) => text ?? refusal ?? '').join('');
 }
 
 /** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */

@@ -83,7 +83,11 @@ export function figuresIn(
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
-  return withUnitsBehind(withUnitsBefore(figures.sort((a, b) => a.start - b.start)), text);
+  const inOrder = joined(
+    figures.sort((a, b) => a.start - b.start),
+    text,
+  );
+  return withUnitsBehind(withUnitsBefore(inOrder), text);
 }
 
 /** A part of a whole that is written as words is never exact. */
@@ -96,6 +100,24 @@ function added(before: Figure, rest: Figure): Figure {
   const sum = (before.values[0] ?? 0) + (rest.values[0] ?? 0);
   return { ...rest, start: before.start, values: [sum], steps: rest.steps.slice(0, 1) };
 }
+
+/** `2 hours 51 minutes`, `2メートル37センチ`: one figure in the larger unit. */
+function joined(figures: readonly Figure[], text: string): Figure[] {
+  const all: Figure[] = [];
+  for (const figure of figures) {
+    const before = all.at(-1);
+    const scale = before?.unit && figure.unit && scaleBetween(before.unit, figure.unit);
+    const [whole = 0, rest = 0] = [before?.values[0], figure.values[0]];
+    const isPart = scale !== undefined && scale < 1 && rest * scale < 1;
+    if (!before || !isPart || !COMPOUND.test(text.slice(before.end, figure.start))) all.push(figure);
+    else {
+      const steps = [(figure.steps[0] ?? 1) * scale];
+      all[all.length - 1] = { ...before, end: figure.end, values: [whole + rest * scale], steps };
+    }
+  }
+  return all;
+}
+const COMPOUND = /^ ?(?:(?:and|und|et|y|e) )?$/;
 
 /** `500-700 million dollars`: the first has what the second is counted in. */
 function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
@@ -248,7 +270,7 @@ const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
 ];
 const AFTER: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [/^.{0,4}?(?:以上|余|餘|多|强|超|を超|を上回)/, 'over'],
-  [/^.{0,4}?(?:近く|未満|弱|以下|以内)/, 'under'],
+  [/^.{0,4}?(?:近く|未満|弱|以下|以内|を切|を下回)/, 'under'],
   [/^.{0,6}?(?:左右|上下|前后|ほど|程度|くらい|ぐらい|前後)/, 'about'],
 ];
 
@@ -319,10 +341,49 @@ function isClose(
       return Math.abs(difference) <= size * ROUGHLY;
     case 'over':
       // `More than half` is said of all that is less than another part.
-      return difference <= 0 && -difference <= size * (claim.isRounded && claim.unit === PERCENT ? FAR_OF_PART : FAR);
+      // `Over three weeks` are fewer than four.
+      return (
+        difference <= 0 &&
+        -difference <=
+          Math.max(size * (claim.isRounded && claim.unit === PERCENT ? FAR_OF_PART : FAR), digits < 10 ? step * 0.9 : 0)
+      );
     case 'under':
       return difference >= 0 ? difference <= size * FAR : -difference <= (size * ROUGHLY) / 4;
     default:
       return false;
   }
+}
+
+/** Figures of a sentence that are put together; more is a table. */
+const MOST_PUT_TOGETHER = 8;
+
+/**
+ * Whether a figure of a claim is what two figures of one sentence make together: their difference, the part of one that
+ * the other is, or by how much of itself it grew.
+ */
+export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean {
+  const { unit } = claim;
+  if (!unit) return false;
+  const figures = sentence.slice(0, MOST_PUT_TOGETHER);
+  return figures.some((a, at) =>
+    figures.slice(at + 1).some((b) => {
+      const scale = scaleBetween(a.unit, b.unit);
+      const [one = 0, other = 0] = [a.values[0], (b.values[0] ?? 0) * (scale ?? 0)];
+      const [small, large] = one < other ? [one, other] : [other, one];
+      if (small <= 0) return false;
+      const own = a.unit ?? b.unit;
+      if (unit.dimension === 'ratio') return isNear(claim, large / small);
+      if (own?.name === 'percent') return unit.dimension === 'points' && isNear(claim, large - small);
+      if (unit.name === 'percent') return [small / large, large / small - 1].some((part) => isNear(claim, part * 100));
+      const perOwn = own && scaleBetween(unit, own);
+      return perOwn !== undefined && isNear(claim, (large - small) * perOwn);
+    }),
+  );
+}
+
+/** Whether a figure is what was computed, rounded; what is said to be rounded may be somewhat farther from it. */
+function isNear(claim: Figure, computed: number): boolean {
+  const [said = 0, step = 1] = [claim.values[0], claim.steps[0]];
+  const isRounded = claim.isRounded || claim.precision() !== 'exact';
+  return Math.abs(said - computed) <= Math.max(step * 0.5001, isRounded ? said * ROUGHLY : 0);
 }

@@ -2,6 +2,7 @@ import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
 import {
+  answerIn,
   logprobSize,
   type OutputItem,
   type ReasoningItem,
@@ -108,7 +109,7 @@ export class Recorder {
       if (item.type === 'message' && item.status === 'in_progress') {
         this.#message = reopenedMessage(item, index);
       }
-      if (item.type === 'message') this.#probabilities += logprobSize(item.content[0]?.logprobs ?? []);
+      if (item.type === 'message') this.#probabilities += logprobSize(answerIn(item)?.logprobs ?? []);
     });
   }
 
@@ -244,11 +245,11 @@ export class Recorder {
     return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
-  #addAnswer({ delta, annotations = [], logprobs }: Extract<Step, { type: 'answer' }>): void {
+  #addAnswer({ delta, annotations = [], logprobs, refuses }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
     if (!this.#encrypts) this.endReasoning('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#runId, this.#output.length);
+      const { open, events } = openedMessage(this.#runId, { index: this.#output.length, refuses: refuses ?? false });
       this.#tell({ item: open.item, events }, open.index);
       this.#message = open;
     }
@@ -256,13 +257,14 @@ export class Recorder {
     open.text += delta;
     if (delta !== '') {
       this.#writer.pushDelta({
-        type: 'response.output_text.delta',
+        type: open.refuses ? 'response.refusal.delta' : 'response.output_text.delta',
         itemId: open.item.id,
         outputIndex: open.index,
         delta,
         ...(logprobs && { logprobs: this.#told(open, logprobs) }),
       });
     }
+    if (open.refuses) return;
     for (const annotation of annotations)
       this.#addAnnotation(open, this.#profile === undefined ? annotation : asOpenAi(annotation));
   }
