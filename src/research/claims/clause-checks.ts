@@ -1,8 +1,8 @@
 import { HEDGES, NEGATIONS, OPPOSITES, RANKED } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
-import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
+import { sameFigure } from './text/same-figure.ts';
 import { type Spoken, spoken, type WordList } from './text/word-list.ts';
 import { isOneOf } from './text/words.ts';
 

@@ -1,8 +1,8 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
-import { isComputed, sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { isOrdinal } from './text/number-words.ts';
 import type { Parsed } from './text/parsed.ts';
+import { isComputed, sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 

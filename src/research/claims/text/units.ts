@@ -207,3 +207,14 @@ export function rateAt(after: string): string | undefined {
   const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
   return unit?.dimension === 'time' ? unit.name : undefined;
 }
+
+/** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
+export function scaleBetween(claim: Unit | undefined, source: Unit | undefined): number | undefined {
+  if (!claim || !source) return claim?.name === 'percent' || source?.name === 'percent' ? undefined : 1;
+  if (claim.name === source.name) return 1;
+  if (claim.name === 'cent' && source.dimension === 'money') return 100;
+  if (source.name === 'cent' && claim.dimension === 'money') return 0.01;
+  if (claim.dimension !== source.dimension || claim.factor === undefined || source.factor === undefined)
+    return undefined;
+  return source.factor / claim.factor;
+}
