@@ -32,7 +32,6 @@ export class CallMeter {
     this.#isSent = true;
   }
 
-  /** It was answered with an error status. */
   errorStatus(): void {
     this.#isError = true;
   }
