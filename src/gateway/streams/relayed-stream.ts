@@ -12,8 +12,8 @@ import { ClientWriter } from '../client-writer.ts';
 import { ChoiceEnds } from './choice-ends.ts';
 import {
   endLines,
-  endsWithDone,
   endsInReturns,
+  endsWithDone,
   findFlaw,
   framesOf,
   holdsPayload,
