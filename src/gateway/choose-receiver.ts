@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from '../base/json.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer } from '../upstream/provider-target.ts';
-import { mediaTypeOf } from './answers/answer-headers.ts';
+import { isJson, mediaTypeOf } from './answers/answer-headers.ts';
 import { RelayedBody } from './answers/relayed-body.ts';
 import { judgeError, judgeWhole, WholeAnswer, type WholeAnswerOptions } from './answers/whole-answer.ts';
 import { streamOfCompletion } from './answers/whole-as-stream.ts';
@@ -10,7 +10,8 @@ import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-res
 import { ContinuedStream } from './streams/continued-stream.ts';
 import { RelayedStream } from './streams/relayed-stream.ts';
 
-/** JSON of other APIs than chat is kept until it is whole up to this, in bytes. */
+/** JSON of other APIs than chat is kept until it is whole up to this, in bytes: text, and what may be vectors. */
+const MAX_KEPT_TEXT = 16 * 1024 * 1024;
 const MAX_KEPT = 1024 * 1024;
 
 /** APIs that answer with JSON, or with events where a stream was asked for, and with nothing else. */
@@ -35,18 +36,18 @@ export function receiverOf(head: AnswerHead, control: ResultControl, context: At
     return whole((answer) => judgeInsteadOfStream(answer, passing));
   }
   const relay = () => new RelayedBody(head, control, passing);
-  if (isJsonApi) return whole(judge, { relay, ...(api !== 'chat_completions' && { keep: MAX_KEPT }) });
+  if (api === 'chat_completions') return whole(judge, { relay });
+  if (isJsonApi) return whole(judge, { relay, keep: api === 'embeddings' ? MAX_KEPT : MAX_KEPT_TEXT });
   // Files, audio, pictures: what they are, only their provider knows.
-  const length = Number(head.headers['content-length'] ?? Number.POSITIVE_INFINITY);
-  const isKept = type === 'text/html' || (type === 'application/json' && length <= MAX_KEPT);
-  return isKept ? whole(judge, { relay }) : relay();
+  if (type === 'text/html') return whole(judge, { relay });
+  const isShort = Number(head.headers['content-length'] ?? 0) <= MAX_KEPT;
+  return isJson(type) && isShort ? whole(judge, { relay, keep: MAX_KEPT }) : relay();
 }
 
-function isStream(type: string, { api, client }: PassingContext): boolean {
+function isStream(type: string, { api, client, kind }: PassingContext): boolean {
   const isJsonApi = JSON_APIS.has(api);
-  if (isJsonApi && client.stream) return type !== 'application/json';
-  // A server of the Responses API may stream where nobody said that it shall not.
-  return type === 'text/event-stream' && (!isJsonApi || api === 'responses');
+  if (isJsonApi && client.stream) return !isJson(type);
+  return type === 'text/event-stream' && (!isJsonApi || (kind.mayStream?.() ?? false));
 }
 
 function streamReceiver(head: AnswerHead, control: ResultControl, context: PassingContext): ResultReceiver {
@@ -58,7 +59,7 @@ function streamReceiver(head: AnswerHead, control: ResultControl, context: Passi
 function judgeInsteadOfStream(answer: HeldAnswer, context: PassingContext): AttemptResult {
   const judged = judgeWhole(answer, context);
   if (judged.is === 'failed') return judged;
-  const payload = parseJson(answer.body.toString('utf8'));
+  const payload = judged.is === 'answered' ? parseJson(judged.answer.body.toString('utf8')) : undefined;
   const isChat = context.api === 'chat_completions';
   const stream = isJsonObject(payload) && isChat ? streamOfCompletion(payload) : undefined;
   if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);

@@ -20,11 +20,18 @@ import {
   type HeldAnswer,
   HeldCall,
   type HeldCallOptions,
+  withoutMark,
 } from './transport/held-call.ts';
 
 export { MaskedBody } from './credentials/secret-mask.ts';
 export { decoderOf, UNASKED } from './transport/answer-decoder.ts';
-export type { AnswerHead, HeldAnswer, Receiver, ReceiverControl } from './transport/held-call.ts';
+export {
+  type AnswerHead,
+  type HeldAnswer,
+  type Receiver,
+  type ReceiverControl,
+  withoutMark,
+} from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */
 export const WHOLE = 3;
@@ -105,7 +112,7 @@ export class ProviderTarget {
   }
 
   /** The headers of an answer as a client gets them. */
-  headersToClient({ headers }: AnswerHead): Record<string, string> {
+  headersToClient({ headers }: Pick<TargetRequest, 'headers'>): Record<string, string> {
     const passed = headersToClient(headers);
     for (const name in passed) passed[name] = this.mask.text(passed[name] ?? '');
     return passed;
@@ -140,7 +147,8 @@ export class ProviderTarget {
       receiver: (head, control) =>
         collectedBody<string | AttemptFailure>(control, {
           limit,
-          whole: (body) => (head.status < 300 ? body.toString('utf8') : this.failureOfAnswer({ ...head, body })),
+          whole: (body) =>
+            head.status < 300 ? withoutMark(body).toString('utf8') : this.failureOfAnswer({ ...head, body }),
           tooLong: () => brokenStream(`its answer is longer than ${limit} bytes`),
           broken: (failure) => failure,
         }),
@@ -166,7 +174,7 @@ export class ProviderTarget {
 
   /** What a status other than 2xx means. */
   failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
-    const refusal = { status, headers, text: body.toString('utf8') };
+    const refusal = { status, headers, text: withoutMark(body).toString('utf8') };
     return judgedBy(this.#rules, failureOfAnswer(refusal, this.mask, Date.now()));
   }
 

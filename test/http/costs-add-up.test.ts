@@ -169,14 +169,16 @@ describe('what calls of a proxy model cost', () => {
     await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () => turn({ text: 'Yes it is.', usage: { ...bill.add('one', 2000, 70) } });
     await asked(world, '/chat/completions', chat({ model: 'paid', ...streamed }));
-    one.respond = () => json({ object: 'list', data: [], usage: { ...bill.add('one', 77, 0), total_tokens: 77 } });
+    one.respond = () =>
+      json({ object: 'list', data: [{ embedding: [1] }], usage: { ...bill.add('one', 77, 0), total_tokens: 77 } });
     await asked(world, '/embeddings', { input: 'word' });
 
     const counted = ({ prompt_tokens, completion_tokens }: Counted) => ({
       input_tokens: prompt_tokens,
       output_tokens: completion_tokens,
     });
-    one.respond = () => json({ object: 'response', output: [], usage: counted(bill.add('one', 300, 20)) });
+    one.respond = () =>
+      json({ object: 'response', output: [{ type: 'function_call' }], usage: counted(bill.add('one', 300, 20)) });
     await asked(world, '/responses', { input: 'hello', stream: false });
     one.respond = () =>
       events([

@@ -9,6 +9,13 @@ const SECRET = 'sk-operator-secret-0123456789';
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n';
 const PIECE = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
 
+const FINE = JSON.stringify({
+  choices: [{ message: { content: 'fine' }, finish_reason: 'stop' }],
+  data: [{ embedding: [1] }],
+});
+const TWICE = (header: string) =>
+  `HTTP/1.1 200 OK\r\n${header}\r\n${header}\r\nx-request-id: a\r\nx-request-id: b\r\nconnection: close\r\ncontent-length: ${FINE.length}\r\n\r\n${FINE}`;
+
 /** What a hostile provider answers, by name. */
 const ANSWERS: Record<string, (socket: Socket) => void> = {
   'status 000': (socket) => socket.end('HTTP/1.1 000 X\r\ncontent-length: 2\r\n\r\n{}'),
@@ -48,6 +55,13 @@ const ANSWERS: Record<string, (socket: Socket) => void> = {
     socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
     const cut = body.indexOf(SECRET) + 7;
     socket.write(body.slice(0, cut), () => setImmediate(() => socket.end(body.slice(cut))));
+  },
+  'two content types': (socket) => socket.end(TWICE('content-type: application/json')),
+  'two codings': (socket) =>
+    socket.end(TWICE('content-encoding: identity').replace('\r\n', '\r\ncontent-type: application/json\r\n')),
+  'an interim answer that nobody asked for': (socket) => {
+    const go = 'HTTP/1.1 100 Continue\r\nx: y\r\n\r\n';
+    socket.write(go + go, () => setImmediate(() => socket.end(go + TWICE('content-type: application/json'))));
   },
   trailers: (socket) =>
     socket.end(
@@ -154,7 +168,8 @@ describe('hostile answers of providers', () => {
 
   const ask = (road: keyof typeof ROADS, name: string, of = gateway) =>
     rawExchange(of, ROADS[road](`?answer=${encodeURIComponent(name)}`));
-  const NOT_FAILED = new Set(['trailers', 'an error with the credential', 'a success with the credential']);
+  const ODD = ['two content types', 'two codings', 'an interim answer that nobody asked for'];
+  const NOT_FAILED = new Set([...ODD, 'trailers', 'an error with the credential', 'a success with the credential']);
 
   for (const road of Object.keys(ROADS) as (keyof typeof ROADS)[]) {
     it(`are told of as failures of the provider: ${road}`, async () => {
@@ -171,6 +186,16 @@ describe('hostile answers of providers', () => {
       }
     });
   }
+
+  it('may repeat a header, and say go on to a request that was sent whole', async () => {
+    for (const name of ODD) {
+      for (const road of ['a passed call', 'embeddings', 'a chat completion', 'a chat stream'] as const) {
+        const answer = await ask(road, name);
+        assert.match(answer, /^HTTP\/1\.1 200 .*fine/s, `${name}: ${road}`);
+        assert.doesNotMatch(answer, /application\/json, ?application/);
+      }
+    }
+  });
 
   it('pass trailers that were announced and tell nothing of anybody, both ways', async () => {
     const down = await ask('a passed call', 'trailers');

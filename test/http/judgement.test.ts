@@ -29,7 +29,7 @@ async function startWorld(): Promise<World> {
   const stack = new AsyncDisposableStack();
   const first = stack.use(await startScriptedProvider());
   const second = stack.use(await startScriptedProvider());
-  const apis = [...Object.keys(APIS), 'embeddings', 'async'];
+  const apis = [...Object.keys(APIS), 'embeddings', 'async', 'audio', 'images', 'rerank', 'moderations'];
   const timeouts = { first_byte: 0.3, idle: 5 };
   const gateway = stack.use(
     await startProxyGateway({
@@ -46,6 +46,12 @@ async function startWorld(): Promise<World> {
           responses: 'native',
           apis,
           continue_streams: true,
+          routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })),
+        },
+        kept: {
+          kind: 'proxy',
+          apis,
+          cache: { ttl_seconds: 60 },
           routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })),
         },
         alone: { kind: 'proxy', responses: 'native', apis, routes: [{ provider: 'first', model: 'alone' }] },
@@ -74,6 +80,7 @@ function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolea
     'is a page that calls itself something else': raw('<html></html>', { headers: stream ? EVENTS : JSON_TYPE }),
     'is an error with status 200': json({ error: { message: 'no capacity', type: 'server_error' } }),
     'is an error that is a text': json({ error: 'no capacity' }),
+    ...Object.fromEntries(BARE_ERRORS.map((error) => [`is ${JSON.stringify(error)} with status 200`, json(error)])),
     'is gzip cut in half': packed(good, (body) => half(gzipSync(body)), { 'content-encoding': 'gzip' }),
     'is deflate cut in half': packed(good, (body) => half(deflateSync(body)), { 'content-encoding': 'deflate' }),
     'is brotli cut in half': packed(good, (body) => half(brotliCompressSync(body)), { 'content-encoding': 'br' }),
@@ -85,10 +92,14 @@ function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolea
           'begins and ends': frames(opening, { done: isChat }),
           'is JSON that is no answer': json({ fine: true, choices: [] }),
           'is an error event': frames([...opening, { type: 'error', error: { message: 'no capacity' } }]),
+          'is an event named an error': raw(`${textOf(frames(opening, { done: false }))}${ERROR_EVENT}`),
+          'is an event named an error in words': raw('event: error\ndata: Internal Server Error\n\n'),
         }
       : {
           'is a stream that nobody asked for': api === 'responses' ? raw('', { headers: EVENTS }) : answer('x', true),
           'is empty': raw('', { headers: JSON_TYPE }),
+          'is an error of more than a megabyte': json({ error: { message: LONG } }),
+          'says nothing at length': packed(answer('', false), (body) => padded(body), {}),
           ...Object.fromEntries(
             ['null', '[]', '5', '"of the first"', '{}', '{"detail":"no capacity"}'].map((text) => [
               `is the JSON ${text}`,
@@ -105,12 +116,47 @@ function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolea
       'has a choice with an error': brokenOff(api, 'stop', stream, { error: { code: 502, message: 'no capacity' } }),
     }),
     ...(isChat && stream && { 'tells its usage only': frames([{ choices: [], usage: { prompt_tokens: 1 } }]) }),
+    ...(isChat && {
+      'gave up after a megabyte': brokenOff(api, 'error', stream, { logprobs: stream ? null : LONG }),
+      'names who says nothing': stream
+        ? frames([chunk({ role: 'assistant', content: '', name: 'MiniMax AI', audio_content: '' }), chunk({}, 'stop')])
+        : json(completion('', { choices: [{ message: { content: '', name: 'MiniMax AI' }, finish_reason: 'stop' }] })),
+    }),
+    ...(api === 'messages' &&
+      !stream && { 'has not ended': json({ type: 'message', content: [], stop_reason: null }) }),
+    ...(api === 'responses' &&
+      !stream && {
+        'has not ended': json({ object: 'response', status: 'in_progress', output: [] }),
+        'is a whole stream that nobody asked for': answer('x', true),
+      }),
     ...(api === 'responses' && {
       failed: stream
         ? frames([...opening, { type: 'response.failed', response: failedResponse }], { done: false })
         : json(failedResponse),
     }),
   };
+}
+
+/** Errors in the words of DashScope, Bedrock, MiniMax, Cloudflare and Baidu. */
+const BARE_ERRORS = [
+  { code: 'InvalidApiKey', message: 'Invalid API-key provided.', request_id: 'r' },
+  { code: 500, message: 'upstream error', data: null },
+  { message: 'The security token included in the request is expired' },
+  { id: '', content: null, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } },
+  { success: false, errors: [{ code: 7000, message: 'No route' }], messages: [], result: null },
+  { error_code: 17, error_msg: 'Open api daily request limit reached' },
+  { error: {} },
+];
+const ERROR_EVENT = 'event: error\ndata: {"message":"overloaded","code":529}\n\n';
+const LONG = 'x'.repeat(1_100_000);
+
+/** The same JSON with a long field that says nothing of the answer. */
+function padded(body: Buffer): Buffer {
+  return Buffer.from(`{"pad":"${LONG}",${body.toString().slice(1)}`);
+}
+
+function textOf({ steps }: Script): string {
+  return steps.map(bytesOf).join('');
 }
 
 const failedResponse = {
@@ -205,11 +251,44 @@ describe('an answer that is none', () => {
       { data: [{ index: 0, embedding: '' }] },
       { data: [{ index: 0 }] },
     ];
-    for (const said of [...nothing, { object: 'list' }, { detail: 'no capacity' }, []]) {
+    const none = [{ data: [] }, { object: 'list', data: null }, { detail: 'Not Found', status: 404 }];
+    for (const said of [...nothing, ...none, ...BARE_ERRORS, { object: 'list' }, { detail: 'no capacity' }, []]) {
       first.respond = () => json(said);
       const answer = await send(gateway, '/embeddings', { body: { model: 'fast', input: 'x' } });
       assert.match(await answer.text(), /0\.5/);
     }
+  });
+
+  it('makes the next route answer where other APIs answer with an error, and keeps none of it', async () => {
+    const { gateway, first, second } = world;
+    const audio = { 'content-type': 'audio/mpeg' };
+    second.respond = () => raw('of the second', { headers: audio });
+    const errors = BARE_ERRORS.filter((error) => Object.keys(error).length > 1 || 'error' in error);
+    const faults: Script[] = [
+      ...['{"error":{"message":"no capacity"}}', ...errors.map((error) => JSON.stringify(error)), '{"results":[{'].map(
+        (text) => raw(text, { headers: JSON_TYPE }),
+      ),
+      raw('{"error":{"message":"no capacity"}}', { headers: { 'content-type': 'application/problem+json' } }),
+      json({ error: { message: LONG } }),
+      raw('', { headers: audio }),
+    ];
+    for (const path of ['/audio/speech', '/images/generations', '/rerank', '/moderations']) {
+      for (const [n, script] of faults.entries()) {
+        const asked = async (input: string) => {
+          const answer = await send(gateway, path, { body: { model: 'kept', input } });
+          return await answer.text();
+        };
+        first.respond = () => raw('fine', { headers: audio });
+        let times = 0;
+        await until(async () => ((await asked(`${n} ${times++}`)) === 'fine' ? true : undefined));
+        first.respond = () => script;
+        const before = first.requests.length;
+        assert.equal(await asked(`${n}`), 'of the second', `${path} ${textOf(script)}`.slice(0, 200));
+        assert.equal(first.requests.length, before + 1);
+      }
+    }
+    const refused = await send(gateway, '/audio/speech', { body: { model: 'alone', input: 'x' } });
+    assert.equal(refused.status, 502);
   });
 
   it('makes the next route answer a turn of research', async () => {
@@ -284,12 +363,26 @@ describe('an answer that says little', () => {
     ['has one empty choice of several', chat, { n: 2 }, several],
     ['is made of parts', chat, {}, whole({ content: [{ type: 'text', text: 'x' }] }, 'stop')],
     ['fills nothing in', '/completions', { suffix: '}' }, json({ choices: [{ text: '', finish_reason: 'stop' }] })],
-    ['is made in the background', '/responses', {}, json({ object: 'response', status: 'queued', output: [] })],
+    [
+      'is made in the background',
+      '/responses',
+      { background: true },
+      json({ object: 'response', status: 'queued', output: [] }),
+    ],
     ['was cut', '/responses', {}, json({ object: 'response', status: 'incomplete', output: [] })],
     ['tells that it thinks', '/responses', { stream: true }, frames([{ ...added(thinks[0]) }, ends], { done: false })],
     ['met a stop sequence', '/messages', {}, json({ ...message, stop_reason: 'stop_sequence' })],
     ['was refused', '/messages', {}, json({ ...message, stop_reason: 'refusal' })],
     ['counts tokens', '/messages/count_tokens', {}, json({ input_tokens: 3 })],
+    ['is what an empty list has for vectors', '/embeddings', { input: [] }, json({ object: 'list', data: [] })],
+    ['has a place for an error', chat, {}, json(completion('x', { error: {} }))],
+    ['has room for an error', chat, {}, json(completion('x', { error: { message: '', code: null } }))],
+    ['has no error', '/embeddings', {}, json({ data: [{ embedding: [1] }], error: null })],
+    ['is a long picture', chat, {}, whole({ content: '', images: [{ image_url: { url: LONG } }] }, 'stop')],
+    ['is a long picture, streamed', chat, { stream: true }, streamed([role, { images: [{ url: LONG }] }], 'stop')],
+    ['begins with a picture', '/images/generations', { stream: true }, frames([{ b64_json: LONG }], { done: false })],
+    ['is silence written down', '/audio/transcriptions', {}, raw('', { headers: { 'content-type': 'text/plain' } })],
+    ['names the lines of its choices', chat, { stream: true, n: '2' }, frames([chunk({ content: 'x' }, 'stop')])],
   ] as const) {
     it(`is passed on as it came: it ${name}`, async () => {
       const { gateway, first, second } = world;
@@ -300,6 +393,29 @@ describe('an answer that says little', () => {
       assert.deepEqual([answer.status, second.requests.length], [200, 0]);
     });
   }
+
+  it('is passed on without the byte order mark that it begins with', async () => {
+    const { gateway, first } = world;
+    const good = textOf(json(completion('fine')));
+    first.respond = () => raw(`\uFEFF${good}`, { headers: JSON_TYPE });
+    const answer = await send(gateway, chat, { body: { model: 'alone' } });
+    assert.equal(Buffer.from(await answer.arrayBuffer()).toString('latin1'), good);
+    const stream = await send(gateway, chat, { body: { model: 'alone', stream: true } });
+    assert.match(await stream.text(), /^data: .*fine/);
+  });
+
+  it('is passed on in lines where they end with carriage returns alone', async () => {
+    const { gateway, first } = world;
+    for (const { path, request, answer } of Object.values(APIS)) {
+      const text = textOf(answer('fine', true));
+      const steps: Step[] = [...text.replaceAll('\n', '\r')].map((bytes) => ({ do: 'send', bytes }));
+      for (const sends of [steps, [sent(text.replaceAll('\n', '\r'))]]) {
+        first.respond = () => ({ ...raw(''), steps: [...sends, { do: 'end' }] });
+        const got = await send(gateway, path, { body: { ...request, model: 'alone', stream: true } });
+        assert.equal(await got.text(), text);
+      }
+    }
+  });
 
   it('begins with its first content, and all before it is passed byte for byte', async () => {
     const { gateway, first } = world;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { completion, goodAnswer } from '../support/chat-faults.ts';
+import { completion } from '../support/chat-faults.ts';
 import { CLIENT_KEY, chat, payloadsOf, send, startProxyGateway, type TestProvider } from '../support/proxy-gateway.ts';
 import {
   chunk,
@@ -24,6 +24,12 @@ interface Pair extends AsyncDisposable {
   log: string[];
 }
 
+/** What other APIs answer with, beside what is looked at here. */
+const ANSWERS: Readonly<Record<string, object>> = {
+  '/v1/embeddings': { data: [{ index: 0, embedding: [0.5] }] },
+  '/v1/responses': { output: [{ type: 'message', content: [{ type: 'output_text', text: 'second' }] }] },
+};
+
 /** A gateway over two providers; the first does as `script` says. */
 async function pair(script: Script, options: Partial<TestProvider> & { alone?: boolean } = {}): Promise<Pair> {
   const stack = new AsyncDisposableStack();
@@ -31,9 +37,7 @@ async function pair(script: Script, options: Partial<TestProvider> & { alone?: b
   const second = stack.use(
     await startScriptedProvider({
       respond: ({ body, path }) =>
-        path.endsWith('/embeddings')
-          ? json({ ...completion('second'), data: [{ index: 0, embedding: [0.5] }] })
-          : goodAnswer('second', body.stream === true),
+        body.stream === true ? turn({ text: 'second' }) : json(completion('second', ANSWERS[path] ?? {})),
     }),
   );
   const { alone = false, ...provider } = options;
@@ -253,6 +257,11 @@ describe('a stream of a proxy model that breaks off', () => {
   assert.ok(first);
   const cut: Script = { ...raw(''), steps: [first, { do: 'cut' }] };
 
+  const cutResponse: Script = {
+    ...raw(''),
+    steps: [{ do: 'send', bytes: 'data: {"type":"response.output_text.delta","delta":"be"}\n\n' }, { do: 'cut' }],
+  };
+
   it('ends with a chunk of the same stream that has the error, and the error alone', async () => {
     await using gateway = await pair(cut, { alone: true });
     const payloads = payloadsOf(
@@ -282,6 +291,7 @@ describe('a stream of a proxy model that breaks off', () => {
       ['/completions', { object: 'text_completion', finish: 'error' }],
       ['/responses', { type: 'error' }],
     ] as const) {
+      if (path === '/responses') gateway.first.respond = () => cutResponse;
       const payloads = payloadsOf(await (await send(gateway, path, { body: chat({ stream: true }) })).text());
       const payload = JSON.stringify(payloads.at(-1));
       assert.match(payload, /"error":\{"message":"Provider first failed/);

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import {
   hang,
+  raw,
   type Script,
   type ScriptedProvider,
   slowFirstToken,
@@ -26,6 +27,7 @@ interface Phase {
 
 const EMBEDDINGS = { model: 'fast', input: 'hello' };
 const RESPONSES = { model: 'fast', input: 'hello', stream: true };
+const DELTA = { type: 'response.output_text.delta', output_index: 0, delta: 'word' };
 const AUDIO: Script = {
   status: 200,
   headers: { 'content-type': 'audio/mpeg' },
@@ -49,7 +51,7 @@ const PHASES: readonly Phase[] = [
     name: 'responses stream: in the middle',
     path: '/responses',
     body: RESPONSES,
-    script: stallAfter(3),
+    script: { ...raw(''), steps: [{ do: 'send', bytes: `data: ${JSON.stringify(DELTA)}\n\n` }, { do: 'hang' }] },
     hasHeaders: true,
   },
   { name: 'speech: in the middle', path: '/audio/speech', body: EMBEDDINGS, script: AUDIO, hasHeaders: true },

@@ -20,7 +20,8 @@ const BODY =
   '{ "seed" : 12345678901234567890,"messages":[{"role":"user","content":"say \\"model\\": \\u00fc \u{1F600}"}],\n' +
   '\t"metadata":{"model":"fast"} , "model"\t:  "fast", "x":1.10, "stream":STREAM}';
 const ANSWER =
-  '{"id":"x","big":98765432109876543210,"choices":[ {"message":{"content":"\\u00fc \u{1F600}"}} ],\n "f": 1.50 }';
+  '{"id":"x","big":98765432109876543210,"choices":[ {"message":{"content":"\\u00fc \u{1F600}"}, "finish_reason" : "stop"} ],\n' +
+  ' "data":[{"embedding":[1.50]}], "output":[{"type":"function_call"}] }';
 
 describe('a proxy model', () => {
   let provider: ScriptedProvider;
@@ -201,7 +202,7 @@ describe('a proxy model', () => {
       const { answer } = await ask(
         path,
         chat(),
-        json(completion('fine'), {
+        json(completion('fine', { data: [{ embedding: [1] }] }), {
           headers: {
             'retry-after': '3',
             'x-should-retry': 'false',
@@ -266,7 +267,7 @@ describe('a proxy model', () => {
       [
         '/embeddings',
         { model: 'fast', input: 'hi' },
-        json({ data: [], usage: { prompt_tokens: 240, total_tokens: 240 } }),
+        json({ data: [{ embedding: [1] }], usage: { prompt_tokens: 240, total_tokens: 240 } }),
       ],
       [
         '/responses',

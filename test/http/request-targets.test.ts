@@ -16,7 +16,8 @@ async function startNotingProvider() {
   const server = createServer((req, res) => {
     targets.push(`${req.method} ${req.url}`);
     req.resume();
-    res.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[{"message":{"content":"hello"}}]}');
+    const answer = '{"choices":[{"message":{"content":"hello"}}],"data":[{"embedding":[1]}]}';
+    res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,6 +8,10 @@ export function mediaTypeOf({ headers }: AnswerHead): string {
   return (semicolon === -1 ? type : type.slice(0, semicolon)).trim().toLowerCase();
 }
 
+export function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json');
+}
+
 /** The head of a stream. */
 export function streamHeaders(upstreamRequestId: string | undefined): Readonly<Record<string, string>> {
   if (upstreamRequestId === undefined) return STREAM_HEADERS;

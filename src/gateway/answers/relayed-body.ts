@@ -3,7 +3,7 @@ import { type AnswerHead, MaskedBody } from '../../upstream/provider-target.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { mediaTypeOf } from './answer-headers.ts';
+import { isJson, mediaTypeOf } from './answer-headers.ts';
 import { lastReportedUsage } from './reported-usage.ts';
 import { Tail } from './tail.ts';
 
@@ -19,7 +19,7 @@ export class RelayedBody implements ResultReceiver {
   readonly #masked: MaskedBody;
   /** Where JSON reports usage. */
   readonly #tail = new Tail();
-  readonly #isJson: boolean;
+  readonly #type: string;
   #hasBegun = false;
   #received = 0;
 
@@ -27,7 +27,7 @@ export class RelayedBody implements ResultReceiver {
     this.#head = head;
     this.#control = control;
     this.#context = context;
-    this.#isJson = mediaTypeOf(head) === 'application/json';
+    this.#type = mediaTypeOf(head);
     this.#writer = new ClientWriter(context.client, control);
     this.#masked = new MaskedBody(context.target.mask);
   }
@@ -45,7 +45,10 @@ export class RelayedBody implements ResultReceiver {
   }
 
   end(): AttemptResult {
-    const mayBeEmpty = !this.#isJson || this.#head.status === 204;
+    const { api } = this.#context;
+    // A silent recording is written down as nothing, and what is done needs no words.
+    const saysNothing = this.#type.startsWith('text/') || (this.#type === '' && api !== 'audio/speech');
+    const mayBeEmpty = saysNothing || this.#head.status === 204;
     if (!this.#hasBegun && !mayBeEmpty) return { is: 'failed', failure: brokenStream('the answer is empty') };
     this.#begin();
     this.#write(this.#masked.end());
@@ -60,7 +63,7 @@ export class RelayedBody implements ResultReceiver {
   }
 
   #write(bytes: Buffer): void {
-    if (this.#isJson) this.#tail.push(bytes);
+    if (isJson(this.#type)) this.#tail.push(bytes);
     this.#writer.write(bytes);
   }
 

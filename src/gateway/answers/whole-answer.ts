@@ -1,7 +1,8 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
 import { isJsonObject, isObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { abridged } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import type { AnswerHead, HeldAnswer, ProviderTarget } from '../../upstream/provider-target.ts';
+import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import type { AttemptMeter } from '../call-account.ts';
 import { judge, type StreamKind } from '../streams/stream-kind.ts';
@@ -11,8 +12,11 @@ import { lastReportedUsage, usageIn } from './reported-usage.ts';
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
 const MAX_ERROR = 1024 * 1024;
-/** Longer JSON is looked at from outside only, in bytes. */
+/** What is read of an answer at most, in bytes: of longer ones the long strings are cut. JSON of more is looked at from outside only. */
 const MAX_PARSED = 1024 * 1024;
+
+/** What is looked at of an answer that is passed on unjudged, in bytes. */
+const FIRST_WORDS = 64;
 
 /** Up to this length an answer is kept without asking, in bytes. */
 const SMALL = 256 * 1024;
@@ -76,14 +80,19 @@ export class WholeAnswer implements ResultReceiver {
 
   #passOn(chunk: Buffer): void {
     const relayed = this.#options.relay?.();
-    if (!relayed) {
-      this.#control.finish(failed('too many large answers at once'));
+    if (!relayed || this.#beginsWithError()) {
+      this.#control.finish(failed(relayed ? 'an error without end' : 'too many large answers at once'));
       return;
     }
     this.#relayed = relayed;
     this.#options.meter.deliveredInAll(0);
     relayed.data(this.#held.take());
     relayed.data(chunk);
+  }
+
+  /** What is passed on can be judged by its first words only. */
+  #beginsWithError(): boolean {
+    return /^\s*\{\s*"error"\s*:\s*["{]\s*[^\s}]/.test(this.#held.bytes.toString('latin1', 0, FIRST_WORDS));
   }
 
   end(): AttemptResult {
@@ -123,7 +132,7 @@ export function judgeWhole(
   switch (judge(kind, payload)) {
     case 'failed': {
       const failure = target.failureOfStreamError(payload);
-      return { is: 'failed', failure, ...(isClients(failure) && { answer }) };
+      return { is: 'failed', failure, ...(isClients(failure) && { answer: judged.answer }) };
     }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
@@ -139,16 +148,19 @@ export function isClients({ blames }: AttemptFailure): boolean {
 
 type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
-/** Judges whether an answer is JSON. `parsed` is absent where it is too long. */
-export function judgeJson(answer: HeldAnswer): Judged {
-  const { body } = answer;
-  const text = body.toString('utf8');
-  const parsed = body.length > MAX_PARSED ? undefined : parseJson(text);
+/** Judges whether an answer is JSON. `parsed` is absent where it is too long, and has long strings cut where it is long. */
+export function judgeJson(answered: HeldAnswer): Judged {
+  const body = withoutMark(answered.body);
+  const answer = body === answered.body ? answered : { ...answered, body };
+  const read = body.length > MAX_PARSED ? abridged(body) : body;
+  const isRead = read.length <= MAX_PARSED;
+  const text = read.toString('utf8');
+  const parsed = isRead ? parseJson(text) : undefined;
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageIn(parsed.usage), parsed };
   const trimmed = text.trim();
   if (trimmed === '') return failed('the answer is empty');
   if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
-  if (parsed === undefined && (body.length <= MAX_PARSED || !/^[[{].*[\]}]$/s.test(trimmed))) {
+  if (parsed === undefined && (isRead || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
   return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };

@@ -9,17 +9,33 @@ import { isClients } from '../answers/whole-answer.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { findFlaw, framesOf, holdsPayload, LF, lastPayloads, MAX_SPREAD, saysDone } from './frames.ts';
+import { ChoiceEnds } from './choice-ends.ts';
+import {
+  endLines,
+  endsInReturns,
+  endsWithDone,
+  findFlaw,
+  framesOf,
+  holdsPayload,
+  isLineEnd,
+  LF,
+  LONG_FRAME,
+  lastPayloads,
+  MAX_SPREAD,
+  payloadsIn,
+  saysDone,
+} from './frames.ts';
 import { failurePayloads, usageAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
-/** What is held at most until the first content is there, in bytes: two events may repeat a long request. */
+/** What is held at most until the first content is there, in bytes: two events may repeat a long request. A longer event is content. */
 const MAX_OPENING = 4 * 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */
 const MAX_STREAM = 256 * 1024 * 1024;
 const MALFORMED = 'malformed JSON in the stream';
+const EARLY = 'the stream ended before the answer did';
 /** Malformed frames that are left out of one stream. */
 const MAX_SKIPPED = 3;
 /** Comments are not held back beyond this, in bytes. */
@@ -50,6 +66,12 @@ export class RelayedStream implements ResultReceiver {
   #skipped = 0;
   #mayThink = false;
   #first: JsonObject | undefined;
+  /** Whether an event told of the end of its answer. */
+  #ended = false;
+  /** Where several choices were asked for. */
+  #choices: ChoiceEnds | undefined;
+  /** Whether lines end with a carriage return alone. */
+  #endsInReturns = false;
 
   constructor(head: AnswerHead, control: ResultControl, context: PassingContext) {
     this.#head = head;
@@ -83,10 +105,13 @@ export class RelayedStream implements ResultReceiver {
     this.#chunks = [];
     this.#received += came.length;
     if (this.#received > MAX_STREAM) return this.#fail(brokenStream('the answer does not end'));
-    const isWhole = came.includes(LF);
+    if (this.#endsInReturns) endLines(came);
+    let isWhole = came.includes(LF);
     if (!isWhole || this.#held.length > 0) this.#held.push(came);
+    if (!isWhole && !this.#first) isWhole = this.#readReturns(came.length);
     if (this.#held.length > (this.#first ? MAX_FRAME : MAX_OPENING)) {
-      return this.#fail(brokenStream('a frame is too long'));
+      if (this.#first || !this.#holdsLongEvent()) return this.#fail(brokenStream('a frame is too long'));
+      if (!isWhole) this.#start(this.#opening.begin());
     }
     if (!isWhole) return undefined;
     const bytes = this.#held.length > 0 ? this.#held.take() : came;
@@ -94,6 +119,23 @@ export class RelayedStream implements ResultReceiver {
     if (!this.#first) return this.#open(bytes, whole);
     this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
+  }
+
+  /** Whether what is held has lines after all; only its last `length` bytes are new. */
+  #readReturns(length: number): boolean {
+    const held = this.#held.bytes;
+    this.#endsInReturns = endsInReturns(held.subarray(Math.max(0, held.length - length - 1)));
+    if (this.#endsInReturns) endLines(held);
+    return this.#endsInReturns;
+  }
+
+  /** Whether the last event that is held, which may be unfinished, is a long one. */
+  #holdsLongEvent(): boolean {
+    const held = this.#held.bytes;
+    let end = held.length;
+    while (end > 0 && isLineEnd(held[end - 1])) end--;
+    const start = held.subarray(0, end).lastIndexOf(LF) + 1;
+    return end - start > LONG_FRAME && held.toString('latin1', start, start + 5) === 'data:';
   }
 
   /** A last line without its line break counts, if it is a frame. */
@@ -121,13 +163,20 @@ export class RelayedStream implements ResultReceiver {
       this.#hold(bytes, whole);
       return undefined;
     }
-    this.#first = opening.first;
-    this.#context.onBegin();
-    this.#mayThink = this.#context.kind.speaks !== undefined;
-    this.#control.started(this.#mayThink ? this.#context.target.thinkingMs : undefined);
-    this.#begin();
+    this.#start(opening.first);
     this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
+  }
+
+  #start(first: JsonObject): void {
+    const { kind, target } = this.#context;
+    this.#first = first;
+    this.#context.onBegin();
+    this.#mayThink = kind.speaks !== undefined;
+    this.#control.started(this.#mayThink ? target.thinkingMs : undefined);
+    const asked = kind.choices?.() ?? 1;
+    if (asked > 1) this.#choices = new ChoiceEnds(asked);
+    this.#begin();
   }
 
   /** What was read and thought for an answer that says nothing is paid all the same. */
@@ -159,15 +208,14 @@ export class RelayedStream implements ResultReceiver {
   /** `lines`: what is judged. `bytes`: what is written if nothing is wrong, without a line break that was added to judge it. */
   #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
     this.#context.target.mask.apply(bytes);
-    const flaw = findFlaw(lines, this.#context.kind.isError);
+    const flaw = findFlaw(lines, this.#isError);
     switch (flaw?.is) {
       case undefined:
         if (this.#isFlawed) {
           this.#isFlawed = !holdsPayload(lines);
           if (this.#isFlawed && lines.includes('[DONE]')) return this.#fail(brokenStream(MALFORMED));
         }
-        this.#write(bytes);
-        return undefined;
+        return this.#writeEnd(bytes);
       case 'unfinished':
         this.#write(lines.subarray(0, flaw.start));
         if (lines.length - flaw.start > MAX_SPREAD) return this.#fail(brokenStream('a frame is too long'));
@@ -178,8 +226,19 @@ export class RelayedStream implements ResultReceiver {
       case 'payload':
         this.#write(lines.subarray(0, flaw.end));
         return this.#fail(this.#context.target.failureOfStreamError(flaw.payload), flaw.payload);
+      case 'error':
+        // Apps read frames of JSON objects only.
+        this.#write(lines.subarray(0, flaw.said ? flaw.end : flaw.start));
+        return this.#fail(this.#context.target.failureOfStreamError(flaw.payload), flaw.said);
     }
   }
+
+  readonly #isError = (payload: JsonObject): boolean => {
+    const { kind } = this.#context;
+    if (kind.isError(payload)) return true;
+    this.#ended ||= kind.ends?.(payload) ?? false;
+    return false;
+  };
 
   /** A malformed frame is left out if the next one is sound. */
   #skip(lines: Buffer, { start, end }: { start: number; end: number }): AttemptResult | undefined {
@@ -199,12 +258,27 @@ export class RelayedStream implements ResultReceiver {
     this.#held.push(rest);
   }
 
+  /** `[DONE]` makes an answer whole in the eyes of clients: it goes out where the answer is. */
+  #writeEnd(lines: Buffer): AttemptResult | undefined {
+    const isKnown = this.#ended && !this.#choices;
+    if (isKnown || !this.#context.kind.ends || !endsWithDone(lines)) {
+      this.#write(lines);
+      return undefined;
+    }
+    const done = lines.lastIndexOf('data:');
+    this.#write(lines.subarray(0, done));
+    if (!this.#isWhole(this.#tail.text(), { inOrder: true })) return this.#fail(brokenStream(EARLY));
+    this.#write(lines.subarray(done));
+    return undefined;
+  }
+
   #write(lines: Buffer): void {
     if (lines.length === 0) return;
     if (this.#mayThink && lines.includes(this.#context.kind.speaks ?? '')) {
       this.#mayThink = false;
       this.#control.started();
     }
+    if (this.#choices) for (const payload of payloadsIn(lines)) this.#choices.note(payload);
     this.#context.meter.events(lines);
     this.#tail.push(lines);
     this.#writer.write(lines);
@@ -217,17 +291,18 @@ export class RelayedStream implements ResultReceiver {
       return this.#unopened(failure, this.#held.bytes);
     }
     const text = this.#tail.text();
-    const isWhole = this.#context.kind.isWhole({
-      done: saysDone(text) && !this.#isFlawed,
-      payloads: () => lastPayloads(text, LAST_EVENTS),
-      inOrder: broken === undefined,
-    });
+    const isWhole = this.#isWhole(text, { inOrder: broken === undefined || saysDone(text) });
     if (!isWhole || this.#isFlawed) {
-      const reason = this.#isFlawed ? MALFORMED : 'the stream ended before the answer did';
-      return this.#fail(broken ?? brokenStream(reason));
+      return this.#fail(broken ?? brokenStream(this.#isFlawed ? MALFORMED : EARLY));
     }
     this.#writer.end();
     return { is: 'delivered', usage: usageAtEnd(text, this.#first) };
+  }
+
+  /** `text`: the last events. */
+  #isWhole(text: string, { inOrder }: { inOrder: boolean }): boolean {
+    const payloads = () => lastPayloads(text, LAST_EVENTS);
+    return this.#context.kind.isWhole({ ended: this.#ended, choices: this.#choices, payloads, inOrder });
   }
 
   /** Ends the stream loudly. `told`: the provider's own error, which went out. */

@@ -1,9 +1,11 @@
 import type { ErrorObject } from '../../base/errors.ts';
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import {
+  brokenChoice,
   chatSigns,
   embeddingSigns,
+  isErrorOf,
   isPlainError,
   isStreamError,
   messageSigns,
@@ -11,14 +13,17 @@ import {
   readFinishReason,
   responseSigns,
 } from '../../upstream/provider-answer.ts';
+import type { ChoiceEnds } from './choice-ends.ts';
 
-/** The last events of a stream. */
+/** How a stream ended. */
 export interface StreamEnding {
-  /** Whether the very last is `[DONE]`. */
-  done: boolean;
-  /** Payloads, the last first. */
+  /** The payloads of its last events, the last first. */
   payloads(): readonly JsonObject[];
-  /** Whether the provider ended the stream in order, rather than cutting it or falling silent. */
+  /** Whether a payload that was read before them told of an end. */
+  ended: boolean;
+  /** Where several choices were asked for: what became of them. */
+  choices?: ChoiceEnds | undefined;
+  /** Whether it ended with `[DONE]` or with the body, rather than being cut or falling silent. */
   inOrder: boolean;
 }
 
@@ -28,6 +33,12 @@ export interface StreamKind {
   signs: ReadSigns;
   /** Whether the request may well be answered by nothing. */
   mayBeEmpty(): boolean;
+  /** Whether a stream may come although none was asked for. */
+  mayStream?(): boolean;
+  /** How many choices were asked for; absent: there is one. */
+  choices?(): number;
+  /** Whether a payload tells that its answer ends, where the end of a stream is told so. */
+  ends?(payload: JsonObject): boolean;
   /** What stands in every event of text: until one came the model may think and show nothing of it. */
   readonly speaks?: Buffer;
   /** Whether a stream that ends so is whole. */
@@ -47,20 +58,27 @@ export function judge(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun
   if (kind.isError(payload)) return 'failed';
   const { content, end } = kind.signs(payload);
   if (end === 'failed') return 'failed';
-  return content || end === 'cut' || (end === 'stop' && kind.mayBeEmpty()) ? 'begun' : 'waiting';
+  return content || end === 'cut' || (end !== undefined && kind.mayBeEmpty()) ? 'begun' : 'waiting';
 }
 
 /** Streams of chat completions. */
 export function chatStreamKind(
   model: string,
-  several: () => boolean,
+  choices: () => number,
   mayBeEmpty: () => boolean = () => false,
 ): StreamKind {
   return {
     isError: isStreamError,
     signs: chatSigns,
     mayBeEmpty,
-    isWhole: ({ done, payloads, inOrder }) => done || (payloads().some(finishes) && (inOrder || !several())),
+    choices,
+    ends: finishes,
+    isWhole: (ending) => {
+      if (ending.choices) return ending.choices.areWhole({ inOrder: ending.inOrder });
+      if (ending.ended) return true;
+      const payloads = ending.payloads();
+      return payloads.some(finishes) && !payloads.some(brokenChoice);
+    },
     failure: (error, first) => [
       {
         ...envelope(first, { object: 'chat.completion.chunk', model }),
@@ -74,9 +92,9 @@ export function chatStreamKind(
 }
 
 /** Streams of the older completions. */
-function completionStream(model: string, mayBeEmpty: () => boolean): StreamKind {
+function completionStream(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
   return {
-    ...chatStreamKind(model, () => false, mayBeEmpty),
+    ...chatStreamKind(model, choices, mayBeEmpty),
     failure: (error, first) => [
       {
         ...envelope(first, { object: 'text_completion', model }),
@@ -91,7 +109,7 @@ const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'respons
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
-  isError: isPlainError,
+  isError: isErrorOf(['type', 'object', 'output']),
   signs: responseSigns,
   mayBeEmpty: () => false,
   speaks: Buffer.from('response.output_text.delta'),
@@ -101,7 +119,7 @@ const RESPONSE_STREAM: StreamKind = {
 
 /** Streams of Anthropic's Messages. */
 const MESSAGE_STREAM: StreamKind = {
-  isError: isPlainError,
+  isError: isErrorOf(['type', 'content']),
   signs: messageSigns,
   mayBeEmpty: () => false,
   isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),
@@ -117,19 +135,37 @@ const OTHER_STREAM: StreamKind = {
   failure: errorEvent,
 };
 
-const EMBEDDINGS: StreamKind = { ...OTHER_STREAM, signs: embeddingSigns };
+const EMBEDDINGS: StreamKind = {
+  ...OTHER_STREAM,
+  isError: isErrorOf(['data', 'embeddings', 'vectors']),
+  signs: embeddingSigns,
+};
 
 /** The kind of stream that an API answers a request with. */
 export function streamOf(api: string, model: string, body: Buffer): StreamKind {
-  const several = () => valuesOf(body, 'n').some((value) => Number(value) > 1);
+  const asked = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
+  const choices = () => Math.max(1, ...asked('n').map(Number).filter(Number.isInteger));
   // A stop sequence may come at once, and where a text is filled in nothing may be missing.
   const mayBeEmpty = () =>
     ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));
-  if (api === 'chat_completions') return chatStreamKind(model, several, mayBeEmpty);
-  if (api === 'completions') return completionStream(model, mayBeEmpty);
-  if (api === 'embeddings') return EMBEDDINGS;
-  if (api === 'messages') return MESSAGE_STREAM;
-  return api === 'responses' ? RESPONSE_STREAM : OTHER_STREAM;
+  switch (api) {
+    case 'chat_completions':
+      return chatStreamKind(model, choices, mayBeEmpty);
+    case 'completions':
+      return completionStream(model, () => choices() * Math.max(1, ...asked('prompt').map(promptsIn)), mayBeEmpty);
+    case 'embeddings':
+      return { ...EMBEDDINGS, mayBeEmpty: () => valuesOf(body, 'input').some((value) => NOTHING.test(value)) };
+    case 'messages':
+      return MESSAGE_STREAM;
+    case 'responses':
+      return {
+        ...RESPONSE_STREAM,
+        mayBeEmpty: () => asked('background').includes(true),
+        mayStream: () => !asked('stream').includes(false),
+      };
+    default:
+      return OTHER_STREAM;
+  }
 }
 
 const NOTHING = /^(?:null|""|\[\s*\])$/;
@@ -137,6 +173,11 @@ const NOTHING = /^(?:null|""|\[\s*\])$/;
 /** What a field of a request is set to, as it is written. */
 function valuesOf(body: Buffer, name: string): string[] {
   return topLevelSpans(body, name).map(({ start, end }) => body.toString('utf8', start, end));
+}
+
+/** A prompt is a text or a list of tokens; several are a list of those. */
+function promptsIn(prompt: unknown): number {
+  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
 }
 
 function finishes({ choices }: JsonObject): boolean {

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { abridged } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
-import { type Frame, frameAt, MAX_SPREAD } from './frames.ts';
+import { type Frame, frameAt, LETTER_D, LONG_FRAME, lineEnd, MAX_SPREAD } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
 /** How a stream begins. */
@@ -14,9 +15,6 @@ export type Opening =
 
 /** Lines before the first content, comments and empty ones included: no provider keeps a connection alive so often. */
 const MAX_LINES = 20_000;
-/** The longest frame, in bytes: each is read, and a longer one takes too long. */
-const MAX_FRAME = 1024 * 1024;
-
 const EMPTY = 'an empty answer';
 const MEANING: Readonly<Partial<Record<Frame['is'], string>>> = {
   stray: 'the answer is no event stream',
@@ -43,17 +41,25 @@ export class StreamOpening {
   /** How the stream begins. `lines`: all whole lines since the last `forget`, those of earlier calls included. */
   read(lines: Buffer): Opening {
     while (this.#read < lines.length) {
+      if (isUnreadable(lines, this.#read)) return failed('a frame is too long');
       const frame = frameAt(lines, this.#read);
       if (frame.is !== 'comment') this.onlyComments = false;
-      const longest = frame.is === 'unfinished' ? MAX_SPREAD : MAX_FRAME;
-      if (frame.is !== 'comment' && frame.end - frame.start > longest) return failed('a frame is too long');
-      if (frame.is === 'unfinished') break;
+      if (frame.is === 'unfinished') {
+        if (frame.end - frame.start > MAX_SPREAD) return failed('a frame is too long');
+        break;
+      }
       this.#read = frame.end;
       if (++this.#lines > MAX_LINES) return failed('the stream does not begin');
       const opening = this.#openingOf(frame);
       if (opening) return opening;
     }
     return { is: 'waiting' };
+  }
+
+  /** The stream begins with an event that is too long to be held until it is whole. */
+  begin(): JsonObject {
+    this.#first ??= {};
+    return this.#first;
   }
 
   /** What was looked at is held no longer. */
@@ -65,6 +71,7 @@ export class StreamOpening {
   #openingOf(frame: Frame): Opening | undefined {
     const meaning = MEANING[frame.is];
     if (meaning !== undefined) return failed(meaning);
+    if (frame.is === 'error') return { is: 'failed', failure: this.#target.failureOfStreamError(frame.payload) };
     if (frame.is === 'done') return failed(this.#first ? EMPTY : 'the stream is empty');
     if (frame.is !== 'payload') return undefined;
     this.#first ??= frame.payload;
@@ -84,6 +91,13 @@ export class StreamOpening {
     }
     return brokenStream(text === '' ? 'the stream is empty' : 'the answer is no event stream');
   }
+}
+
+/** Whether reading a line takes too long: it is one of very many short values. */
+function isUnreadable(lines: Buffer, start: number): boolean {
+  if (lines[start] !== LETTER_D) return false;
+  const end = lineEnd(lines, start);
+  return end - start > LONG_FRAME && abridged(lines.subarray(start, end)).length > LONG_FRAME;
 }
 
 function failed(message: string): Opening {

@@ -72,7 +72,7 @@ export function late(message: string): AttemptFailure {
 export function passAnswer(answer: IncomingMessage, res: ServerResponse, passing: Passing): void {
   const { target } = passing;
   const status = answer.statusCode ?? 0;
-  const headersTo = () => target.headersToClient({ status, headers: answer.headers });
+  const headersTo = () => target.headersToClient(answer);
   orFail(answer, passing, () => {
     throwRefusal(status);
     if (status >= 400) {

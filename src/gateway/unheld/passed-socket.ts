@@ -63,7 +63,7 @@ function join(socket: Socket, other: Socket, target: ProviderTarget): void {
 
 /** The head of an upgraded connection, without the provider's own headers. */
 function handshakeHeaders(answer: IncomingMessage, target: ProviderTarget): Record<string, string> {
-  const headers: Record<string, string> = target.headersToClient({ status: 101, headers: answer.headers });
+  const headers: Record<string, string> = target.headersToClient(answer);
   for (const name of HANDSHAKE) {
     const value = answer.headers[name];
     if (value !== undefined) headers[name] = target.mask.text(String(value));
@@ -80,7 +80,7 @@ function answerInstead(answer: IncomingMessage, socket: Socket, handshake: Hands
     if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
     collectError(answer, handshake, (body) => {
       answered();
-      const headers = target.headersToClient({ status, headers: answer.headers });
+      const headers = target.headersToClient(answer);
       writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
       socket.end(body, () => socket.destroy());
     });

@@ -42,6 +42,31 @@ function topLevelMembers(json: Buffer): { name: Span; value: Span }[] {
   }
 }
 
+/** Strings that are longer are cut by `abridged`, in bytes, and what is left of them. */
+const LONG_STRING = 4096;
+const LEFT = 256;
+
+/**
+ * A JSON text whose long strings are cut, so that what a picture or a long answer stands in can be read at the cost of
+ * its short values. The text may be malformed: then so is what comes of it.
+ */
+export function abridged(json: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  let from = 0;
+  for (let at = 0; at < json.length; at++) {
+    if (json[at] !== QUOTE) continue;
+    const end = endOfString(json, at);
+    if (end - at > LONG_STRING && json[end - 1] === QUOTE) {
+      const left = json.subarray(at + 1, at + 1 + LEFT);
+      // Half an escape is none.
+      pieces.push(json.subarray(from, at + 1), left.includes(BACKSLASH) ? Buffer.from('...') : left);
+      from = end - 1;
+    }
+    at = end - 1;
+  }
+  return pieces.length === 0 ? json : Buffer.concat([...pieces, json.subarray(from)]);
+}
+
 /** What reading a JSON text costs besides its length. */
 export interface JsonShape {
   /** How deeply arrays and objects are nested. */

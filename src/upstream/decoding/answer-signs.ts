@@ -7,15 +7,21 @@ export interface AnswerSigns {
   content: boolean;
   /**
    * That the answer, or a choice of it, ended. `cut`: for its length, a filter or a stop sequence, so it may be empty.
-   * `failed`: the provider gave up.
+   * `failed`: the provider gave up. `pending`: it is whole as far as it goes, and made in the background.
    */
-  end?: 'stop' | 'cut' | 'failed' | undefined;
+  end?: AnswerEnd;
 }
+
+type AnswerEnd = 'stop' | 'cut' | 'failed' | 'pending' | undefined;
 
 export type ReadSigns = (payload: Record<string, unknown>) => AnswerSigns;
 
 /** Names of fields that stand in empty answers too: what they hold says nothing. */
-const LABELS = new Set(['role', 'type', 'id', 'index', 'format', 'object', 'status']);
+const LABELS = new Set([
+  ...['role', 'type', 'id', 'index', 'format', 'object', 'status'],
+  // Padding against eavesdroppers (OpenAI), and who made the answer (LiteLLM).
+  ...['obfuscation', 'provider_specific_fields'],
+]);
 /** Deeper values are content without a look, so that nested ones cost nothing. */
 const MAX_DEPTH = 8;
 
@@ -28,9 +34,10 @@ export function saysSomething(value: unknown, depth = 0): boolean {
   return Object.entries(value).some(([name, entry]) => !LABELS.has(name) && saysSomething(entry, depth + 1));
 }
 
-/** Whether a payload of a shape of its provider's own has more than labels. */
-function holdsSomething(payload: Record<string, unknown>): boolean {
-  return Object.keys(payload).some((name) => !LABELS.has(name));
+/** The same of a message or delta of a chat: its `name` is who speaks (MiniMax), not what it says. */
+function messageSays(message: unknown): boolean {
+  if (!isObject(message)) return saysSomething(message);
+  return Object.entries(message).some(([name, entry]) => name !== 'name' && !LABELS.has(name) && saysSomething(entry));
 }
 
 /** Chat completions and the older completions. */
@@ -38,7 +45,7 @@ export function chatSigns({ choices }: Record<string, unknown>): AnswerSigns {
   const signs: AnswerSigns = { content: false };
   for (const choice of Array.isArray(choices) ? choices : []) {
     if (!isObject(choice)) continue;
-    signs.content ||= saysSomething([choice.delta, choice.message, choice.text]);
+    signs.content ||= messageSays(choice.delta) || messageSays(choice.message) || saysSomething(choice.text);
     const end = readFinishReason(choice.finish_reason);
     if (end === 'length' || end === 'content_filter') signs.end = 'cut';
     else if (end !== undefined) signs.end ??= 'stop';
@@ -48,10 +55,12 @@ export function chatSigns({ choices }: Record<string, unknown>): AnswerSigns {
 
 /** The Responses API. A reasoning item counts from its beginning: it tells that the model thinks. */
 export function responseSigns(payload: Record<string, unknown>): AnswerSigns {
-  const { type, object, response, item } = payload;
-  // Without an end it has nothing to show yet: it is made in the background.
-  if (object === 'response') return orPending(wholeResponse(payload));
-  if (typeof type !== 'string') return { content: holdsSomething(payload) };
+  const { type, object, output, response, item } = payload;
+  if (object === 'response' || (!type && Array.isArray(output))) {
+    const { content, end = 'pending' } = wholeResponse(payload);
+    return { content, end };
+  }
+  if (typeof type !== 'string') return { content: false };
   if (isObject(response)) return wholeResponse(response);
   if (type.startsWith('response.output_item.')) return { content: saysItem(item, { begins: true }) };
   if (type.startsWith('response.content_part.')) return { content: saysSomething(payload.part) };
@@ -66,11 +75,6 @@ function wholeResponse({ status, output }: Record<string, unknown>): AnswerSigns
   return status === 'completed' ? { content, end: 'stop' } : { content };
 }
 
-/** A whole answer that has not ended cannot be empty. */
-function orPending(signs: AnswerSigns): AnswerSigns {
-  return signs.end === undefined ? { content: true } : signs;
-}
-
 /** `begins`: more of the item may come. */
 function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
   if (!isObject(item)) return false;
@@ -82,9 +86,9 @@ function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
 /** Anthropic's Messages. A block of thoughts counts from its beginning, as a reasoning item does. */
 export function messageSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, message, delta, content_block: block } = payload;
-  if (type === 'message') return orPending(wholeMessage(payload));
   if (isObject(message)) return wholeMessage(message);
-  if (typeof type !== 'string') return { content: holdsSomething(payload) };
+  if (type === 'message' || (!type && Array.isArray(payload.content))) return wholeMessage(payload);
+  if (typeof type !== 'string') return { content: false };
   if (isObject(block)) return { content: block.type !== 'text' || saysSomething(block) };
   if (type === 'content_block_delta') return { content: saysSomething(delta) };
   return { content: false, end: isObject(delta) ? endOfMessage(delta) : undefined };
@@ -94,15 +98,16 @@ function wholeMessage(message: Record<string, unknown>): AnswerSigns {
   return { content: saysSomething(message.content), end: endOfMessage(message) };
 }
 
-function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerSigns['end'] {
+function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerEnd {
   if (typeof reason !== 'string') return undefined;
   return reason === 'end_turn' || reason === 'tool_use' ? 'stop' : 'cut';
 }
 
-/** Embeddings: vectors that hold something. An empty list is what an empty list is answered with. */
-export function embeddingSigns(payload: Record<string, unknown>): AnswerSigns {
-  if (!Array.isArray(payload.data)) return { content: holdsSomething(payload) };
-  const entries = payload.data.filter(isObject);
+/** Embeddings: a list of vectors that hold something, or what providers of other forms have (Cohere, MiniMax). */
+export function embeddingSigns({ data, embeddings, vectors }: Record<string, unknown>): AnswerSigns {
+  if (!Array.isArray(data)) return { content: isObject(embeddings) || hasLength(embeddings ?? vectors) };
+  if (data.length === 0) return { content: false, end: 'stop' };
+  const entries = data.filter(isObject);
   return { content: entries.every(({ embedding }) => isObject(embedding) || hasLength(embedding)) };
 }
 

@@ -148,7 +148,9 @@ export class EventStream {
     if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is not JSON');
   }
 
-  #accept(payload: unknown, name: string | undefined): void {
+  #accept(read: unknown, name: string | undefined): void {
+    // Gemini's errors come as lists.
+    const payload: unknown = Array.isArray(read) && isObject(read[0]) && read[0].error ? read[0] : read;
     if (this.#done || !isObject(payload)) return;
     this.#hasBegun = true;
     this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);

@@ -4,6 +4,7 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { connectInTurn } from './connect-in-turn.ts';
+import { withoutContinue } from './without-continue.ts';
 
 /** How long an idle connection is kept, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
@@ -36,7 +37,9 @@ export class ConnectionPool implements AsyncDisposable {
   constructor({ connections, connectMs }: PoolOptions) {
     this.#agent = new Agent({
       connections,
-      connect: connectInTurn(buildConnector({ timeout: connectMs, allowH2: false }), { timeoutMs: connectMs }),
+      connect: connectInTurn(withoutContinue(buildConnector({ timeout: connectMs, allowH2: false })), {
+        timeoutMs: connectMs,
+      }),
       // Deadlines are ours; undici's would end a quiet exchange after 300 s.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -12,13 +12,20 @@ import { Deadline } from './deadline.ts';
 /** Status and headers of a provider's answer. */
 export interface AnswerHead {
   status: number;
-  /** Names in lower case. */
-  headers: IncomingHttpHeaders;
+  /** Names in lower case, each with one value: see `folded`. */
+  headers: Readonly<Record<string, string | undefined>>;
 }
 
 /** An answer that is whole in memory. */
 export interface HeldAnswer extends AnswerHead {
   body: Buffer;
+}
+
+const MARK = Buffer.from('\uFEFF');
+
+/** JSON without the byte order mark that some servers begin it with, and that most readers refuse. */
+export function withoutMark(body: Buffer): Buffer {
+  return body[0] === MARK[0] && MARK.equals(body.subarray(0, MARK.length)) ? body.subarray(MARK.length) : body;
 }
 
 /** Takes the body of an answer and makes the result of the call of it. */
@@ -131,8 +138,9 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     else this.#options.sent?.();
   }
 
-  onResponseStart(connection: Connection, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(connection: Connection, status: number, came: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
+    const headers = folded(came);
     const { first_byte, first_token = first_byte, patience } = this.#limits;
     const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
     this.#waits = status < 300 ? 'for a token' : 'no';
@@ -148,7 +156,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     });
   }
 
-  #decoderOf(headers: IncomingHttpHeaders, connection: Connection): Duplex | undefined {
+  #decoderOf(headers: AnswerHead['headers'], connection: Connection): Duplex | undefined {
     return decoderOf(headers)
       ?.on('data', (chunk: Buffer) => this.#data(chunk))
       .once('end', () => this.#end())
@@ -293,3 +301,24 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 }
 
 const OVER = new Error('the call is over');
+
+/** Headers whose lines add up (RFC 9110, 5.3). */
+const LISTS = new Set(['content-encoding', 'content-language', 'cache-control']);
+
+/** Headers as they came, with one value each: the lines of a list are joined, of others the first counts. */
+function folded(headers: IncomingHttpHeaders): AnswerHead['headers'] {
+  if (isFolded(headers)) return headers;
+  const single: Record<string, string | undefined> = {};
+  for (const name in headers) {
+    const lines = headers[name];
+    // Two hops that each name the same coding have coded once.
+    if (Array.isArray(lines)) single[name] = LISTS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
+    else single[name] = lines;
+  }
+  return single;
+}
+
+function isFolded(headers: IncomingHttpHeaders): headers is Record<string, string | undefined> {
+  for (const name in headers) if (Array.isArray(headers[name])) return false;
+  return true;
+}

@@ -27,7 +27,7 @@ export function passingContext(
     target: provider.target(credential),
     meter: new CallAccount().attempt({}, { api: 'chat_completions', body: null }),
     memory: memory.open(''),
-    kind: chatStreamKind('fast', () => several),
+    kind: chatStreamKind('fast', () => (several ? 2 : 1)),
     modelName: 'fast',
     api: 'chat_completions',
     client: { res, stream: true, holdMs: 60_000 },

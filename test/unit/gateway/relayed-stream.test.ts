@@ -103,6 +103,19 @@ const FLAWED: Readonly<Record<string, [text: string, end?: 'in order' | 'cut']>>
   'with two broken frames in a row': [framed([...TURN.slice(0, 3), '{"id": "chat', '{"id": "chat', ...TURN.slice(3)])],
   'with a broken frame before its end': [framed([...TURN.slice(0, 3), '{"id": "chat', '[DONE]'])],
   'without a finish reason': [framed(TURN.slice(0, 3))],
+  'without a finish reason before [DONE]': [framed([...TURN.slice(0, 3), '[DONE]'])],
+  'with an error in a list': [framed([...TURN.slice(0, 3), [ERROR], ...TURN.slice(3), '[DONE]'])],
+  'with an error outside of a frame': [`${framed(TURN.slice(0, 3))}{"error":"no"}\n${framed(TURN.slice(3))}`],
+  'with an event named an error': [
+    `${framed(TURN.slice(0, 3))}event: error\nid: 1\ndata: {"reason":"memory"}\n\n${framed([...TURN.slice(3), '[DONE]'])}`,
+  ],
+  'with an error in words': [
+    `${framed(TURN.slice(0, 3))}event:error\ndata: Internal Server Error\n\n${framed([...TURN.slice(3), '[DONE]'])}`,
+  ],
+  'with an event named an error that says nothing': [`${framed(TURN.slice(0, 3))}event: error\n\n${framed(TURN)}`],
+  'with the end of an error before a long event': [
+    framed([...TURN.slice(0, 3), chunk({}, 'error'), { choices: [], usage: { more: 'x'.repeat(6000) } }, '[DONE]']),
+  ],
   'cut inside a frame': [`${framed(TURN.slice(0, 3))}data: {"id": "chatc`, 'cut'],
   'cut between frames': [framed(TURN.slice(0, 3)), 'cut'],
 };
@@ -116,6 +129,8 @@ const UNOPENED: Readonly<Record<string, string>> = {
   'a page': '<html>\n<title>Sign in</title>\n</html>',
   'a broken frame first': framed(['{"id": "chat', ...TURN]),
   'plain text': 'Service unavailable\n',
+  'an event named an error': `event: error\n${framed([{ reason: 'memory' }, ...TURN])}`,
+  'an error in a list': framed([[ERROR]]),
 };
 
 /** The pieces for every position of one cut, and for bytes that come one by one. */
@@ -161,7 +176,7 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
 
   for (const [name, [text, end]] of Object.entries(FLAWED)) {
     it(`ends loudly ${name}`, () => {
-      for (const pieces of cuts(text)) {
+      for (const pieces of text.length > 5000 ? [[Buffer.from(text)]] : cuts(text)) {
         const { written, asked } = relay(pieces, end);
         assert.ok(asked.is === 'delivered' && asked.failure, JSON.stringify(asked));
         const lines = written.split('\n').filter((line) => line.startsWith('data:'));
@@ -173,6 +188,24 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       }
     });
   }
+
+  it('ends loudly where one of several choices did not end, and else not', () => {
+    const said = (index: number, end: string | null) => ({
+      choices: [{ index, delta: { content: 'a' }, finish_reason: end }],
+    });
+    const both = [said(0, null), said(1, null), said(0, 'stop')];
+    for (const end of ['in order', 'cut'] as const) {
+      for (const text of [framed(both), framed([...both, '[DONE]']), framed([...both, said(1, 'error')])]) {
+        const { asked } = relay([Buffer.from(text)], end, true);
+        assert.ok(asked.is === 'delivered' && asked.failure, text);
+      }
+      const whole = relay([Buffer.from(framed([...both, said(1, 'length')]))], end, true);
+      assert.ok(whole.asked.is === 'delivered' && !whole.asked.failure);
+    }
+    // A provider may make one choice only, whatever was asked for.
+    const one = relay([Buffer.from(framed([said(0, 'stop'), '[DONE]']))], 'cut', true);
+    assert.ok(one.asked.is === 'delivered' && !one.asked.failure);
+  });
 
   for (const [name, text] of Object.entries(UNOPENED)) {
     it(`leaves the client to another provider: ${name}`, () => {
@@ -205,6 +238,25 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
     assert.ok(asked.is === 'delivered' && asked.failure);
     assert.ok(written.length < 2000);
+  });
+
+  it('begins with a picture, which is held up to four megabytes', () => {
+    const role = chunk({ role: 'assistant', content: '' });
+    for (const megabytes of [2, 5, 7]) {
+      const picture = chunk({ images: [{ url: 'x'.repeat(megabytes * 1024 * 1024) }] }, 'stop');
+      const text = framed([role, picture, '[DONE]']);
+      const bytes = Buffer.from(text);
+      for (const step of [bytes.length, 65_536]) {
+        const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, n) =>
+          bytes.subarray(n * step, (n + 1) * step),
+        );
+        const { written, asked } = relay(pieces);
+        assert.ok(asked.is === 'delivered' && !asked.failure, JSON.stringify(asked));
+        assert.ok(written === text);
+      }
+    }
+    const many = `data: ${JSON.stringify({ values: Array.from({ length: 500_000 }, () => []) })}\n\n`;
+    assert.equal(relay([Buffer.from(many)]).asked.is, 'failed');
   });
 
   it('ends where it does not end by itself', () => {

@@ -42,6 +42,8 @@ describe('an error inside a stream', () => {
   it('is not a chunk that has a place for one', () => {
     for (const payload of [
       { choices: [], error: null },
+      { choices: [{ delta: {} }], error: {} },
+      { choices: [{ delta: {} }], error: { message: '', code: 0 } },
       { choices: [{ delta: {} }], message: 'hello' },
       { usage: {}, detail: 'x' },
       { choices: [], base_resp: { status_code: 0 } },
