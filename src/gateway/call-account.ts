@@ -1,10 +1,12 @@
 import { isObject, parseJson } from '../base/json.ts';
 import {
   answersText,
+  askedAnswers,
   BYTES_A_TOKEN,
   CallMeter,
   deliveredWeight,
   formTokens,
+  isCommon,
   isCredible,
   promptTokens,
   type TurnUsage,
@@ -51,18 +53,24 @@ export class AttemptMeter extends CallMeter {
   #pieces = 0;
 
   constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>) {
-    super({ price }, () => promptOf(body));
+    super(
+      { price },
+      () => promptOf(body),
+      () => askedAnswers(api, fieldsOf(body) ?? {}),
+    );
     this.#api = api;
   }
 
-  /** Whole events of a stream came. */
-  events(bytes: Buffer): void {
+  /** Whole events of a stream came. Returns the estimated tokens in them. */
+  events(bytes: Buffer): number {
     const searched = bytes.subarray(0, this.#share());
     const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
     this.#searched += searched.length;
     this.#found += found;
     const rest = bytes.length - searched.length;
-    this.delivered(rest > 0 ? found + (rest * this.#found) / this.#searched : found);
+    const weight = rest > 0 ? found + (rest * this.#found) / this.#searched : found;
+    this.delivered(weight);
+    return weight;
   }
 
   /** How much of the next piece is searched, in bytes. */
@@ -80,21 +88,26 @@ export class AttemptMeter extends CallMeter {
   async result(result: Promise<AttemptResult>): Promise<AttemptResult> {
     const ended = await result;
     if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
-    const whole = ended.is === 'answered' || (ended.is === 'delivered' && ended.failure === undefined);
+    const whole = ended.is === 'answered' || (ended.is === 'delivered' && !ended.failure && !ended.midway);
     if (ended.usage) this.reported(ended.usage, { whole });
     return ended;
   }
 
   /** An answer cannot have more text than bytes: most that is reported needs no second look. */
   #answered(body: Buffer, usage: TurnUsage | null): void {
-    if (usage && isCredible(usage.outputTokens, body.length / BYTES_A_TOKEN)) return;
+    const { outputTokens } = usage ?? { outputTokens: 0 };
+    if (usage && isCommon(outputTokens) && isCredible(outputTokens, body.length / BYTES_A_TOKEN)) return;
     this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
 
 /** An estimate of the tokens of a request, JSON or not. */
 function promptOf(body: TargetRequest['body']): number {
-  if (body === null) return 0;
-  const request = parseJson(body.toString());
-  return isObject(request) ? promptTokens(request) : formTokens(body.length);
+  const fields = fieldsOf(body);
+  return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
+}
+
+function fieldsOf(body: TargetRequest['body']): Record<string, unknown> | undefined {
+  const request = body === null ? undefined : parseJson(body.toString());
+  return isObject(request) ? request : undefined;
 }

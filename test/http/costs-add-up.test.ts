@@ -169,6 +169,9 @@ describe('what calls of a proxy model cost', () => {
     await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () => turn({ text: 'Yes it is.', usage: { ...bill.add('one', 2000, 70) } });
     await asked(world, '/chat/completions', chat({ model: 'paid', ...streamed }));
+    // Thoughts that nobody sees.
+    one.respond = () => json(completion('Yes.', { usage: bill.add('one', 1000, 90_000) }));
+    await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () => json({ object: 'list', data: [], usage: { ...bill.add('one', 77, 0), total_tokens: 77 } });
     await asked(world, '/embeddings', { input: 'word' });
 
