@@ -411,4 +411,26 @@ describe('what a run costs', () => {
     same(Number(run.usage.cost.total), bill.total);
     assert.ok(bill.total <= 0.09 && turns > 2, `${bill.total} in ${turns} turns`);
   });
+
+  for (const [names, calls] of [
+    [['two'], 1],
+    [['one'], 2],
+    [['one', 'two'], 3],
+  ] as const) {
+    it(`holds ${calls} turns that broke off, as max_retries of ${names.join(' and ')} allow`, async () => {
+      const routes = names.map((provider) => ({ provider, model: 'm', price: PRICES[provider] }));
+      const models = {
+        run: { kind: 'research', routes, context_length: 32_000, research: { tools: [] } },
+        plain: { kind: 'proxy', apis: ['responses'], routes },
+      };
+      await using world = await openWorld({}, { models });
+      const { one, two } = world;
+      for (const provider of [one, two]) provider.respond = () => cutAfter(3, { text: 'one two three four five' });
+      for (const model of ['run', 'plain']) {
+        const before = one.requests.length + two.requests.length;
+        await (await send(world.gateway, '/responses', { body: { model, input: 'Why?', stream: false } })).text();
+        assert.equal(one.requests.length + two.requests.length - before, calls, model);
+      }
+    });
+  }
 });
