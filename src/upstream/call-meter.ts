@@ -25,6 +25,7 @@ export class CallMeter {
   #delivered = 0;
   #reported: TurnUsage | undefined;
   #isWhole = false;
+  #unseen = 0;
 
   /**
    * `prompt`: the estimated tokens of the request; asked only where nobody reports them. `answers`: how many were asked for;
@@ -56,6 +57,11 @@ export class CallMeter {
     this.#delivered = weight;
   }
 
+  /** Tokens at most that are written though nobody is shown them: they count until the provider reports or the answer is over. */
+  unseen(tokens: number): void {
+    this.#unseen = tokens;
+  }
+
   /** What the provider reported. `whole`: with the whole answer, so that it is no figure on the way. */
   reported(usage: TurnUsage, { whole }: { whole: boolean }): void {
     this.#reported = usage;
@@ -66,7 +72,7 @@ export class CallMeter {
   get usage(): TurnUsage {
     const reported = this.#reported;
     if (!reported && (!this.#isSent || this.#isError)) return noUsage();
-    const output = Math.ceil(this.#delivered);
+    const output = Math.ceil(Math.max(this.#delivered, this.#isWhole ? 0 : this.#unseen));
     const outputTokens = reported ? this.#believed(reported.outputTokens, output) : output;
     const inputTokens =
       reported && this.#canBeRead(reported.inputTokens) ? reported.inputTokens : this.#estimatedPrompt();

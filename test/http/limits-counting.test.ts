@@ -309,6 +309,32 @@ describe('usage that cannot be', () => {
     await comesTo(world, () => sentTo(world.one) + ANSWERED);
   });
 
+  it('is absent of a response in the background: all that it may write is counted, once it was taken', async () => {
+    await using world = await openWorld();
+    const queued = { id: 'resp_1', object: 'response', status: 'queued', background: true, output: [], usage: null };
+    const body = { model: 'paid', input: PROMPT, background: true, stream: false, max_output_tokens: 700 };
+    const comes = async (tokens: number) => {
+      const near = until(async () => (Math.abs((await world.used()) - tokens) < 300 ? true : undefined));
+      await near.catch(async () => assert.fail(`${await world.used()} instead of ${tokens}`));
+    };
+    world.one.respond = () => json(queued);
+    await answerOf(world, '/responses', body);
+    await comes(SENT + 700);
+    // The rest of a stream that breaks off is written all the same.
+    const first = { type: 'response.output_text.delta', delta: 'The lamp' };
+    world.one.respond = () => raw(`data: ${JSON.stringify(first)}\n\n`);
+    await (await send(world.gateway, '/responses', { body: { ...body, stream: true } })).text();
+    await comes(2 * (SENT + 700));
+    const usage = { input_tokens: SENT, output_tokens: 5 };
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Slowly.' }] }];
+    world.one.respond = () => json({ ...queued, status: 'completed', output, usage });
+    await answerOf(world, '/responses', body);
+    await comes(2 * (SENT + 700) + SENT + 5);
+    world.one.respond = () => status(400, { body: { error: { message: 'no' } } });
+    await (await send(world.gateway, '/responses', { body })).text();
+    await comes(2 * (SENT + 700) + SENT + 5);
+  });
+
   it('is a total of embeddings: all of it is input', async () => {
     await using world = await openWorld();
     world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { total_tokens: 1200 } });
