@@ -51,11 +51,13 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const worst = worstCase({ api, body, fields }, { ...model, routes });
   // Nobody here sees what is written once the call is over.
   const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? worst.output : 0 });
+  const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const admitted = await deps.admission.admit({
     key,
     ...(kept ? {} : mostOf(worst, routes)),
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
+    noted: (used) => usage.noted(used),
   });
   /** Undefined where it was refused, failed or left before an answer was passed on. */
   let whole: boolean | undefined;
@@ -87,7 +89,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     const { used } = account;
     const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
-    deps.usage.add({ labels: { key: key.id, team: key.team, model: modelName, tag }, used, failed });
+    usage.ended(used, { failed });
     await admitted.settle(used);
   }
   return { kind: 'written' };

@@ -54,6 +54,14 @@ function start({ folder, provider, store, workers = 1 }: Options): Promise<Gatew
   );
 }
 
+/** What `GET /admin/usage` tells. */
+async function usedByKey(gateway: GatewayProcess): Promise<{ requests: number; tokens: number }> {
+  const usage: unknown = await (await fetch(`${gateway.url}/admin/usage?group_by=key`, { headers: HEADERS })).json();
+  assert.ok(isObject(usage) && Array.isArray(usage.data));
+  const [row = { requests: 0, input_tokens: 0, output_tokens: 0 }] = usage.data;
+  return { requests: row.requests, tokens: row.input_tokens + row.output_tokens };
+}
+
 async function used(gateway: GatewayProcess, name = 'tokens_per_day'): Promise<number> {
   const overview: unknown = await (await fetch(`${gateway.url}/admin/overview`, { headers: HEADERS })).json();
   assert.ok(isObject(overview) && Array.isArray(overview.keys));
@@ -151,12 +159,15 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
       const answer = await post(gateway, '/chat/completions', { model: 'paid', messages, stream: true });
       await answer.body?.getReader().read();
       await world.written(delivered);
+      await until(async () => ((await usedByKey(gateway)).tokens >= delivered ? true : undefined));
       await gateway.kill();
       gateway = await world.start();
       const counted = await used(gateway);
       // Over Redis others cannot know at once that it died: what it had reserved is given back by its time.
       if (name === 'Redis') assert.ok(counted > 1000);
       else assert.ok(counted >= delivered && counted <= delivered * 1.5, `${counted} of ${delivered}`);
+      const usage = await usedByKey(gateway);
+      assert.ok(usage.requests === 1 && usage.tokens >= delivered && usage.tokens <= delivered * 1.5);
     });
 
     it('count a run once that was cut by kill -9 and went on, and hold its place meanwhile', async () => {
