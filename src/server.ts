@@ -217,7 +217,6 @@ function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['
   };
 }
 
-/** A background task on a proxy model. */
 function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
   return ({ run, request, metered, signal }) => {
     const model = live.current().models[run.model];

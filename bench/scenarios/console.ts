@@ -41,7 +41,7 @@ export async function consolePaint({ rounds }: BenchOptions): Promise<Row[]> {
     row(
       'console, first visit: first paint',
       visits.first.map(({ paint }) => paint),
-      1000,
+      300,
     ),
     row(
       'console, first visit: a question can be typed',

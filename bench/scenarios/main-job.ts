@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
-import { cpuMicros, pssMb } from '../support/measure.ts';
+import { childrenOf, cpuMicros, cpuOfChildren, pssMb } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
 import { KEY, startGateway, startScript, type Target } from '../support/processes.ts';
 import { interleaved, type Row } from '../support/scoreboard.ts';
@@ -116,25 +115,6 @@ async function oneRun(url: string): Promise<void> {
   });
   const text = await body.text();
   if (statusCode !== 200 || !text.includes('response.completed')) throw new Error(`${statusCode}: ${text.slice(-500)}`);
-}
-
-function childrenOf(pid: number): number[] {
-  const listed = (thread: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-    } catch {
-      return [];
-    }
-  };
-  return readdirSync(`/proc/${pid}/task`).flatMap(listed);
-}
-
-/** Of those that run, and of those that ended and were waited for. */
-function cpuOfChildren(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ended = (Number(fields[13]) + Number(fields[14])) * 10_000;
-  return childrenOf(pid).reduce((sum, child) => sum + cpuMicros(child), ended);
 }
 
 function pssOf(pid: number): number {

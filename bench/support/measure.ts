@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** CPU time of a process so far (user and system), in microseconds, as the OS accounts it. Linux only. */
 export function cpuMicros(pid: number): number {
@@ -12,6 +12,26 @@ let ticks: number | undefined;
 function ticksPerSecond(): number {
   ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
   return ticks;
+}
+
+/** The processes that a process started and that run. Linux only. */
+export function childrenOf(pid: number): number[] {
+  const listed = (thread: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+    } catch {
+      return [];
+    }
+  };
+  return readdirSync(`/proc/${pid}/task`).flatMap(listed);
+}
+
+/** CPU time of the children of a process that run, and of those that ended and were waited for, in microseconds. */
+export function cpuOfChildren(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ended = (Number(fields[13]) + Number(fields[14])) * 10_000;
+  return childrenOf(pid).reduce((sum, child) => sum + cpuMicros(child), ended);
 }
 
 /** Memory of a process in MiB. */

@@ -66,7 +66,8 @@ export class Audit {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
       const more = this.#refused - REFUSED_A_MINUTE;
-      if (more > 0) void this.record({ action: 'key.refused', detail: `${more} more in the minute before` });
+      const at = new Date(this.#minute * MINUTE_MS).toISOString().slice(0, 16);
+      if (more > 0) void this.record({ action: 'key.refused', detail: `${more} more in the minute of ${at}Z` });
       this.#minute = minute;
       this.#refused = 0;
     }

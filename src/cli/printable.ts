@@ -8,7 +8,6 @@ export function printable(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(UNSAFE, '');
 }
 
-/** On one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }

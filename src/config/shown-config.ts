@@ -28,7 +28,7 @@ function shownIn(value: unknown, name: string): JsonValue {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
   if (typeof value === 'string') return shownText(value, name);
   if (Array.isArray(value)) return value.slice(0, MOST).map((each: unknown) => shownIn(each, name));
-  if (typeof value !== 'object' || value === undefined) return MASK;
+  if (typeof value !== 'object') return MASK;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   const inside = (key: string) => (SEALED.has(name) ? name : key);
   return Object.fromEntries(entries.slice(0, MOST).map(([key, each]) => [key, shownIn(each, inside(key))]));

@@ -183,6 +183,8 @@ function digest(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 20);
 }
 
+/** Modules that are loaded when they are wanted: the worker's, and the operator's pages. */
+const LATER = /^(?:report\/worker|operate)\//;
 const OF_WORKER: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
 
 const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;
@@ -197,7 +199,7 @@ function styleLinks(index: string): string[] {
  */
 function completed(index: string, { version, files }: Omit<Page, 'views'>): string {
   // The Markdown reader and what it needs are the worker's, which loads them itself.
-  const own = (name: string) => name.endsWith('.js') && !name.startsWith('report/worker/') && !OF_WORKER.has(name);
+  const own = (name: string) => name.endsWith('.js') && !LATER.test(name) && !OF_WORKER.has(name);
   const modules = [...files.keys()].filter(own).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
   const style = '  <link rel="stylesheet" href="console/style.css">\n';
   return index

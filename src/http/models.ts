@@ -56,11 +56,14 @@ export function declares(model: ModelConfig, api: string): boolean {
   return steps.some((_, length) => length > 0 && apis.includes(steps.slice(0, length).join('/')));
 }
 
+/** What says which routes a caller has. */
+type Routing = Pick<Identity, 'key' | 'config'>;
+
 /**
  * Whether the gateway makes the chat completions of a plain model itself (docs/api.md, "Chat completions of plain
  * models"): where none of its routes speaks that API.
  */
-export function makesChat(identity: Pick<Identity, 'key' | 'config'>, name: string, model: ProxyModelConfig): boolean {
+export function makesChat(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).every((wire) => wire !== 'chat');
 }
 
@@ -68,35 +71,23 @@ export function makesChat(identity: Pick<Identity, 'key' | 'config'>, name: stri
  * Whether the gateway makes the responses of a plain model itself (docs/api.md, "Responses of plain models"): what is
  * configured, or else where one of its routes does not speak the Responses API.
  */
-export function makesResponses(
-  identity: Pick<Identity, 'key' | 'config'>,
-  name: string,
-  model: ProxyModelConfig,
-): boolean {
+export function makesResponses(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   if (model.responses) return model.responses === 'gateway';
   return !wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
 /** Whether a provider of a model's routes tells how probable tokens are: the Messages API does not. */
-export function tellsLogprobs(
-  identity: Pick<Identity, 'key' | 'config'>,
-  name: string,
-  model: ProxyModelConfig,
-): boolean {
+export function tellsLogprobs(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
 }
 
 /** Whether every provider of a model's routes holds it to the grammar of a custom tool: the Responses API alone does. */
-export function takesGrammars(
-  identity: Pick<Identity, 'key' | 'config'>,
-  name: string,
-  model: ProxyModelConfig,
-): boolean {
+export function takesGrammars(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
 /** What the providers of a model's routes speak. */
-function wiresOf({ key, config }: Pick<Identity, 'key' | 'config'>, name: string, { routes }: ProxyModelConfig) {
+function wiresOf({ key, config }: Routing, name: string, { routes }: ProxyModelConfig) {
   return (key.routes[name] ?? routes).map(({ provider: named }) => {
     const provider = config.providers[named];
     return provider && 'wire' in provider ? provider.wire : 'chat';

@@ -13,14 +13,10 @@ export function providerPath(target: string, key: KeyConfig): string {
   const mark = path.indexOf('?');
   if (mark === -1) return path;
   const pairs = path.slice(mark + 1).split('&');
-  const kept = pairs.filter((pair) => !isSecret(valueIn(pair), key));
+  // What follows the name; a parameter without a value is taken for one.
+  const kept = pairs.filter((pair) => !isSecret(pair.slice(pair.indexOf('=') + 1), key));
   if (kept.length === pairs.length) return path;
   return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
-}
-
-/** What follows the name; a parameter without a value is taken for one. */
-function valueIn(pair: string): string {
-  return pair.slice(pair.indexOf('=') + 1);
 }
 
 function isSecret(value: string, key: KeyConfig): boolean {

@@ -27,7 +27,7 @@ export function explained(
     allow_from: key.allow_from ?? null,
     may: [
       ...(key.mcp_servers ? ['bring MCP servers of its own'] : []),
-      ...(key.admin ? ["read the operator's overview"] : []),
+      ...(key.admin ? ['operate the gateway: all of /admin'] : []),
       ...(key.passthrough === 'all' ? ['use every passed-through path'] : key.passthrough.map((path) => `use ${path}`)),
     ],
     webhook: key.webhook ? new URL(key.webhook.url).host : null,

@@ -114,7 +114,7 @@ export class StoredKeys implements AsyncDisposable {
         added === 'there' ? `id: there is a key ${id} already` : `id: there are ${MOST_KEYS} keys already`;
       throw new GatewayError('invalid_parameter', `${message}.`, { param: 'id' });
     }
-    await this.#changed();
+    await this.#lookAgain();
     return { key, secret };
   }
 
@@ -141,7 +141,7 @@ export class StoredKeys implements AsyncDisposable {
   /** @throws GatewayError `not_found`, `store_unavailable`. */
   async remove(id: string): Promise<void> {
     if (!(await this.#options.store.remove(LIST, id))) throw unknown(id);
-    await this.#changed();
+    await this.#lookAgain();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -163,15 +163,10 @@ export class StoredKeys implements AsyncDisposable {
       const { entry, key } = await this.#read(id);
       const changed = change(key);
       if (!(await store.replace(LIST, await entryOf(changed, sealer), { before: entry }))) continue;
-      await this.#changed();
+      await this.#lookAgain();
       return changed;
     }
     throw new GatewayError('store_unavailable', `The key ${id} is being changed by others. Try again.`);
-  }
-
-  /** What this instance changed is in force here at once. */
-  #changed(): Promise<void> {
-    return this.#queued(() => this.#look());
   }
 
   /** One after the other: what is in force is what was read last. */
@@ -184,11 +179,16 @@ export class StoredKeys implements AsyncDisposable {
   #wait(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(async () => {
-      await this.#queued(() => this.#look()).catch((thrown: unknown) => {
-        this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; those of before stay');
-      });
+      await this.#lookAgain();
       this.#wait();
     }, POLL_MS).unref();
+  }
+
+  /** What was changed here is in force here at once; where the store is away, with the next look. */
+  async #lookAgain(): Promise<void> {
+    await this.#queued(() => this.#look()).catch((thrown: unknown) => {
+      this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; those of before stay');
+    });
   }
 
   async #look(): Promise<void> {

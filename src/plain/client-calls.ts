@@ -1,6 +1,6 @@
-import { isObject, parseJson } from '../base/json.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { clientNames, type FunctionCall, type ShellTool } from '../research/run/steps.ts';
+import { customText } from '../upstream/dialects/requests/tool-arguments.ts';
 import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';
 import { shellArguments } from './shell-tools.ts';
@@ -11,7 +11,7 @@ import { shellArguments } from './shell-tools.ts';
 export function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
   const offered = tools.find((tool) => tool.name === name);
-  if (offered?.custom) return { callId: id, name, arguments: textIn(args), as: 'custom' };
+  if (offered?.custom) return { callId: id, name, arguments: customText(args), as: 'custom' };
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
   if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
@@ -26,10 +26,4 @@ export function shellTool(name: string, { tools }: PlainRequest): ShellTool | un
 export function isUnreadable({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
   const shell = shellTool(name, request);
   return shell !== undefined && shellArguments(shell, args) === undefined;
-}
-
-/** The text of a custom tool; a model that wrote it without the object around it meant the same. */
-function textIn(args: string): string {
-  const value = parseJson(args);
-  return isObject(value) && typeof value.input === 'string' ? value.input : args;
 }

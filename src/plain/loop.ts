@@ -35,7 +35,7 @@ import type { PlainRequest } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
-import { thread } from './turns.ts';
+import { requireOutput, thread } from './turns.ts';
 
 /** Everything that a response of a plain model is made with. */
 export interface PlainRun {
@@ -96,13 +96,13 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     const before = written.text.length;
     try {
       const finish = yield* showTurn(run, written, truncation);
-      cuts = 0;
-      const message = said(finish, { text: written.text, before });
+      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce });
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
       const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
+      requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });
@@ -110,6 +110,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         written.text = '';
         written.cited = 0;
         written.thought = false;
+        cuts = 0;
       }
     } catch (thrown) {
       if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
@@ -136,17 +137,21 @@ interface Written {
 /** Streams one turn behind what was written before. */
 async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);
-  const write = (fresh: string, take: TakeStep, logprobs?: TokenLogprob[]) => {
+  const write = (
+    fresh: string,
+    take: TakeStep,
+    { logprobs, refuses }: { logprobs?: TokenLogprob[] | undefined; refuses?: true | undefined } = {},
+  ) => {
     if (fresh === '') return;
     written.text += fresh;
-    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }) });
+    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }), ...(refuses && { refuses }) });
   };
   const show = (part: TurnDelta, take: TakeStep) => {
     const { delta } = part;
     if (part.type === 'text') {
       const fresh = continuation.push(delta);
       // Of a text that was joined to another, nobody knows which tokens are left.
-      write(fresh, take, fresh === delta ? part.logprobs : undefined);
+      write(fresh, take, { logprobs: fresh === delta ? part.logprobs : undefined, refuses: part.refuses });
     }
     // Items do not interleave: what a model thinks after it began to write is not shown.
     else if (written.text === '') {
@@ -172,11 +177,19 @@ async function* showTurn(run: PlainRun, written: Written, truncation: Truncation
   throw unfinished();
 }
 
-/** What a turn said, as its provider wants it back. */
-function said({ message }: Finish, { text, before }: { text: string; before: number }): AssistantMessage {
+/** What a turn said, as its provider wants it back. `oneCall`: not every provider keeps to that by itself. */
+function said(
+  { message }: Finish,
+  { text, before, oneCall }: { text: string; before: number; oneCall: boolean },
+): AssistantMessage {
   // The end of a text that another turn began: what its provider bound to it does not fit the whole.
   const { replay: _, ...plain } = message;
-  return { ...(before === 0 ? message : plain), content: text };
+  const { tool_calls: calls } = message;
+  return {
+    ...(before === 0 ? message : plain),
+    content: text,
+    ...(oneCall && calls && { tool_calls: calls.slice(0, 1) }),
+  };
 }
 
 /** What ends the response: calls for the client to make, or a whole text, or one that was cut at a limit. */

@@ -1,5 +1,6 @@
 import type { TranscriptEntry } from '../research/run/transcript.ts';
-import type { TurnMessage } from '../upstream/turn.ts';
+import type { Finish } from '../research/turns.ts';
+import { type AssistantMessage, TurnError, type TurnMessage } from '../upstream/turn.ts';
 import { compactedThread } from './compaction.ts';
 import type { PlainRequest } from './request.ts';
 
@@ -32,4 +33,13 @@ export function thread({
 }): TurnMessage[] {
   const said = threadOf(messages, state.entries);
   return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
+}
+
+/** @throws TurnError for a turn that came to nothing, such as a call of a tool without a name. */
+export function requireOutput(
+  { reason, usage }: Finish,
+  { message, thought }: { message: AssistantMessage; thought: boolean },
+): void {
+  const isEmpty = message.content === '' && !message.tool_calls?.length && !thought && message.replay === undefined;
+  if (isEmpty && reason === 'stop') throw new TurnError('failed', 'the answer is empty', { started: true, usage });
 }

@@ -83,6 +83,8 @@ const message = z.object({
   reasoning_steps: z.array(reasoningStep),
   annotations: z.array(chatAnnotation),
   tool_calls: z.array(toolCall).optional(),
+  /** Of plain models: what stands in place of an answer. */
+  refusal: z.string().nullable().optional(),
 });
 /** What a completion says of its sources, beside the text. */
 const sources = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { outputItem, outputText, reasoningText, summaryPart, tokenLogprob, urlCitation } from './items.ts';
+import { outputItem, outputText, reasoningText, refusalPart, summaryPart, tokenLogprob, urlCitation } from './items.ts';
 import { openAiEvents, shellEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
@@ -15,7 +15,7 @@ const inPart = { ...inItem, content_index: z.int().nonnegative() };
 const inSummary = { ...inItem, summary_index: z.literal(0) };
 const logprobs = z.array(tokenLogprob);
 
-const part = z.discriminatedUnion('type', [outputText, reasoningText]);
+const part = z.discriminatedUnion('type', [outputText, refusalPart, reasoningText]);
 
 export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.created'), ...numbered, response: responseObject }),
@@ -32,6 +32,8 @@ export const runEvent = z.discriminatedUnion('type', [
     annotation: urlCitation,
   }),
   z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), logprobs }),
+  z.object({ type: z.literal('response.refusal.delta'), ...inPart, delta: z.string() }),
+  z.object({ type: z.literal('response.refusal.done'), ...inPart, refusal: z.string() }),
   z.object({ type: z.literal('response.content_part.done'), ...inPart, part }),
   z.object({ type: z.literal('response.output_item.done'), ...ofItem, item: outputItem }),
   z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryPart }),

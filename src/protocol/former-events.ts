@@ -1,5 +1,5 @@
 import type { RunEvent } from './events.ts';
-import type { OutputItem, UrlCitation } from './items.ts';
+import type { MessagePart, OutputItem, UrlCitation } from './items.ts';
 import type { ResponseObject } from './response.ts';
 
 /**
@@ -35,7 +35,8 @@ function itemNow(item: OutputItem): OutputItem {
   return item.type === 'message' ? { ...item, content: item.content.map(partNow) } : item;
 }
 
-function partNow<Part extends { annotations: UrlCitation[] }>(part: Part): Part {
+function partNow(part: MessagePart): MessagePart {
+  if (part.type === 'refusal') return part;
   return { ...part, annotations: part.annotations.map(citationNow) };
 }
 

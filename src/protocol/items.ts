@@ -53,6 +53,9 @@ export const outputText = z.object({
   logprobs: z.array(tokenLogprob),
 });
 
+/** What stands in place of an answer where a model says that it will not give one. */
+export const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
 export const summaryPart = z.object({ type: z.literal('summary_text'), text: z.string() });
 
 export const reasoningItem = z.object({
@@ -84,7 +87,8 @@ export const messageItem = z.object({
   type: z.literal('message'),
   role: z.literal('assistant'),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
-  content: z.array(outputText),
+  /** Responses of plain models may have a refusal. */
+  content: z.array(z.discriminatedUnion('type', [outputText, refusalPart])),
 });
 
 /**
@@ -135,7 +139,20 @@ export type UrlCitation = z.output<typeof urlCitation>;
 export type ReasoningItem = z.output<typeof reasoningItem>;
 export type ToolCallItem = z.output<typeof toolCallItem>;
 export type MessageItem = z.output<typeof messageItem>;
+export type MessagePart = MessageItem['content'][number];
 export type FunctionCallItem = z.output<typeof functionCallItem>;
 export type CustomToolCallItem = z.output<typeof customToolCallItem>;
 export type CompactionItem = z.output<typeof compactionItem>;
 export type OutputItem = z.output<typeof outputItem>;
+
+/** The text of a message that answers; undefined of one that is empty or refuses. */
+export function answerIn(message: MessageItem | undefined) {
+  const part = message?.content[0];
+  return part?.type === 'output_text' ? part : undefined;
+}
+
+/** What a message says, whatever that is. */
+export function messageWords({ content: [part] }: MessageItem): string {
+  if (part === undefined) return '';
+  return part.type === 'refusal' ? part.refusal : part.text;
+}

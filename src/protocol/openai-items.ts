@@ -147,7 +147,6 @@ export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;
 export type McpCall = z.output<typeof mcpCall>;
 export type McpApprovalRequest = z.output<typeof mcpApprovalRequest>;
 export type McpListTools = z.output<typeof mcpListTools>;
-/** The item of a call, in the words of OpenAI. */
 export type OpenAiCall = WebSearchCall | FileSearchCall | CodeInterpreterCall | McpCall;
 
 /** Calls of a shell and an editor of files, which run at the client (docs/api.md, "Responses of plain models"). */

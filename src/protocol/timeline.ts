@@ -15,7 +15,7 @@ export const timelineTurn = z.object({
   cached_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  /** In the configured currency; null where the routes have no price. */
+  /** In the timeline's currency; null where the routes have no price. */
   cost: z.number().nullable(),
 });
 export type TimelineTurn = z.output<typeof timelineTurn>;
@@ -28,5 +28,7 @@ export const timeline = z.object({
   /** `[sequence_number, ms]`: events behind the number before and up to this one were told then. */
   times: z.array(z.tuple([count, count])),
   turns: z.array(timelineTurn),
+  /** Of the costs. */
+  currency: z.string(),
 });
 export type Timeline = z.output<typeof timeline>;

@@ -153,7 +153,10 @@ export const createBatchBody = z.object({
   chunking_strategy: chunkingStrategy.nullish(),
 });
 export const searchBody = z.object({
-  query: z.union([z.string().min(1).max(10_000), z.array(z.string().min(1).max(10_000)).min(1).max(10)]),
+  query: z.union(
+    [z.string().min(1).max(10_000), z.array(z.string().min(1).max(10_000)).min(1).max(10)],
+    'expected text or up to 10 texts',
+  ),
   filters: z.unknown().optional(),
   max_num_results: z.int().min(1).max(50).default(10),
   ranking_options: z.looseObject({ score_threshold: z.number().min(0).max(1).nullish() }).nullish(),

@@ -7,7 +7,7 @@ export const webhookDelivery = z.object({
   /** The response or task. */
   run: z.string(),
   receiver: z.enum(['request', 'key']),
-  /** Without its query, which may hold a secret; null where nobody is named any more. */
+  /** Without its query, which may hold a secret, that of a key without its path, too; null where nobody is named any more. */
   url: z.string().nullable(),
   event: z.object({ id: z.string(), type: z.string() }),
   status: z.enum(['pending', 'delivered', 'failed']),

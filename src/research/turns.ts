@@ -114,7 +114,6 @@ function demanded({ state, request }: ResearchRun): Pick<TurnRequest, 'toolChoic
   return isFirst ? { toolChoice: request.functionChoice } : {};
 }
 
-/** Shows a turn as it comes. */
 async function* showTurn(
   run: ResearchRun,
   request: TurnRequest,
@@ -182,7 +181,6 @@ export interface CountedPart {
   tokens: number;
 }
 
-/** How often a turn was cut so far. */
 export interface Tries {
   cuts: number;
 }

@@ -8,6 +8,7 @@ import { decodeFrames } from '../protocol/frames.ts';
 import type { EarlierSource, TakenOver } from '../research/run/request.ts';
 import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/beside/conversation-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
+import { LEASE_MS } from './executing/run-lease.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
 import { readConversation, readInput } from './stored/stored-request.ts';
@@ -16,8 +17,11 @@ import { takenOver } from './submitting/history.ts';
 const PREFIX = 'conv_';
 /** What a conversation may hold before a response adds to it. */
 const MOST = { items: 10_000, bytes: 32 * 1024 ** 2 };
-/** How long a run that holds a conversation may be missing before it was never created, in milliseconds. */
-const CREATING_MS = 30_000;
+/**
+ * How long a run that holds a conversation may be missing before it was never created, in milliseconds: as long as one that
+ * was created waits for another instance. A run that is created later finds out by `hold`.
+ */
+const CREATING_MS = LEASE_MS;
 /** Items read in one step. */
 const PAGE = 500;
 
@@ -148,7 +152,8 @@ export class Conversations {
   }
 
   /**
-   * Gives the conversation to a run that is about to be created.
+   * Gives the conversation to a run that is about to be created. Asked again once it was created: from then on nobody but
+   * the run's end takes it away, but until then it may have been taken for one that never will be.
    * @throws GatewayError `conversation_locked` where another response writes it, or has written it since it was read.
    */
   async hold({ id, version }: JoinedConversation, run: RunId): Promise<void> {

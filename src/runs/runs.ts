@@ -6,11 +6,11 @@ import type { PlainRequest } from '../plain/request.ts';
 import type { TurnPrompt } from '../protocol/operating/turn-prompt.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import type { Timeline } from '../protocol/timeline.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
 import type { Used } from '../upstream/used.ts';
+import type { RunTimeline } from './projections/timeline.ts';
 import type { FollowLogOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
@@ -198,7 +198,7 @@ export interface Runs {
   /** The same as JSON; that of an ended run as it was stored. */
   responseJson(run: RunRecord): Promise<Buffer>;
   /** When its events were told, and what its turns took; without times where an earlier version wrote it. */
-  timeline(run: RunRecord): Promise<Timeline>;
+  timeline(run: RunRecord): Promise<RunTimeline>;
   /** The prompt of a turn of a research run. @throws GatewayError `not_found` where there is none, or it is not kept. */
   turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */

@@ -234,10 +234,9 @@ class StoredRuns implements Runs {
 
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const response = this.response(run);
-    const [{ output }, messages] = await Promise.all([response, conversationUpTo(this.#store, run, response)]);
-    await this.#again(run);
-    return { messages, asked: askedIn(run, { output, messages }) };
+    const messages = await conversationUpTo(this.#store, run, () => this.response(run));
+    const output = async () => (await this.response(run)).output;
+    return { messages, asked: await askedIn(run, { output, messages }) };
   }
 
   /** The run of a response that another one follows. */

@@ -110,9 +110,7 @@ export interface LimitHolder {
 
 /** Where limits are counted: in this process's memory, or in a store that instances share. */
 export interface LimitStore {
-  /** One of a name. */
   counter(window: CounterWindow): Counter;
-  /** One of a name. */
   slots(options: { name: string }): Slots;
   /** One of a name. */
   budget(window: CounterWindow): LimitBudget;

@@ -42,7 +42,6 @@ export class CallMeter {
     this.#isSent = true;
   }
 
-  /** It was answered with an error status. */
   errorStatus(): void {
     this.#isError = true;
   }

@@ -38,12 +38,10 @@ export class TurnSpan {
     if (span.showsContents) span.set({ 'gen_ai.input.messages': lastMessages(request.messages) });
   }
 
-  /** Does what belongs to the turn. */
   in<T>(work: () => T): T {
     return this.#operation.span.in(work);
   }
 
-  /** The turn is whole. */
   finished(finish: Finish): void {
     this.#finish = finish;
   }

@@ -77,7 +77,6 @@ export interface TurnRequest {
    * provider knows no such thing they are left out.
    */
   toolChoice?: TurnToolChoice;
-  /** At most one call in a turn. */
   oneCallAtOnce?: boolean;
   /** How much the model should think, in the words of the wire; absent: its own way. */
   reasoningEffort?: string;
@@ -110,13 +109,11 @@ export interface TurnUsage {
 
 /** A route by its names. */
 export interface RouteName {
-  /** The provider's name in the configuration. */
   provider: string;
   /** The provider's name of the model. */
   model: string;
 }
 
-/** The route that answered a turn. */
 export interface AnsweringRoute extends RouteName {
   contextLength?: number | undefined;
   price?: RoutePrice | undefined;
@@ -131,11 +128,11 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
  */
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
-  | { type: 'text'; delta: string; logprobs?: TokenLogprob[] }
+  /** `refuses`: the model says in it that it will not answer, and its provider tells that apart. */
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 
-/** How a turn failed. */
 export type TurnFailureKind =
   /** Nothing answered in time, or the stream stalled. */
   | 'timeout'
@@ -214,7 +211,6 @@ export interface TurnOptions {
   pass?: PassDelta | undefined;
 }
 
-/** A part of a turn that is one of many. */
 export type TurnDelta = Extract<TurnPart, { delta: string }>;
 
 /**

@@ -40,7 +40,6 @@ export interface UpstreamOptions {
 export interface ChatModelQuery extends RouteQuery, DrawQuery {
   /** Called with what the client of the run should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
-  /** See `ChatModelOptions`. */
   onUsed?: ChatModelOptions['onUsed'];
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -31,6 +32,12 @@ export interface UsageOptions {
   log: Logger;
 }
 
+/** Rows that are stored together, under one id. */
+interface Batch {
+  id: string;
+  rows: UsageRow[];
+}
+
 /** One call, or one run. */
 export interface UsedCall {
   /** Whose it was. An empty or absent team or tag is none. */
@@ -54,6 +61,8 @@ export class UsageLog implements AsyncDisposable {
   readonly #options: UsageOptions;
   readonly #metrics: UsageMetrics;
   #rows = new Map<string, UsageRow>();
+  /** What the store did not take yet; perhaps it did, and could not say so. */
+  #batch: Batch | undefined;
   #tags = new Map<string, Set<string>>();
   #day = '';
   #timer: NodeJS.Timeout | undefined;
@@ -117,15 +126,15 @@ export class UsageLog implements AsyncDisposable {
   async #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#rows.size === 0) return;
-    const rows = this.#rows;
-    this.#rows = new Map();
     const { store, clock, log } = this.#options;
+    if (!this.#batch && this.#rows.size === 0) return;
     try {
-      await store.add([...rows.values()]);
+      for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) {
+        await store.add(batch.rows, { id: batch.id });
+        this.#batch = undefined;
+      }
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'what was used could not be stored; it is tried again');
-      for (const row of rows.values()) addTo(this.#rowOf(row), row);
       this.#soon();
       return;
     }
@@ -136,6 +145,15 @@ export class UsageLog implements AsyncDisposable {
     await store.removeBefore(first).catch((thrown: unknown) => {
       log.warn({ err: messageOf(thrown) }, 'what was used long ago could not be removed');
     });
+  }
+
+  /** The one that failed, else what came since. */
+  #nextBatch(): Batch | undefined {
+    if (!this.#batch && this.#rows.size > 0) {
+      this.#batch = { id: randomUUID(), rows: [...this.#rows.values()] };
+      this.#rows = new Map();
+    }
+    return this.#batch;
   }
 
   #soon(): void {
@@ -184,9 +202,4 @@ export function dayOf(at: number): string {
   // Each call asks for it, mostly for today.
   if (latest.day !== day) latest = { day, text: new Date(at).toISOString().slice(0, 10) };
   return latest.text;
-}
-
-/** Adds the counts of one row to another. */
-export function addTo(sum: UsageRow, row: UsageRow): void {
-  for (const name of USAGE_COUNTS) sum[name] += row[name];
 }

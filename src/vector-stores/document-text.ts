@@ -25,7 +25,7 @@ export class UnreadableDocument extends Error {
 
 /** Reads documents for vector stores by the readers of pages, in child processes with more time than a page has. */
 export class DocumentTexts implements Disposable {
-  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS });
+  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS, inBackground: true });
 
   /**
    * The title and the text of a document, as Markdown with marks where pages begin.
@@ -48,7 +48,7 @@ export class DocumentTexts implements Disposable {
     } catch (thrown) {
       if (!(thrown instanceof ParseFailure)) throw thrown;
       const code = thrown.kind === 'busy' || thrown.kind === 'crashed' ? 'server_error' : 'invalid_file';
-      throw new UnreadableDocument(code, `The file could not be read: ${thrown.message}.`);
+      throw new UnreadableDocument(code, `The file could not be read: ${thrown.message.replace(/\.$/, '')}.`);
     }
   }
 

@@ -14,17 +14,19 @@ export type Filter =
 const DEEPEST = 8;
 const MOST_VALUES = 1000;
 const MOST_FILTERS = 100;
+/** Values, names and lists that a filter has in all: each file of a vector store is held against it. */
+const MOST_PARTS = 2000;
 
 const key = z.string().min(1).max(64);
 const comparison = z.strictObject({
   type: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']),
   key,
-  value: z.union([z.string(), z.number(), z.boolean()]),
+  value: z.union([z.string(), z.number(), z.boolean()], 'expected text, a number or a boolean'),
 });
 const choice = z.strictObject({
   type: z.enum(['in', 'nin']),
   key,
-  value: z.array(z.union([z.string(), z.number()])).max(MOST_VALUES),
+  value: z.array(z.union([z.string(), z.number()], 'expected text or a number')).max(MOST_VALUES),
 });
 
 /** Filters that lie at most so deep in each other. */
@@ -37,22 +39,45 @@ function filterOf(depth: number): z.ZodType<Filter> {
   return z.discriminatedUnion('type', [comparison, choice, compound]);
 }
 
-export const filter = filterOf(DEEPEST);
+export const filter = z
+  .unknown()
+  .refine((value) => partsOf(value) <= MOST_PARTS, {
+    message: `may have ${MOST_PARTS} values, names and lists in all`,
+    abort: true,
+  })
+  .pipe(filterOf(DEEPEST));
 
-/** Whether attributes pass a filter. What is not there passes `ne` and `nin` alone; values of two kinds are not equal. */
-export function passes(attributes: Attributes, one: Filter): boolean {
+/** How many parts a value has, counted a little beyond what is allowed. */
+function partsOf(value: unknown): number {
+  const open = [value];
+  let parts = 0;
+  for (let one = open.pop(); parts <= MOST_PARTS && one !== undefined; one = open.pop()) {
+    parts += 1;
+    if (typeof one === 'object' && one !== null)
+      for (const inner of Object.values(one).slice(0, MOST_PARTS)) open.push(inner ?? 0);
+  }
+  return parts;
+}
+
+/**
+ * Says of attributes whether they pass a filter. What is not there passes `ne` and `nin` alone; values of two kinds are
+ * not equal.
+ */
+export function testOf(one: Filter): (attributes: Attributes) => boolean {
   switch (one.type) {
     case 'and':
-      return one.filters.every((part) => passes(attributes, part));
-    case 'or':
-      return one.filters.some((part) => passes(attributes, part));
+    case 'or': {
+      const tests = one.filters.map(testOf);
+      const isAnd = one.type === 'and';
+      return (attributes) => (isAnd ? tests.every((test) => test(attributes)) : tests.some((test) => test(attributes)));
+    }
     case 'in':
     case 'nin': {
-      const value = attributes[one.key];
-      return one.value.some((candidate) => candidate === value) === (one.type === 'in');
+      const values = new Set<Attributes[string] | undefined>(one.value);
+      return (attributes) => values.has(attributes[one.key]) === (one.type === 'in');
     }
     default:
-      return compares(one.type, attributes[one.key], one.value);
+      return (attributes) => compares(one.type, attributes[one.key], one.value);
   }
 }
 

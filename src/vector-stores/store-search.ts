@@ -1,6 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { abortable } from '../base/abort.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -47,6 +48,8 @@ export class StoreSearch implements Disposable {
   readonly #parts: StoreSearchParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #restUntil = new Map<string, number>();
+  /** Up to which revision indexes were brought here. */
+  readonly #noted = new LRUCache<string, number>({ max: 100_000 });
   /** Vector stores that were changed here since their index was brought up to date. */
   readonly #changed = new Set<string>();
   readonly #closing = new AbortController();
@@ -78,11 +81,10 @@ export class StoreSearch implements Disposable {
   ): Promise<FoundPassage[]> {
     await this.#refresh(store, signal);
     const hits = await this.#parts.indexes.search({ store, queries, limit: limit + SPARE, filter }, signal);
-    const files = new Map<string, StoredFile | undefined>();
-    for (const path of new Set(hits.map((hit) => hit.path))) {
-      // The store knows what is there now, and whose it is; an index may be a moment late.
-      files.set(path, await this.#parts.stores.file(store, path).catch(() => undefined));
-    }
+    // The store knows what is there now, and whose it is; an index may be a moment late.
+    const paths = [...new Set(hits.map((hit) => hit.path))];
+    const known = await Promise.all(paths.map((path) => this.#parts.stores.file(store, path).catch(() => undefined)));
+    const files = new Map(known.map((file) => [file?.id, file]));
     return hits
       .flatMap((hit) => {
         const file = files.get(hit.path);
@@ -202,6 +204,7 @@ export class StoreSearch implements Disposable {
     }
     if (gone.size > 0) await indexes.change({ ask: 'remove', store, paths: [...gone] });
     await indexes.change({ ask: 'note', store, revision });
+    this.#noted.set(store, revision);
     this.#restUntil.set(store, performance.now() + REST_FACTOR * Math.min(200, performance.now() - started));
   }
 
@@ -213,8 +216,10 @@ export class StoreSearch implements Disposable {
       for (const name of await readdir(indexes.folder)) {
         const store = /^(vs_[0-9a-f]{32})\.db$/.exec(name)?.[1];
         if (store === undefined || this.#closing.signal.aborted) continue;
-        const [revision, known] = await Promise.all([stores.revision(store), indexes.progress(store)]);
-        if (revision !== known.revision || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
+        const revision = await stores.revision(store);
+        const known = this.#noted.get(store) ?? (await indexes.progress(store)).revision;
+        if (known !== undefined) this.#noted.set(store, known);
+        if (revision !== known || (await stores.userOf(store)) === undefined) await this.#bringUpToDate(store);
       }
     } catch (thrown) {
       if (!this.#closing.signal.aborted)

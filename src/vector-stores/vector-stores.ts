@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { publicFileId } from '../files/files.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
@@ -20,6 +21,7 @@ import {
   storeEntry,
   type VectorStore,
 } from './records.ts';
+import { type Cursor, noteRemoval, placeInList } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
@@ -36,6 +38,8 @@ const AT_ONCE = 32;
 const ATTEMPTS = 10;
 /** Records that are read in one step: whoever searches meanwhile waits for one. */
 const PAGE = 200;
+/** Bytes of a list that grows are counted after so many times as long as that took. */
+const COUNT_REST = 20;
 const DAY_MS = 86_400_000;
 /** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
 const ACTIVE_MS = 1000;
@@ -56,7 +60,7 @@ export class VectorStores {
   readonly #parts: VectorStoresParts;
   readonly #wakers = new Set<() => void>();
   readonly #changed = new Set<(store: string) => void>();
-  readonly #bytes = new LRUCache<string, { revision: number; bytes: number }>({ max: 10_000 });
+  readonly #bytes = new LRUCache<string, { revision: number; bytes: number; goodUntil: number }>({ max: 10_000 });
 
   constructor(parts: VectorStoresParts) {
     this.#parts = parts;
@@ -109,6 +113,16 @@ export class VectorStores {
     return { stores: stores.filter((store) => !isOver(store, now)), hasMore };
   }
 
+  /** Where a page of a list begins: at a vector store that may have been removed. @throws as `find`. */
+  storeCursor(user: string, cursor: Cursor): Promise<EntryQuery['after']> {
+    return placeInList(this.#parts.entries, lists.stores(user), cursor);
+  }
+
+  /** The same of the files of a vector store. */
+  fileCursor(store: string, cursor: Cursor): Promise<EntryQuery['after']> {
+    return placeInList(this.#parts.entries, lists.files(store), cursor);
+  }
+
   /** Those too that have expired and are not removed yet. */
   async listAll(user: string, query: EntryQuery): Promise<{ stores: VectorStore[]; hasMore: boolean }> {
     const { entries, hasMore } = await this.#parts.entries.page(lists.stores(user), query);
@@ -138,6 +152,7 @@ export class VectorStores {
   /** Removes it for good; its files stay the user's. */
   async remove(store: VectorStore): Promise<void> {
     const { entries } = this.#parts;
+    await noteRemoval(entries, lists.stores(store.user), store.entry);
     // First what it is found by: indexes are dropped by whoever misses it.
     await entries.remove(ALL, store.id);
     for await (const file of this.filesOf(store.id)) await entries.remove(lists.placesOf(file.id), store.id);
@@ -145,17 +160,23 @@ export class VectorStores {
     for (const batch of batches) await entries.clear(lists.filesOfBatch(batch.id));
     await entries.clear(lists.batches(store.id));
     await entries.clear(lists.files(store.id));
+    await entries.clear(lists.removedFrom(lists.files(store.id)));
     await entries.remove(lists.stores(store.user), store.id);
   }
 
-  /** How many bytes the files have that were read. Counted once for each change of the list. */
-  async bytes(id: string): Promise<number> {
+  /**
+   * How many bytes the files have that were read. Counted once for each change of the list, and now and then while it
+   * `grows`: to count thousands of files takes a while.
+   */
+  async bytes(id: string, { grows }: { grows: boolean }): Promise<number> {
     const revision = await this.revision(id);
     const known = this.#bytes.get(id);
-    if (known?.revision === revision) return known.bytes;
+    const began = performance.now();
+    if (known && (known.revision === revision || (grows && began < known.goodUntil))) return known.bytes;
     let bytes = 0;
     for await (const file of this.filesOf(id, 'completed')) bytes += file.bytes;
-    this.#bytes.set(id, { revision, bytes });
+    const now = performance.now();
+    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST * (now - began) });
     return bytes;
   }
 
@@ -240,6 +261,7 @@ export class VectorStores {
       }
       after = page.entries.at(-1);
       if (!page.hasMore) return;
+      await yieldToEventLoop();
     }
   }
 
@@ -273,8 +295,11 @@ export class VectorStores {
 
   /** Takes a file out; it stays the user's. False where it was not in it. */
   async detach(store: string, id: string): Promise<boolean> {
-    const removed = await this.#parts.entries.remove(lists.files(store), id);
-    await this.#parts.entries.remove(lists.placesOf(id), store);
+    const { entries } = this.#parts;
+    const entry = await entries.get(lists.files(store), id);
+    if (entry) await noteRemoval(entries, lists.files(store), entry);
+    const removed = await entries.remove(lists.files(store), id);
+    await entries.remove(lists.placesOf(id), store);
     for (const tell of this.#changed) tell(store);
     return removed;
   }

@@ -63,7 +63,7 @@ export class Webhooks implements AsyncDisposable {
       object: 'webhook.delivery',
       run: event.data.id,
       receiver: name,
-      url: withoutQuery(receivers[name]?.url ?? ''),
+      url: shownAddress(name, receivers[name]?.url ?? ''),
       event: { id: event.id, type: event.type },
       status: delivery.status,
       attempts: delivery.attempts.map(({ at, status, error }) => ({
@@ -99,6 +99,11 @@ export class Webhooks implements AsyncDisposable {
     }
     throw new GatewayError('overloaded', 'This delivery is being made. Try again.', { retryAfterMs: 1000 });
   }
+}
+
+/** A client knows its own address; of the operator's it learns no more than where it is: paths may hold secrets, too. */
+function shownAddress(name: ReceiverName, url: string): string | null {
+  return name === 'request' ? withoutQuery(url) : (URL.parse(url)?.origin ?? null);
 }
 
 /** What the id of a delivery names, the run as clients know it. @throws GatewayError `not_found`. */

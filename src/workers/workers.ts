@@ -91,7 +91,6 @@ class WorkerPool {
   readonly #failed = Promise.withResolvers<string>();
   readonly failed = this.#failed.promise;
   readonly #metrics = new AggregatorRegistry();
-  /** By the number of the worker. */
   readonly #started = new Map<number, Started>();
   #failedStarts = 0;
   #quickDeaths = 0;
@@ -163,7 +162,7 @@ class WorkerPool {
     const reason = started?.failure;
     log.error({ worker: worker.process.pid, how, ...(reason && { reason }) }, 'a worker died and is replaced');
     if (!started?.listens) this.#failedStarts++;
-    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#anyListens()) {
+    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#started.values().some(({ listens }) => listens)) {
       this.#failed.resolve(`workers do not start: the last one ended with ${reason ?? how}`);
       return;
     }
@@ -174,10 +173,6 @@ class WorkerPool {
       () => this.#fork(),
       () => {},
     );
-  }
-
-  #anyListens(): boolean {
-    return [...this.#started.values()].some(({ listens }) => listens);
   }
 
   #listens(worker: Worker, url: string): void {

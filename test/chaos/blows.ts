@@ -135,7 +135,8 @@ export class Blows {
   /** A request that this instance had sent when it was frozen arrives once it is woken: nobody can call it back. */
   sentBeforeFreeze({ instance, at }: { instance: string; at: number }): boolean {
     return this.#struck.some(
-      ({ blow, name, to }) => blow === 'freeze' && name === instance && at > to - 100 && at < to + WAKING_MS,
+      ({ blow, name, to }) =>
+        blow === 'freeze' && (name === instance || instance === '') && at > to - 100 && at < to + WAKING_MS,
     );
   }
 

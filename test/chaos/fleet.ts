@@ -9,10 +9,13 @@ const ADMIN_KEY = 'sk-chaos-admin';
 /** Of the key in the store that all clients have. */
 export const KEY_ID = 'chaos';
 export const MODEL = 'researcher';
+export const PLAIN_MODEL = 'plain';
 /** How far the clocks of instances are off, in milliseconds. */
 const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
 
 const MOST_TROUBLES = 20;
+const MOST_STARTS = 10;
+const RESTART_MS = 500;
 
 /** Gateways over one store behind a load balancer, and everything bad that can be done to them. */
 export interface Fleet extends AsyncDisposable {
@@ -77,6 +80,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     balance(balancer, running);
   };
   await Promise.all(names.map(start));
+  /** As a supervisor does: one that finds its store away ends, and is started again. */
+  const restart = async (name: string) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await start(name);
+      } catch (thrown) {
+        if (tries === MOST_STARTS) throw thrown;
+        await delay(RESTART_MS);
+      }
+    }
+  };
   const headers = await makeKey(balancer.url, options.told);
   const stack = opening.move();
   const processOf = (name: string) => {
@@ -99,7 +113,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       running.delete(name);
       balance(balancer, running);
       await delay(downMs);
-      await start(name);
+      await restart(name);
     },
     async freezeInstance(name, ms) {
       const { child } = processOf(name);
@@ -112,7 +126,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       running.delete(name);
       balance(balancer, running);
       const code = await gateway.terminate();
-      await start(name);
+      await restart(name);
       return code === 0;
     },
     async partition(name, ms) {
@@ -152,7 +166,12 @@ const ADMIN = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'applicati
 /** Makes the key of all clients in the store, with limits that none of them reaches; it is in force everywhere at once. */
 async function makeKey(url: string, told: Told): Promise<Record<string, string>> {
   const limits = { tokens_per_day: 1e12, concurrent_runs: 1_000_000, requests_per_minute: 1_000_000 };
-  const body = JSON.stringify({ id: KEY_ID, limits, webhook: { url: told.ofKey, secret: WEBHOOK_SECRET } });
+  const body = JSON.stringify({
+    id: KEY_ID,
+    limits,
+    mcp_servers: true,
+    webhook: { url: told.ofKey, secret: WEBHOOK_SECRET },
+  });
   const answer = await fetch(`${url}/admin/keys`, { method: 'POST', headers: ADMIN, body });
   if (!answer.ok) throw new Error(`the key was not made: ${await answer.text()}`);
   const { secret } = (await answer.json()) as { secret: string };
@@ -168,9 +187,14 @@ function configOf({ name, store, world }: { name: string; store: object; world: 
     providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },
     models: {
       [MODEL]: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
+      [PLAIN_MODEL]: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
     },
     keys: [{ id: 'boss', secret: ADMIN_KEY, admin: true }],
     webhooks: { allow_hosts: ['127.0.0.1'] },
-    tools: { mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }] },
+    tools: {
+      mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }],
+      // Clients of the plain model name the same server themselves.
+      fetch_url_content: { allow_private_addresses: true },
+    },
   };
 }

@@ -38,7 +38,7 @@ export interface AskedTurn {
 }
 
 export interface Execution {
-  /** The instance that asked for it. */
+  /** The instance that asked for it; '' for a server that the request named: any. */
   instance: string;
   /** Unix milliseconds. */
   at: number;
@@ -53,6 +53,11 @@ export function questionOf(n: number): string {
 export function answerOf(n: number): string {
   return Array.from({ length: 40 }, (_, at) => `${WORDS[(n + at) % WORDS.length]}-${at}`).join(' ');
 }
+
+/** A function of clients of plain models: the last call of the last step is one of it, and the answer comes with its output. */
+export const FUNCTION = 'look_up';
+/** How its output begins. */
+export const LOOKED_UP = 'looked up';
 
 /** The arguments of a tool call, by which its executions are counted. */
 export function callKey(n: number, step: number, call: number): string {
@@ -117,7 +122,7 @@ export async function startResearchWorld(options: {
 
 /** Which step of research a turn is: the one whose tools were not called before. */
 function stepOf({ body }: ProviderRequest): number | undefined {
-  if (!mayCallTools({ body })) return undefined;
+  if (!mayCallTools({ body }) || isAnswered(body)) return undefined;
   const results = (body.messages ?? []).filter((message) => message.role === 'tool').length;
   let before = 0;
   for (const [step, calls] of CALLS_OF_STEP.entries()) {
@@ -127,9 +132,16 @@ function stepOf({ body }: ProviderRequest): number | undefined {
   return undefined;
 }
 
+/** Whether the client's function was answered: the text of a turn that was cut may stand behind. */
+function isAnswered({ messages = [] }: ProviderRequest['body']): boolean {
+  return messages.some(({ role, content }) => role === 'tool' && String(content).startsWith(LOOKED_UP));
+}
+
 function nextTurn({ body }: ProviderRequest, run: number) {
   const messages = body.messages ?? [];
-  if (!mayCallTools({ body })) {
+  const results = messages.filter((message) => message.role === 'tool').length;
+  const ofPlain = (body.tools ?? []).some((tool) => nameOf(tool) === FUNCTION);
+  if (!mayCallTools({ body }) || isAnswered(body)) {
     const answer = answerOf(run);
     const written = messages
       .filter((message) => message.role === 'assistant' && typeof message.content === 'string')
@@ -138,12 +150,12 @@ function nextTurn({ body }: ProviderRequest, run: number) {
       .reduce((longest, text) => (text.length > longest.length ? text : longest), '');
     return { text: answer.slice(written.length) };
   }
-  const results = messages.filter((message) => message.role === 'tool').length;
   let before = 0;
   for (const [step, calls] of CALLS_OF_STEP.entries()) {
     if (results <= before) {
       const toolCalls = Array.from({ length: calls }, (_, call) => ({
-        name: toolName(body.tools ?? []),
+        id: `call_${callKey(run, step, call).replaceAll('/', '_')}`,
+        name: ofPlain && before + call === CALLS - 1 ? FUNCTION : toolName(body.tools ?? []),
         arguments: { key: callKey(run, step, call) },
       }));
       return { reasoning: `Step ${step} of run ${run}: ${WORDS.join(' ')}.`, toolCalls };
@@ -160,9 +172,11 @@ function runOf({ body }: ProviderRequest): number {
 
 /** MCP tools have the name of their server in front, in a form that the provider allows. */
 function toolName(tools: readonly unknown[]): string {
-  for (const tool of tools) {
-    if (isObject(tool) && isObject(tool.function) && /count$/.test(String(tool.function.name)))
-      return String(tool.function.name);
-  }
-  throw new Error('the tool was not offered');
+  const name = tools.map(nameOf).find((one) => one.endsWith('count'));
+  if (name === undefined) throw new Error('the tool was not offered');
+  return name;
+}
+
+function nameOf(tool: unknown): string {
+  return isObject(tool) && isObject(tool.function) ? String(tool.function.name) : '';
 }

@@ -6,7 +6,8 @@ import { runStorm, type StormOptions } from './storm.ts';
 /**
  * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster --busy 0]`: the long storm. Prints
  * its numbers and exits with 1 where a promise was broken: receivers of webhooks, which fail half the time, have been told of
- * every end within `--tell` milliseconds, and the limit of the clients' key, which stands in the store, counts what its runs used. `--busy` is how many processes compute beside it all the time.
+ * every end within `--tell` milliseconds, and the limit of the clients' key, which stands in the store, counts what its runs used. `--busy` is how many processes compute
+ * beside it all the time, `--calm` the pause between two blows in milliseconds: more where instances take long to start.
  */
 const { values } = parseArgs({
   options: {
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     pause: { type: 'string', default: '20000' },
     leave: { type: 'string', default: '1000' },
     tell: { type: 'string', default: '180000' },
+    calm: { type: 'string', default: '2000' },
     busy: { type: 'string', default: '0' },
     verbose: { type: 'boolean', default: false },
   },
@@ -46,7 +48,7 @@ for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
     blows: endlessly(STORMS[backend].blows),
     runs,
     concurrent: Number(values.concurrent),
-    calmMs: 2000,
+    calmMs: Number(values.calm),
     pace: 60,
     cancelEvery: 20,
     limitMs: 60_000 + runs * 3000,
@@ -57,7 +59,9 @@ for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
     ...(values.verbose ? { log: (line: string) => console.log(`  ${line}`) } : {}),
   });
   for (const [what, number] of Object.entries(report.numbers)) console.log(`  ${what}: ${number.toLocaleString('en')}`);
-  for (const fault of report.faults.slice(0, 50)) console.log(`  BROKEN: ${fault}`);
+  // What was broken first: lines of log stand beside it.
+  const lines = report.faults.toSorted((a, b) => Number(a.startsWith('{')) - Number(b.startsWith('{')));
+  for (const fault of lines.slice(0, 100)) console.log(`  BROKEN: ${fault}`);
   console.log(report.faults.length === 0 ? '  every promise was kept' : `  ${report.faults.length} promises broken`);
   broken += report.faults.length;
 }

@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os';
 import type { BackendKind } from './backends.ts';
 import { type Blow, Blows } from './blows.ts';
-import { type ClientKind, type ClientSeen, Clients } from './clients.ts';
+import { type ClientKind, type ClientSeen, Clients, type SeenRun } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { type ResearchWorld, startResearchWorld } from './research-world.ts';
 import { Told } from './told.ts';
@@ -45,11 +45,14 @@ const REPLAY_MS = 10_000;
 const MOST_TOKENS = 20_000;
 /** Runs whose evidence is looked at together. */
 const CHECKED_AT_ONCE = 8;
-/** Of ten clients. */
+/** Of sixteen clients. */
 const KINDS: readonly ClientKind[] = [
-  ...(['viewed', 'viewed', 'blocking', 'viewed', 'leaving chat'] as const),
-  ...(['viewed', 'blocking', 'viewed', 'chat', 'viewed'] as const),
+  ...(['viewed', 'plain', 'blocking', 'conversation', 'leaving chat', 'viewed', 'socket', 'plain'] as const),
+  ...(['viewed', 'unstored socket', 'chat', 'conversation', 'blocking', 'viewed', 'plain', 'socket'] as const),
 ];
+
+/** Whose turns may belong to no run that is there behind the storm. */
+const OF_NO_RUN: ReadonlySet<ClientKind> = new Set(['chat', 'leaving chat', 'socket', 'unstored socket']);
 
 function kindOf(n: number): ClientKind {
   return KINDS[n % KINDS.length] ?? 'viewed';
@@ -131,24 +134,31 @@ class Storm {
 
   async #faultsOf(seen: ClientSeen): Promise<string[]> {
     const faults = seen.faults.map((fault) => `client ${seen.n} (${seen.kind}): ${fault}`);
-    const { id } = seen;
-    if (id === undefined) {
+    if (seen.kind.endsWith('chat')) {
       const turns = this.#world.turns.get(seen.n) ?? [];
       faults.push(...faultsOfLeft(seen, { turns, leaveMs: this.#options.leaveMs, blows: this.#blows }));
-      return faults;
     }
+    for (const run of seen.runs) faults.push(...(await this.#faultsOfRun(seen, run)));
+    return faults;
+  }
+
+  async #faultsOfRun(seen: ClientSeen, run: SeenRun): Promise<string[]> {
+    const { n, id } = run;
     const response = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: this.#fleet.headers });
     const snapshot = (await response.json()) as RunEvidence['snapshot'];
-    if (snapshot.status === 'in_progress') faults.push(`run ${seen.n} (${id}) has not ended`);
-    else faults.push(...faultsOf(await this.#evidenceOf({ ...seen, id }, snapshot)));
+    const faults =
+      snapshot.status === 'in_progress'
+        ? [`run ${n} (${id}) has not ended`]
+        : faultsOf(await this.#evidenceOf(seen, run, snapshot));
     if (faults.length > 0) faults.push(...this.#fleet.linesAbout(id.replace('resp_', '')));
     return faults;
   }
 
-  async #evidenceOf(seen: ClientSeen & { id: string }, snapshot: RunEvidence['snapshot']): Promise<RunEvidence> {
+  async #evidenceOf(seen: ClientSeen, run: SeenRun, snapshot: RunEvidence['snapshot']): Promise<RunEvidence> {
+    const { n } = run;
     const replays = await Promise.all(
       this.#fleet.names.map(async (name) => {
-        const url = `${this.#fleet.urlOf(name)}/v1/responses/${seen.id}?stream=true`;
+        const url = `${this.#fleet.urlOf(name)}/v1/responses/${run.id}?stream=true`;
         const response = await fetch(url, { headers: this.#fleet.headers, signal: AbortSignal.timeout(REPLAY_MS) });
         const text = await response.text();
         return Buffer.from(text.replaceAll(/^:[^\n]*\n\n/gm, ''));
@@ -156,17 +166,22 @@ class Storm {
     );
     const executions = new Map(
       [...this.#world.executions]
-        .filter(([key]) => key.startsWith(`${seen.n}/`))
+        .filter(([key]) => key.startsWith(`${n}/`))
         .map(([key, all]) => [key, all.filter((each) => !this.#blows.sentBeforeFreeze(each)).map(({ at }) => at)]),
     );
-    const asked = new Map<number, number[]>();
+    const asked = new Map<string, number[]>();
     const late: string[] = [];
-    for (const turn of this.#world.turns.get(seen.n) ?? []) {
+    for (const turn of this.#world.turns.get(n) ?? []) {
       if (this.#blows.sentBeforeFreeze(turn)) continue;
       if (isPaidLate(turn, seen.goneAt)) late.push(toldOf(turn, seen.goneAt));
-      if (turn.step !== undefined) asked.set(turn.step, [...(asked.get(turn.step) ?? []), turn.at]);
+      const key = `${n}/${turn.step}`;
+      if (turn.step !== undefined) asked.set(key, [...(asked.get(key) ?? []), turn.at]);
     }
-    return { ...seen, replays, viewed: seen.viewed.map(({ bytes }) => bytes), snapshot, executions, asked, late };
+    const { doneAt, turnedAt } = seen;
+    const viewed = run.viewed.map(({ bytes }) => bytes);
+    // A run that its client does not know of may ask for the same.
+    const known = seen.strays ? { late: [], asked: new Map(), executions: new Map() } : { late, asked, executions };
+    return { ...run, doneAt, turnedAt, replays, viewed, snapshot, ...known };
   }
 
   /** Questions that became more than one run, by the list of all runs. */
@@ -185,23 +200,27 @@ class Storm {
       after = page.data.at(-1)?.id ?? '';
       if (!page.has_more || after === '') break;
     }
-    return seen.flatMap(({ n, id }) => {
-      const ids = runs.get(`${n}`) ?? [];
-      return id === undefined || ids.length === 1 ? [] : [`question ${n} became ${ids.length} runs: ${ids.join(', ')}`];
-    });
+    return seen.flatMap((each) =>
+      each.runs.flatMap(({ question }) => {
+        const ids = runs.get(question) ?? [];
+        return ids.length === 1 ? [] : [`question ${question} became ${ids.length} runs: ${ids.join(', ')}`];
+      }),
+    );
   }
 
   /** The limit of the key counts what its runs used, and no more than chats may have used besides. */
   async #limitBroken(seen: readonly ClientSeen[]): Promise<string[]> {
     let ofRuns = 0;
-    for (const { id } of seen.filter((each) => each.id !== undefined)) {
+    for (const { id } of seen.flatMap((each) => each.runs)) {
       const answer = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: this.#fleet.headers });
       ofRuns += ((await answer.json()) as { usage: { total_tokens: number } }).usage.total_tokens;
     }
     const used = await this.#fleet.tokensUsed();
-    const chats = [...this.#world.turns.values()].flat().filter(({ chat }) => chat).length;
-    if (used >= ofRuns && used <= ofRuns + chats * MOST_TOKENS) return [];
-    return [`the key used ${used} tokens, its runs ${ofRuns} and ${chats} turns of chats`];
+    const others = [...this.#world.turns]
+      .filter(([n]) => OF_NO_RUN.has(kindOf(n)))
+      .reduce((sum, [, turns]) => sum + turns.length, 0);
+    if (used >= ofRuns && used <= ofRuns + others * MOST_TOKENS) return [];
+    return [`the key used ${used} tokens, its runs ${ofRuns} and ${others} turns of chats and sockets`];
   }
 
   #boundsBroken(seen: readonly ClientSeen[]): string[] {
@@ -211,7 +230,7 @@ class Storm {
     for (const takeover of this.#blows.takeovers) {
       const { run, by, ms } = takeover;
       if (takeoverMs === undefined || ms <= takeoverMs) continue;
-      const id = seen.find(({ n }) => n === run)?.id ?? '';
+      const id = seen.flatMap(({ runs }) => runs).find(({ n }) => n === run)?.id ?? '';
       broken.push(
         `run ${run} went on at ${by} only after ${ms} ms`,
         ...this.#blows.around(takeover),
@@ -231,7 +250,7 @@ class Storm {
   }
 
   #numbers(seen: readonly ClientSeen[], { ms, load }: { ms: number; load: number }): Record<string, number> {
-    const viewed = seen.flatMap((each) => each.viewed);
+    const viewed = seen.flatMap((each) => each.runs.flatMap(({ viewed }) => viewed));
     const executions = [...this.#world.executions.values()];
     const of = (kind: ClientKind) => seen.filter((each) => each.kind === kind).length;
     return {
@@ -239,6 +258,10 @@ class Storm {
       'clients that wait for the whole answer': of('blocking'),
       'chat clients': of('chat'),
       'chat clients that leave': of('leaving chat'),
+      'clients of the plain model': of('plain'),
+      'clients in conversations': of('conversation'),
+      'clients on sockets': of('socket') + of('unstored socket'),
+      'of them that began anew': seen.filter(({ strays }) => strays).length,
       seconds: round(ms / 1000),
       'load of the machine in its last minute': round(load),
       ...this.#blows.counts,
@@ -250,8 +273,10 @@ class Storm {
       'tool calls': executions.length,
       'tool calls repeated unfinished': executions.filter((times) => times.length > 1).length,
       'webhooks told': this.#told.count,
-      cancelled: seen.filter((each) => each.cancelled).length,
+      cancelled: seen.filter((each) => each.runs.some(({ cancelled }) => cancelled)).length,
       'slowest cancel, ms': round(Math.max(0, ...this.#clients.cancelMs)),
+      'conversations that were held': this.#clients.lockedMs.length,
+      'longest of them, ms': round(Math.max(0, ...this.#clients.lockedMs)),
       'longest pause of a viewer, ms': round(longestPause(seen).ms),
       'takeovers measured': this.#blows.takeovers.length,
       'slowest takeover, ms': round(Math.max(0, ...this.#blows.takeovers.map(({ ms }) => ms))),
@@ -262,14 +287,16 @@ class Storm {
 /** The longest time that a viewer saw nothing of a run, and when it ended. */
 function longestPause(seen: readonly ClientSeen[]): { n: number; ms: number; until: number } {
   let longest = { n: -1, ms: 0, until: 0 };
-  for (const { n, viewed } of seen) {
+  for (const { n, viewed } of seen.flatMap(({ runs }) => runs)) {
     for (const { longestPauseMs: ms, pausedUntil: until } of viewed) if (ms > longest.ms) longest = { n, ms, until };
   }
   return longest;
 }
 
 function countEvents(seen: ClientSeen): number {
-  return seen.viewed[0]?.bytes.toString('latin1').split('\n\n').length ?? 0;
+  return seen.runs.reduce((sum, { viewed: [first] }) => {
+    return sum + (first?.bytes.toString('latin1').split('\n\n').length ?? 0);
+  }, 0);
 }
 
 function round(value: number): number {

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { webhookHeaders } from '../../src/webhooks/signature.ts';
 import { startReceiver, type ToldMessage, type WebhookReceiver } from '../support/webhook-receiver.ts';
-import type { ClientSeen } from './clients.ts';
+import type { ClientKind, ClientSeen } from './clients.ts';
 
 export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const PAUSE_MS = 500;
+/** Whose runs are told of: research names a receiver of its own, too. */
+const BACKGROUND: ReadonlySet<ClientKind> = new Set(['viewed', 'plain', 'conversation']);
 
 /** Receivers of a storm, which fail half the time, and what they were told. */
 export class Told implements AsyncDisposable {
@@ -49,16 +51,17 @@ export class Told implements AsyncDisposable {
 
   /** What is wrong once `limitMs` has passed, or everybody was told. */
   async faults(seen: readonly ClientSeen[], limitMs: number): Promise<string[]> {
-    const runs = seen.filter(({ kind }) => kind === 'viewed');
+    // Who waits for the end, or reads it on a socket, is told of it so.
+    const runs = seen.flatMap(({ kind, runs }) => (BACKGROUND.has(kind) ? runs : []));
     const until = performance.now() + limitMs;
     const untold = () =>
-      runs.flatMap(({ n, id = '' }) =>
-        ['/key', `/run/${n}`].flatMap((path) =>
+      runs.flatMap(({ n, id, part }) =>
+        ['/key', ...(part === 'research' ? [`/run/${n}`] : [])].flatMap((path) =>
           this.#taken.get(path)?.has(id) ? [] : [`${path} was not told of ${id}`],
         ),
       );
     while (untold().length > 0 && performance.now() < until) await delay(PAUSE_MS);
-    const ids = new Map(runs.map(({ n, id = '', cancelled }) => [id, { path: `/run/${n}`, cancelled }]));
+    const ids = new Map(runs.map(({ n, id, cancelled }) => [id, { path: `/run/${n}`, cancelled }]));
     const strange = this.#receiver.messages.flatMap((message) => {
       const run = ids.get(idIn(message.body));
       if (!run || (message.path !== '/key' && message.path !== run.path)) return [`${message.path} is a stranger`];

@@ -1,13 +1,14 @@
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import type { Blows } from './blows.ts';
-import type { ClientSeen } from './clients.ts';
+import type { ClientSeen, SeenRun } from './clients.ts';
 import { type AskedTurn, answerOf, CALLS } from './research-world.ts';
 
 /** Everything that is known of one run after a storm. */
 export interface RunEvidence {
   n: number;
   id: string;
+  part: SeenRun['part'];
   /** Bytes of the whole log, as each instance replays it. */
   replays: readonly Buffer[];
   /** Bytes that each viewer put together. */
@@ -18,10 +19,10 @@ export interface RunEvidence {
   snapshot: { status: string; output: unknown };
   /** When some viewer first saw each tool call done, by its key; Unix milliseconds. */
   doneAt: ReadonlyMap<string, number>;
-  /** When some viewer first saw a step's tool calls begin, by step: its turn was finished and stored by then. */
-  turnedAt: ReadonlyMap<number, number>;
-  /** When the provider was asked for each step, by step. */
-  asked: ReadonlyMap<number, readonly number[]>;
+  /** When some viewer first saw a step's tool calls begin, by its key: its turn was finished and stored by then. */
+  turnedAt: ReadonlyMap<string, number>;
+  /** When the provider was asked for each step, by its key. */
+  asked: ReadonlyMap<string, readonly number[]>;
   /** What the provider was asked and paid for after the client had its whole answer. */
   late: readonly string[];
   /** When each tool call was executed, by its key. */
@@ -70,12 +71,15 @@ function checkEnd(
   if (deltas !== response.output_text) fault('the deltas do not join to the text');
   if (response.status === 'cancelled') return;
   if (response.status !== 'completed') fault(`ended as ${response.status}: ${response.error?.code}`);
-  if (response.output_text !== answerOf(run.n)) fault(`has another answer: ${response.output_text}`);
-  const calls = response.output.filter((item) => item.type === 'tool_call');
-  if (calls.length !== CALLS || calls.some((call) => call.status !== 'completed')) {
-    fault(`${calls.length} tool calls: ${calls.map((call) => call.status)}`);
+  const text = run.part === 'calls' ? '' : answerOf(run.n);
+  if (response.output_text !== text) fault(`has another answer: ${response.output_text}`);
+  const calls = response.output.flatMap((item) => (CALL_TYPES.has(item.type) && 'status' in item ? [item.status] : []));
+  if (calls.length !== (run.part === 'answer' ? 0 : CALLS) || calls.some((status) => status !== 'completed')) {
+    fault(`${calls.length} tool calls: ${calls}`);
   }
 }
+
+const CALL_TYPES: ReadonlySet<string> = new Set(['tool_call', 'mcp_call', 'function_call']);
 
 function difference(viewed: Buffer, log: Buffer): string {
   let at = 0;

@@ -17,6 +17,8 @@ export interface ViewerOptions {
   headers: Record<string, string>;
   /** Milliseconds after which a connection is dropped, at random up to this. */
   dropAfterMs: number;
+  /** The number of the last event that was seen elsewhere; absent: none was. */
+  after?: number;
   /** Told of every whole frame when it arrives. */
   onFrame?(frame: string): void;
   /** Gives up, with what was seen so far. */
@@ -32,7 +34,7 @@ const TERMINAL = /^event: response\.(completed|failed)\n/;
 export async function viewRun(options: ViewerOptions): Promise<Viewed> {
   const { id, headers, signal } = options;
   const seen: Viewed = { bytes: Buffer.alloc(0), connections: 0, longestPauseMs: 0, pausedUntil: 0 };
-  let last = 0;
+  let last = options.after ?? 0;
   let ended = false;
   let movedAt = performance.now();
   while (!ended && !signal.aborted) {

@@ -1,8 +1,8 @@
 import { createOpenAI } from '@ai-sdk/openai2';
-import { generateText, stepCountIs, streamText, tool } from 'ai5';
+import { generateObject, generateText, Output, stepCountIs, streamText, tool } from 'ai5';
 import { clientOf } from './ai-sdk-of.ts';
 
-export const { stream, generate, withTool } = clientOf(
-  { createOpenAI, generateText, stepCountIs, streamText, tool },
+export const { stream, generate, object, withTool } = clientOf(
+  { createOpenAI, generateObject, generateText, Output, stepCountIs, streamText, tool },
   { namesTools: true },
 );

@@ -1,5 +1,6 @@
 import type { createOpenAI } from '@ai-sdk/openai';
-import type { generateText, LanguageModel, ModelMessage, stepCountIs, streamText, tool } from 'ai';
+import type { generateText, LanguageModel, ModelMessage, Output, stepCountIs, streamText, tool } from 'ai';
+import type { generateObject } from 'ai6';
 import { z } from 'zod';
 import type { AiSdkClient, AiSdkTarget, Answer } from './contract.ts';
 
@@ -10,6 +11,9 @@ export interface AiSdk {
   streamText: typeof streamText;
   stepCountIs: typeof stepCountIs;
   tool: typeof tool;
+  Output: typeof Output;
+  /** Version 7 has none: there `output` of `generateText` is the way. */
+  generateObject?: typeof generateObject;
 }
 
 export interface ClientOptions {
@@ -48,7 +52,29 @@ export function clientOf(sdk: AiSdk, { namesTools = false, ...own }: ClientOptio
     return answer;
   }
 
+  const weather = () =>
+    sdk.tool({
+      description: 'Tells the weather.',
+      inputSchema: z.object({ city: z.string() }),
+      execute: async () => 'sunny',
+    });
+
   return {
+    async object(target, question, { readsTool = true } = {}) {
+      const schema = z.object({ weather: z.string() });
+      const asked = { model: modelOf(target), prompt: question, maxRetries: 0 };
+      const output = sdk.Output.object({ schema });
+      // Version 5 calls it experimental.
+      const tooled = {
+        ...{ ...asked, tools: { weather: weather() }, stopWhen: sdk.stepCountIs(4) },
+        ...{ output, experimental_output: output },
+      };
+      const result: { output?: unknown; experimental_output?: unknown } = await sdk.generateText(tooled);
+      return {
+        withTool: readsTool && (result.output ?? result.experimental_output),
+        alone: await sdk.generateObject?.({ ...asked, schema }).then(({ object }) => object),
+      };
+    },
     async stream(target, questions) {
       const messages: ModelMessage[] = [];
       const answers: Answer[] = [];
@@ -63,16 +89,11 @@ export function clientOf(sdk: AiSdk, { namesTools = false, ...own }: ClientOptio
       return answers;
     },
     async withTool(target, question) {
-      const weather = sdk.tool({
-        description: 'Tells the weather.',
-        inputSchema: z.object({ city: z.string() }),
-        execute: async () => 'sunny',
-      });
       const asked = {
         model: modelOf(target),
         prompt: question,
         maxRetries: 0,
-        tools: { weather },
+        tools: { weather: weather() },
         stopWhen: sdk.stepCountIs(4),
       };
       const { text } = await sdk.generateText(asked);

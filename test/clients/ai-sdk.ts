@@ -1,5 +1,12 @@
 import { createOpenAI } from '@ai-sdk/openai';
-import { generateText, stepCountIs, streamText, tool } from 'ai';
+import { generateText, Output, stepCountIs, streamText, tool } from 'ai';
 import { clientOf } from './ai-sdk-of.ts';
 
-export const { stream, generate, withTool } = clientOf({ createOpenAI, generateText, stepCountIs, streamText, tool });
+export const { stream, generate, object, withTool } = clientOf({
+  createOpenAI,
+  generateText,
+  Output,
+  stepCountIs,
+  streamText,
+  tool,
+});

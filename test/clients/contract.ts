@@ -71,6 +71,12 @@ export interface AiSdkClient {
   generate(target: AiSdkTarget, question: string): Promise<Answer>;
   /** Asks with a tool, in as many steps as it takes, with `generateText` and with `streamText`. */
   withTool(target: AiSdkTarget, question: string): Promise<{ text: string; streamed: string }>;
+  /** Asks for an object: with a tool, and without one with `generateObject`, where the version has it. */
+  object(
+    target: AiSdkTarget,
+    question: string,
+    options?: { readsTool?: boolean },
+  ): Promise<{ withTool: unknown; alone: unknown }>;
 }
 
 export interface AiSdkTarget extends Target {

@@ -143,6 +143,9 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       const stores = [store, fixture.peer.conversations];
       const asked = Array.from({ length: 20 }, (_, n) => stores[n % 2]?.hold(id, `run-${n}`, HOLD));
       assert.equal((await Promise.all(asked)).filter((result) => result === 'held').length, 1);
+      const holder = (await store.get(id))?.holder?.run ?? '';
+      await store.add(id, items('b'), { ...KEEP, most: { items: 9, bytes: 999 } });
+      assert.equal(await store.hold(id, holder, HOLD), 'held', 'whatever is added meanwhile');
     });
 
     it('are removed when their time is over, which every change puts off', async function () {

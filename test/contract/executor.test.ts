@@ -11,6 +11,7 @@ import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { openHarness, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
@@ -78,33 +79,54 @@ describe('executors over Redis', () => {
     await store.close();
   });
 
-  it('stop a run whose lock the queue gave away, where its claim was taken too', async () => {
-    const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
-    const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
-    await using connection = await openQueue();
-    const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
-    const asked = Promise.withResolvers<void>();
-    const chat = new ScriptedModel(() => {
-      asked.resolve();
-      return { gate: new Promise(() => {}) };
+  for (const [whose, jobId] of [
+    ['its own', undefined],
+    ['another run’s', 'another'],
+  ]) {
+    it(`stop a run whose lock the queue gave away, where its claim was taken too: ${whose} job`, async () => {
+      const prefix = randomUUID();
+      await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
+      const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+      await using connection = await openQueue();
+      const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
+      const asked = Promise.withResolvers<void>();
+      const chat = new ScriptedModel(() => {
+        asked.resolve();
+        return { gate: new Promise(() => {}) };
+      });
+      // Claims are renewed at intervals too, which would find it out a second later.
+      mock.timers.enable({ apis: ['setInterval'] });
+      try {
+        await using a = await fixture.open({ chat });
+        if (jobId !== undefined) await queue.pause();
+        const { run } = await a.runs.submit(question());
+        if (jobId !== undefined) {
+          while ((await queue.remove(run.id)) === 0) await delay(10);
+          await queue.add('run', { begun: false }, { jobId });
+          await queue.resume();
+        }
+        await asked.promise;
+        assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
+        const client = await createClient({ url: server.url }).connect();
+        await client.del(`${queue.toKey(jobId ?? run.id)}:lock`);
+        client.destroy();
+        await eventually('the run stops', () => a.executor.active === 0 || undefined, 8000);
+      } finally {
+        mock.timers.reset();
+        await queue.close();
+        await store.close();
+      }
     });
-    // Claims are renewed at intervals too, which would find it out a second later.
-    mock.timers.enable({ apis: ['setInterval'] });
-    try {
-      await using a = await fixture.open({ chat });
-      const { run } = await a.runs.submit(question());
-      await asked.promise;
-      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
-      const client = await createClient({ url: server.url }).connect();
-      assert.equal(await client.del(`${queue.toKey(run.id)}:lock`), 1);
-      client.destroy();
-      while (a.executor.active > 0) await delay(10);
-    } finally {
-      mock.timers.reset();
-      await queue.close();
-      await store.close();
-    }
+  }
+
+  it('look for runs that nobody holds now and then, and rest in between', async () => {
+    let looks = 0;
+    await using fixture = await overRedis('queue', { sweepMs: 50, onLook: () => looks++ });
+    const began = performance.now();
+    await using _ = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['done'] })) });
+    while (looks < 4) await delay(10);
+    const most = 1 + (performance.now() - began) / 250;
+    assert.ok(looks <= most, `${looks} looks where there was time for ${most}`);
   });
 
   /** Each instance has connections of its own. */
@@ -113,14 +135,20 @@ describe('executors over Redis', () => {
     {
       prefix = randomUUID(),
       dealt = false,
+      onLook,
       ...more
-    }: { prefix?: string; dealt?: boolean; sweepMs?: number; lockMs?: number } = {},
+    }: { prefix?: string; dealt?: boolean; sweepMs?: number; lockMs?: number; onLook?: () => void } = {},
   ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {
       async open(options) {
         const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
         stack.defer(() => store.close());
+        const claimable = store.claimable.bind(store);
+        store.claimable = (which) => {
+          if (which.abandoned) onLook?.();
+          return claimable(which);
+        };
         if (kind === 'polling') return await openHarness({ ...options, store });
         const connection = stack.use(await openQueue());
         const executor = (parts: ExecutorOptions) => {

@@ -119,17 +119,6 @@ export async function readAll(
   }
 }
 
-/** Polls until `condition` gives a value; fails after `limitMs`. */
-export async function eventually<T>(what: string, condition: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const value = await condition();
-    if (value !== undefined && value !== false) return value;
-    assert.ok(Date.now() < deadline, `waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** What a live reader does: collects delivered batches that continue the log, and reads on gaps. */
 export class LiveReader {
   last = 0;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../support/eventually.ts';
 import {
   claimedRun,
   ending,
   events,
-  eventually,
   frames,
   LEASE,
   LiveReader,

@@ -144,7 +144,7 @@ function accumulate(output: OutputItem[], event: RunEvent): void {
     return;
   }
   const part = item.content[event.content_index];
-  assert.ok(part, `${event.type} has a part`);
+  assert.ok(part && 'text' in part, `${event.type} has a part with text`);
   if ('delta' in event) part.text += event.delta;
   if (event.type === 'response.output_text.done') {
     assert.equal(event.text, part.text);

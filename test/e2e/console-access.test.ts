@@ -110,6 +110,10 @@ describe('the console for everybody', function () {
     for (const tab of [/^Timeline/, /^Waterfall/, /^Sources/, /^Log/]) {
       await page.getByRole('tab', { name: tab }).click();
       if (tab.source === '^Waterfall') await page.getByText('waiting for the model').waitFor();
+      if (tab.source === '^Waterfall') {
+        await page.getByRole('button', { name: 'Prompt of Turn 1' }).click();
+        await page.getByText('Texts are shown where').waitFor();
+      }
       await assertAccessible(page, `run, ${tab}`);
     }
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -234,11 +238,19 @@ describe('the console for everybody', function () {
       await page.getByRole('tab', { name: tab }).click();
       await assertNothingSticksOut(page, `run, ${tab}`);
     }
+    await page.getByRole('button', { name: 'Download' }).click();
+    for (const entry of await page.getByRole('menuitem').all()) {
+      const box = await entry.boundingBox();
+      assert.ok(box && box.x >= 0 && box.x + box.width <= 360, 'the whole menu can be read');
+    }
+    await page.keyboard.press('Escape');
+    await assertAccessible(page, 'log on a phone');
     await page.getByRole('button', { name: 'Replay' }).click();
     await assertNothingSticksOut(page, 'replay');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
     await assertNothingSticksOut(page, 'runs');
+    await assertAccessible(page, 'runs on a phone');
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertNothingSticksOut(page, 'operate');
@@ -262,6 +274,7 @@ describe('the console for everybody', function () {
     await showSynthetic(page, syntheticRun({ id: 'resp_1', answer: chinese, annotations }));
     await page.locator('.prose table').waitFor();
     await assertNothingSticksOut(page, 'a report with long words');
+    await assertAccessible(page, 'a report on a phone');
     await page.locator('.prose .cite').click();
     await page.getByRole('dialog').waitFor();
     await assertNothingSticksOut(page, 'a source with a long name');
@@ -304,6 +317,9 @@ describe('the console for everybody', function () {
     await page.evaluate(`document.querySelector('.log .virtual').scrollTo(0, 1e9)`);
     await page.locator('.log-row', { hasText: /^100\d\dcompleted/ }).waitFor();
     assert.ok((await page.locator('.log-row').count()) < 120);
+    await page.locator('.log-row').last().click();
+    const event = await page.getByRole('figure', { name: /^Event 100\d\d/ }).boundingBox();
+    assert.ok(event && event.y < 700, 'what was chosen is in sight');
     await page.getByRole('tab', { name: /^Sources/ }).click();
     await page.locator('.card').first().waitFor();
     assert.ok((await page.locator('.card').count()) <= 400);

@@ -6,6 +6,7 @@ import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
 import { openConsole, PHONE } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
 const ANN = 'sk-console-of-ann';
@@ -67,6 +68,13 @@ describe('addresses of the console', function () {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.waitForURL(`${gateway.url}/console/runs/${run}`);
+    // On a phone the tabs need more room than there is: the selected one is in it.
+    await page.goto(`${gateway.url}/console/runs/${run}#tab=log`);
+    await page.reload();
+    await until(async () => {
+      const box = await page.getByRole('tab', { name: /^Log \d+/ }).boundingBox();
+      return (box && box.x + box.width < PHONE.width - 15) || undefined;
+    });
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await heading(page, 'Runs').waitFor();
     assert.equal(page.url(), `${gateway.url}/console/runs`);

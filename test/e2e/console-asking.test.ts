@@ -67,7 +67,12 @@ describe('asking in the console', function () {
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
     await page.getByLabel('Show me the plan first').check();
-    assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose' });
+    await page.getByLabel('Effort').selectOption('low');
+    await page.getByLabel('All that the model has').uncheck();
+    await page.getByLabel('Tool calls', { exact: true }).fill('7');
+    await page.getByLabel('Instructions', { exact: true }).fill('In metres.');
+    await page.getByLabel('Draw charts in the report').check();
+    assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose', charts: true });
     const plan = page.getByRole('form', { name: 'Plan' });
     await plan.getByLabel('Part 1', { exact: true }).waitFor();
     assert.equal(await plan.getByLabel('Part 2', { exact: true }).inputValue(), 'Age');
@@ -82,6 +87,19 @@ describe('asking in the console', function () {
     const sent = await asked(page, 'Research by this plan');
     assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
     assert.match(sent.previous_response_id, /^resp_/);
+    const { reasoning, research, tools, max_tool_calls: calls, instructions } = sent;
+    const kept = {
+      reasoning: { effort: 'low' },
+      research: { charts: true },
+      tools: [{ type: 'web_search' }],
+      calls: 7,
+      instructions: 'In metres.',
+    };
+    assert.deepEqual(
+      { reasoning, research, tools, calls, instructions },
+      kept,
+      'what was asked for holds for the research, too',
+    );
     await page.getByText('It is deep.').first().waitFor();
     await page.getByRole('link', { name: 'follows another run' }).waitFor();
     await console.assertHarmless();
@@ -98,7 +116,7 @@ describe('asking in the console', function () {
     await page.getByLabel('Your answer').fill('Baikal');
     assert.equal((await asked(page, 'Answer')).input, 'Baikal');
     await page.getByText('It is deep.').first().waitFor();
-    assert.equal(await page.getByRole('heading', { name: 'Follow up' }).count(), 1);
+    await page.getByRole('heading', { name: 'Follow up' }).waitFor();
     await console.assertHarmless();
   });
 

@@ -123,6 +123,9 @@ describe('citations, claims and the outline of a report', function () {
     assert.match(said, /2025-03-01[\s\S]*They last 17 years[\s\S]*The source says\s+quoted/);
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'detached' });
+    // Numbers of other citations are no words of the sentence.
+    await page.getByRole('button', { name: /^Source 3:/ }).tap();
+    await dialog.getByText('Salt shortens that, and so does cycling', { exact: true }).waitFor();
     await console.assertHarmless();
   });
 
@@ -145,6 +148,9 @@ describe('citations, claims and the outline of a report', function () {
     assert.ok(page.url().endsWith('/console/runs/resp_1#part=1'), page.url());
     await page.reload();
     await until(async () => (await current().catch(() => '')) === 'What shortens it' || undefined);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('slider', { name: 'Event' }).press('Home');
+    await outline.waitFor({ state: 'detached' });
     await console.assertHarmless();
   });
 

@@ -23,7 +23,7 @@ const RUNS = [
     previous_response_id: 'resp_1',
     usage: { total_tokens: 5, cost: { total: 1.25, currency: 'EUR' } },
   }),
-  run('resp_2', 'What is tea?', 2 * HOUR, { model: 'mini' }),
+  run('resp_2', 'What is tea?', 2 * HOUR, { model: 'mini', metadata: { title: 'What is tea?', tag: 'nightly batch' } }),
   run('resp_1', 'How long do heat pumps last?', 20 * HOUR),
   run('resp_0', 'Which licences allow this?', 80 * HOUR, { metadata: {} }),
 ];
@@ -46,7 +46,7 @@ describe('finding runs in the console', function () {
     return console;
   };
   const questions = (page: Page) => page.getByRole('tabpanel').getByRole('link');
-  const search = (page: Page) => page.getByRole('searchbox', { name: 'Search in questions' });
+  const search = (page: Page) => page.getByRole('searchbox', { name: 'Search in questions and tags' });
 
   it('runs stand by day, follow-ups under their question, with what they took and cost', async () => {
     await using console = await open(DESK);
@@ -86,6 +86,9 @@ describe('finding runs in the console', function () {
     assert.ok(page.url().endsWith('/console/runs#q=LICENCES+allow'), page.url());
     await page.reload();
     await page.getByText('1 of 4 runs fit.').waitFor();
+    await search(page).fill('nightly');
+    await questions(page).getByText('nightly batch').waitFor();
+    assert.match(await questions(page).innerText(), /^What is tea\?/);
     await search(page).fill('nothing like it');
     await page.getByText('Nothing fits').waitFor();
     await search(page).fill('');
@@ -116,7 +119,16 @@ describe('finding runs in the console', function () {
       }));
       return route.fulfill({ json: { data, has_more: to < total } });
     });
+    let refused = 0;
+    await page.route('**/v1/responses?*after=*', (route) => {
+      refused += 1;
+      return refused === 1
+        ? route.fulfill({ status: 429, json: { error: { message: 'Slow down.' } } })
+        : route.fallback();
+    });
     await page.goto(`${gateway.url}/console/runs#q=needles`);
+    await page.getByText('Slow down.').waitFor();
+    assert.equal(refused, 1, 'what failed is not asked for again at once');
     await page.getByText('0 of 520 runs fit; older ones were not searched.').waitFor();
     await page.getByRole('button', { name: 'Search older ones' }).click();
     await page.getByText('1 of 730 runs fit.').waitFor();
@@ -176,7 +188,7 @@ describe('finding runs in the console', function () {
       run(`resp_${at}`, text, at * HOUR, {
         model: text,
         status: at % 2 ? text : 'completed',
-        metadata: { title: text, thread: at % 3 ? text : long },
+        metadata: { title: text, tag: at % 2 ? text : long, thread: at % 3 ? text : long },
         previous_response_id: text,
         incomplete_details: { reason: text },
         usage: { total_tokens: 1, cost: { total: 1, currency: text } },

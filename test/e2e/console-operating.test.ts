@@ -108,6 +108,27 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
+  it('the secret of the key that the page itself uses stays until its reader has kept it', async () => {
+    const made = await fetch(`${gateway.url}/admin/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${BOSS}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'own', admin: true }),
+    });
+    const { secret } = (await made.json()) as { secret: string };
+    await using console = await open('operate/keys', {}, secret);
+    const { page } = console;
+    const key = keyNamed(page, 'own');
+    await key.getByRole('button', { name: /^own/ }).click();
+    await key.getByLabel('The old secret').selectOption('ends at once');
+    await key.getByRole('button', { name: 'Rotate' }).click();
+    const shown = page.getByRole('group', { name: 'The new secret' });
+    await key.getByRole('alert').getByText('The API key is not known').waitFor();
+    assert.equal(await status(await secretIn(shown)), 200);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+
   it('usage stands in bars and a table, by what is chosen, and as CSV', async () => {
     const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json', 'x-tag': 'nightly' };
     const body = JSON.stringify({ model: 'deep', input: 'How is a dropped stream resumed?', stream: false });

@@ -100,7 +100,7 @@ describe('reading in the console', function () {
       'The sum is $\\frac{a}{b}$, for $5 to $6, and \\(x_1^2\\).',
       '$$\\sum_{i=1}^n \\text{<img src=x onerror=hit=1>} = \\sqrt{2}$$',
       'Unknown: $\\href{javascript:hit=1}{x_1}$',
-      `$$${'\\frac{1}{'.repeat(20)}x${'}'.repeat(20)} + ${'x_1 + '.repeat(100)}y$$`,
+      `$$${'\\frac{1}{'.repeat(7)}x${'}'.repeat(7)} + ${'x_1 + '.repeat(100)}y$$`,
       '```python\n# why\ndef f(x): return "</code><script>hit=1</script>"\n```',
     ].join('\n\n');
     await using console = await open(PHONE, { ...RUN, answer, annotations: [] });

@@ -34,7 +34,8 @@ describe('watching in the console', function () {
   let gateway: Gateway;
   before(async () => {
     browser = await sharedBrowser();
-    gateway = await startConsoleGateway();
+    const routes = [{ provider: 'demo', model: 'demo', price: { input: 3, output: 15 } }];
+    gateway = await startConsoleGateway({ models: { deep: { kind: 'research', routes } } });
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 
@@ -86,6 +87,14 @@ describe('watching in the console', function () {
     await untilStatus(page, 'in_progress');
     await page.locator('.waiting-thought').waitFor();
     assert.equal(await page.locator('.prose').count(), 0);
+    const slider = page.getByRole('slider', { name: 'Event' });
+    await slider.press('End');
+    await slider.press('ArrowLeft');
+    const spent = page.getByText('so far', { exact: true }).locator('..');
+    await spent.getByText(/^\$0\.\d+/).waitFor();
+    const before = await spent.innerText();
+    await slider.fill('8');
+    await until(async () => (await spent.innerText()) !== before || undefined);
     await page.getByLabel('Speed').selectOption('64');
     await page.getByRole('button', { name: 'Play', exact: true }).click();
     await untilStatus(page, 'completed');

@@ -170,6 +170,10 @@ describe('the console', function () {
     await page.getByLabel('Tool calls', { exact: true }).fill('7');
     await page.getByLabel('Tokens of the report').fill('900');
     await page.getByLabel('Cost', { exact: true }).fill('0.5');
+    await page.getByLabel('Draw charts in the report').check();
+    await page.getByLabel('Only these sites').fill('tea.example, leaf.example');
+    await page.getByLabel('Published since').fill('2024-05-01');
+    await page.getByLabel('Lanes side by side').fill('3');
     await page.getByLabel('Instructions').fill('Be short.');
     await page.getByLabel('JSON schema of the answer').fill('{ "type": ');
     await page.getByRole('button', { name: 'Add a server' }).click();
@@ -199,6 +203,11 @@ describe('the console', function () {
       ],
       metadata: { title: 'What is tea?' },
       reasoning: { effort: 'low' },
+      research: {
+        charts: true,
+        lanes: 3,
+        sources: { allowed_domains: ['tea.example', 'leaf.example'], after: '2024-05-01' },
+      },
       tools: [{ type: 'web_search' }, { type: 'code_interpreter' }],
       mcp_servers: [{ name: 'wiki', url: 'https://wiki.example/mcp', access_token: 'secret' }],
       instructions: 'Be short.',

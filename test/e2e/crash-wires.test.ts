@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { isObject } from '../../src/base/json.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { hang, type ProviderRequest, startScriptedProvider } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
 import { type CalledTool, strictMessages, strictResponses } from '../support/strict-wires.ts';
 import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-crash-test';
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const TURNS = 40;
 const WORDS = 'failover provider stream reasoning citation budget gateway redis sqlite console'.split(' ');
 const OTHERS = 'limits routes tokens events'.split(' ');
@@ -23,18 +25,19 @@ const DEATHS = [17, TURNS];
 const resultsIn = ({ bytes }: ProviderRequest) =>
   bytes.toString().split(/"type":"(?:function_call_output|tool_result)"/).length - 1;
 
-function configOf(options: { folder: string; provider: string; wire: string }) {
+/** A model of each wire, named after it. */
+function configOf({ folder, providers }: { folder: string; providers: Readonly<Record<string, string>> }) {
+  const byWire = <T>(of: (wire: string, url: string) => T) =>
+    Object.fromEntries(Object.entries(providers).map(([wire, url]) => [wire, of(wire, url)]));
   return {
     server: { port: 0 },
-    store: { url: `file:${join(options.folder, 'data')}` },
-    providers: { strict: { base_url: options.provider, api_key: 'sk-strict', wire: options.wire } },
-    models: {
-      long: {
-        kind: 'research',
-        routes: [{ provider: 'strict', model: 'm', price: { input: 1, output: 2 } }],
-        research: { tools: ['web_search'], effort: 'high', budgets: { high: { turns: 80, tool_calls: 200 } } },
-      },
-    },
+    store: { url: `file:${join(folder, 'data')}` },
+    providers: byWire((wire, url) => ({ base_url: url, api_key: 'sk-strict', wire })),
+    models: byWire((wire) => ({
+      kind: 'research',
+      routes: [{ provider: wire, model: 'm', price: { input: 1, output: 2 } }],
+      research: { tools: ['web_search'], effort: 'high', budgets: { high: { turns: 80, tool_calls: 200 } } },
+    })),
     keys: [{ id: 'ann', secret: KEY }],
     tools: { web_search: { provider: 'local', folder: './docs' } },
   };
@@ -43,7 +46,7 @@ function configOf(options: { folder: string; provider: string; wire: string }) {
 async function call(gateway: GatewayProcess, path: string, body?: object): Promise<Record<string, unknown>> {
   const answer = await fetch(`${gateway.url}/v1${path}`, {
     method: body ? 'POST' : 'GET',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    headers: HEADERS,
     body: body ? JSON.stringify(body) : null,
   });
   const value: unknown = await answer.json();
@@ -52,48 +55,56 @@ async function call(gateway: GatewayProcess, path: string, body?: object): Promi
 }
 
 describe(`a run of ${TURNS} turns over another wire`, function () {
-  // Gateways are killed and come back.
+  // One gateway is killed under both runs twice, and comes back.
   this.timeout(patience(60));
-  for (const [wire, make] of Object.entries(SERVERS)) {
-    it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, async () => {
-      const strict = make();
-      let dies = Promise.withResolvers<void>();
+  const stack = new AsyncDisposableStack();
+  const wires = Object.entries(SERVERS).map(([wire, make]) => ({
+    wire,
+    strict: make(),
+    dies: Promise.withResolvers<void>(),
+  }));
+  const ended = new Map<string, Record<string, unknown>>();
+  before(async () => {
+    const providers: Record<string, string> = {};
+    for (const each of wires) {
       const left = new Set(DEATHS);
       const respond = (request: ProviderRequest) => {
-        if (!left.delete(resultsIn(request))) return strict.respond(request);
-        dies.resolve();
+        if (!left.delete(resultsIn(request))) return each.strict.respond(request);
+        each.dies.resolve();
         return hang();
       };
-      await using provider = await startScriptedProvider({ respond });
-      await using folder = await gatewayFolder();
-      const config = configOf({ folder: folder.path, provider: provider.url, wire });
-      let gateway = await startGatewayProcess(config, { folder: folder.path });
-      try {
-        const body = { model: 'long', input: 'What is it?', background: true };
-        const { id } = await call(gateway, '/responses', body);
-        for (const _ of DEATHS) {
-          await dies.promise;
-          dies = Promise.withResolvers();
-          await gateway.kill();
-          gateway = await startGatewayProcess(config, { folder: folder.path });
-        }
-        let run = await call(gateway, `/responses/${id}`);
-        while (run.status === 'in_progress') {
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          run = await call(gateway, `/responses/${id}`);
-        }
-        assert.equal(run.status, 'completed', JSON.stringify(run.error));
-        assert.equal(run.output_text, 'All found.');
-        assert.ok(isObject(run.usage));
-        assert.equal(run.usage.num_tool_calls, TURNS, 'finished calls are not made again');
-        // How to ask is learned by each instance; what goes back is not refused because another one asked before.
-        const wrong = strict.refusals.filter((reason) =>
-          /required|signature|not found|encrypted|Duplicate/.test(reason),
-        );
-        assert.deepEqual(wrong, []);
-      } finally {
-        await gateway.kill();
-      }
+      providers[each.wire] = stack.use(await startScriptedProvider({ respond })).url;
+    }
+    const folder = stack.use(await gatewayFolder());
+    const config = configOf({ folder: folder.path, providers });
+    let gateway = await startGatewayProcess(config, { folder: folder.path });
+    stack.defer(() => gateway.kill());
+    const submit = (model: string) => call(gateway, '/responses', { model, input: 'What is it?', background: true });
+    const begun = await Promise.all(wires.map(({ wire }) => submit(wire)));
+    for (const _ of DEATHS) {
+      await Promise.all(wires.map(({ dies }) => dies.promise));
+      for (const each of wires) each.dies = Promise.withResolvers();
+      await gateway.kill();
+      gateway = await startGatewayProcess(config, { folder: folder.path });
+    }
+    for (const [at, { wire }] of wires.entries()) {
+      const path = `/responses/${begun[at]?.id}`;
+      await (await SseReader.open(`${gateway.url}/v1${path}?stream=true`, { headers: HEADERS })).end();
+      ended.set(wire, await call(gateway, path));
+    }
+  });
+  after(() => stack.disposeAsync());
+
+  for (const { wire, strict } of wires) {
+    it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, () => {
+      const run = ended.get(wire);
+      assert.equal(run?.status, 'completed', JSON.stringify(run?.error));
+      assert.equal(run.output_text, 'All found.');
+      assert.ok(isObject(run.usage));
+      assert.equal(run.usage.num_tool_calls, TURNS, 'finished calls are not made again');
+      // How to ask is learned by each instance; what goes back is not refused because another one asked before.
+      const wrong = strict.refusals.filter((reason) => /required|signature|not found|encrypted|Duplicate/.test(reason));
+      assert.deepEqual(wrong, []);
     });
   }
 });

@@ -64,10 +64,15 @@ describe('the evaluation', function () {
   });
 
   it('has reports written with inventions in them, and finds these', async () => {
-    const { text, isGood } = await runReports({ reports: 1, json: true });
-    const [alone, checked]: { sentences: number; found: number; doubted: number }[] = JSON.parse(text);
-    assert.ok(isGood, text);
-    assert.ok(alone && checked && alone.sentences > 30 && alone.found > 0.5 && alone.doubted < 0.5, text);
+    const { text } = await runReports({ reports: 1, json: true });
+    const scores: { sentences: number; found: number; doubted: number; misquoted: number; broken: number }[] =
+      JSON.parse(text);
+    const [alone, checked] = scores;
+    assert.ok(
+      scores.every(({ misquoted, broken }) => misquoted + broken === 0) && checked && checked.found >= 0.95,
+      text,
+    );
+    assert.ok(alone && alone.sentences > 30 && alone.found > 0.4 && alone.doubted < 0.5, text);
     assert.ok(checked.found > alone.found || alone.found === 1, text);
   });
 

@@ -6,7 +6,7 @@ import { textPdf } from '../support/pdf-file.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
 
-const PAGES = 120;
+const PAGES = 400;
 const SECRET_PAGE = 37;
 const DOCX = new URL('../fixtures/documents/tides.docx', import.meta.url);
 

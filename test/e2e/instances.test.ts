@@ -1,28 +1,60 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
-import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { inTime } from '../support/in-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { hang, stallAfter, turn } from '../support/scripted-provider.ts';
+import { hang, type ScriptedProvider, stallAfter, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+import {
+  freshDatabase,
+  HEADERS,
+  headersOf,
+  type Instances,
+  KEY,
+  startInstances,
+  submit,
+} from '../support/two-instances.ts';
 
 /** Architecture, "Executor": an abandoned run is taken over within this time, in milliseconds. */
 const TAKEOVER_MS = 6000;
+/** Keys of one test each. */
+const LEAVING = 'sk-leaving';
+const LIMITED = 'sk-limited';
 
 describe('two instances over one Redis', function () {
   // Instances are killed and frozen, and come back.
   this.timeout(patience(60));
+  const stack = new AsyncDisposableStack();
   let redis: RedisServer;
-  let databases = 0;
+  let instances: Instances;
+  let provider: ScriptedProvider;
+  /** Which of them comes first. */
+  let first: GatewayProcess;
+  let second: GatewayProcess;
   before(async function () {
-    redis = await redisOrSkip(this);
+    redis = stack.use(await redisOrSkip(this));
+    const keys = [
+      { id: 'ann', secret: KEY },
+      { id: 'leaving', secret: LEAVING },
+      { id: 'limited', secret: LIMITED, limits: { concurrent_runs: 2 } },
+    ];
+    const storeUrl = freshDatabase(redis.url, 0);
+    instances = stack.use(await startInstances({ storeUrl, names: ['one', 'two'], config: { keys } }));
+    provider = instances.provider;
   });
-  after(() => redis?.[Symbol.asyncDispose]());
-  const open = (key: object = {}) =>
-    startInstances({ storeUrl: freshDatabase(redis.url, databases++), names: ['one', 'two'], key });
+  after(() => stack.disposeAsync());
+  /** Both are there again, and the provider was asked for nothing. */
+  const bothRun = async () => {
+    provider.requests.length = 0;
+    await instances.restart();
+    const [one, two] = instances.gateways.values();
+    assert.ok(one && two);
+    [first, second] = [one, two];
+  };
+  beforeEach(bothRun);
 
   const streamOf = (gateway: { url: string }, id: string, after = 0) =>
     SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, { headers: HEADERS });
@@ -33,11 +65,8 @@ describe('two instances over one Redis', function () {
 
   /** How long it took, in milliseconds. */
   async function takeOver(): Promise<number> {
-    await using instances = await open();
-    const { provider } = instances;
+    await bothRun();
     provider.respond = () => stallAfter(4, { text: 'one two three four five six', chunks: 6 });
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     const id = await submit(first);
     const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
     const survivor = instances.other(name);
@@ -61,11 +90,7 @@ describe('two instances over one Redis', function () {
   }
 
   it('refuse the appends of one that was frozen and woke up', async () => {
-    await using instances = await open();
-    const { provider } = instances;
     provider.respond = () => stallAfter(2, { text: 'a word or two', chunks: 4 });
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     const id = await submit(first);
     const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
     provider.respond = () => turn({ text: 'a word or two' });
@@ -80,11 +105,7 @@ describe('two instances over one Redis', function () {
   });
 
   it('hand their runs over when they stop', async () => {
-    await using instances = await open();
-    const { provider } = instances;
     provider.respond = () => stallAfter(4, { reasoning: 'I am not done with this', text: 'at all', chunks: 4 });
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     const id = await submit(first);
     const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
     const reader = await streamOf(gateway, id);
@@ -99,11 +120,7 @@ describe('two instances over one Redis', function () {
   });
 
   it('cancel each other’s runs', async () => {
-    await using instances = await open();
-    const { provider } = instances;
     provider.respond = () => hang();
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     await inTime(1000, 'leaving the provider', async () => {
       const number = provider.requests.length + 1;
       const id = await submit(first);
@@ -119,11 +136,7 @@ describe('two instances over one Redis', function () {
   });
 
   it('drive a chat completion where its connection is, and stop paying for it when that instance dies', async () => {
-    await using instances = await open();
-    const { provider } = instances;
     provider.respond = () => hang();
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     const asking = Array.from({ length: 4 }, (_, n) => {
       const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: `Hello ${n}?` }] });
       return fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body }).catch(() => {});
@@ -136,19 +149,15 @@ describe('two instances over one Redis', function () {
   });
 
   it('fail the chat completions of one that died, instead of paying for them again', async () => {
-    await using instances = await open();
-    const { provider } = instances;
     provider.respond = () => hang();
-    const [first] = [...instances.gateways.values()];
-    assert.ok(first);
     const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: 'Hello?' }] });
-    const asking = fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body });
+    const asking = fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: headersOf(LEAVING), body });
     asking.catch(() => {});
     const { gateway } = instances.senderOf(await provider.waitForRequest(1));
     await gateway.kill();
-    const { runs } = await openRedisStore({ url: freshDatabase(redis.url, databases - 1), log: silentLogger });
+    const { runs } = await openRedisStore({ url: freshDatabase(redis.url, 0), log: silentLogger });
     const failed = await eventually('the run has failed', async () => {
-      const page = await runs.list({ user: 'ann', api: 'chat_completions', limit: 1 });
+      const page = await runs.list({ user: 'leaving', api: 'chat_completions', limit: 1 });
       return page.runs.find((run) => run.status === 'failed');
     });
     const log = await runs.readLast(failed.id);
@@ -158,22 +167,18 @@ describe('two instances over one Redis', function () {
   });
 
   it('share the limits of a key, and free the places of one that died', async () => {
-    await using instances = await open({ limits: { concurrent_runs: 2 } });
-    const { provider } = instances;
     provider.respond = () => hang();
-    const [first, second] = [...instances.gateways.values()];
-    assert.ok(first && second);
-    await submit(first);
-    await submit(second);
-    await assert.rejects(submit(first), /status 429/);
-    await assert.rejects(submit(second), /status 429/);
+    await submit(first, { key: LIMITED });
+    await submit(second, { key: LIMITED });
+    await assert.rejects(submit(first, { key: LIMITED }), /status 429/);
+    await assert.rejects(submit(second, { key: LIMITED }), /status 429/);
     await provider.waitForRequest(2);
     provider.respond = () => turn({ text: 'done' });
     // Whichever of the two drives a run: its place is freed when another has ended that run.
     const { gateway: victim } = instances.senderOf(await provider.waitForRequest(1));
     await victim.kill();
     const survivor = victim === first ? second : first;
-    await eventually('a place is free', async () => await submit(survivor).catch(() => undefined));
+    await eventually('a place is free', async () => await submit(survivor, { key: LIMITED }).catch(() => undefined));
   });
 });
 

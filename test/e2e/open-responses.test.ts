@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { open, send } from '../support/http-client.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import { type ProviderRequest, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
+import { SocketClient } from '../support/socket-client.ts';
+import { strictMessages } from '../support/strict-wires.ts';
 import { patience } from '../support/time-limit.ts';
 
 /**
- * The cases of the Open Responses compliance suite (openresponses.org) over HTTP, against a plain model behind a provider
- * that speaks chat completions, and those that apply against a research model with the profile of OpenAI. Those on a
- * WebSocket are in `responses-websocket.test.ts`. What the suite's schemas ask of a response and of events is written down anew here.
+ * The cases of the Open Responses compliance suite (openresponses.org) against a plain model behind a provider that speaks
+ * chat completions only, one behind a provider that speaks Messages only, and those that apply against a research model
+ * with the profile of OpenAI. What the suite's schemas ask of a response and of events is written down anew here.
  */
 
 const int = z.number().int();
@@ -96,7 +99,7 @@ const numbered = { sequence_number: int };
 const inItem = { ...numbered, item_id: z.string(), output_index: int };
 const inContent = { ...inItem, content_index: int };
 const inSummary = { ...inItem, summary_index: int };
-/** All events that the suite knows and a run without client-side functions may have: any other is a failure there. */
+/** The events that the suite knows: any other is a failure there. */
 const event = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['response.created', 'response.in_progress']), ...numbered, response: resource }),
   z.object({ type: z.enum(['response.completed', 'response.failed']), ...numbered, response: resource }),
@@ -122,6 +125,10 @@ const event = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),
+  z.object({ type: z.enum(['response.reasoning_text.delta']), ...inContent, delta: z.string() }),
+  z.object({ type: z.enum(['response.reasoning_text.done']), ...inContent, text: z.string() }),
+  z.object({ type: z.literal('response.function_call_arguments.delta'), ...inItem, delta: z.string() }),
+  z.object({ type: z.literal('response.function_call_arguments.done'), ...inItem, arguments: z.string() }),
 ]);
 
 const PIXEL =
@@ -162,31 +169,52 @@ const compacted = z.object({
 });
 
 /** An event that each model's stream has. */
-const DELTAS = { deep: 'response.reasoning_summary_text.delta', plain: 'response.output_text.delta' };
+const DELTAS = {
+  deep: 'response.reasoning_summary_text.delta',
+  plain: 'response.output_text.delta',
+  messages: 'response.output_text.delta',
+};
+/** Behind a provider of chat completions, and of Messages. */
+const PLAIN = ['plain', 'messages'];
+const asksWeather = (request: unknown) => JSON.stringify(request).includes('weather');
 
 describe('Open Responses', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   let gateway: ResearchGateway;
+  let provider: ScriptedProvider;
+  const tool = () => ({ name: 'get_weather', arguments: '{"location":"San Francisco, CA"}' });
+  const answering = strictMessages(0, { thinks: 'adaptive' });
+  const calling = strictMessages(1, { thinks: 'adaptive', tool });
   before(async () => {
+    const respond = (request: ProviderRequest) =>
+      asksWeather(request.body.messages) ? calling.respond(request) : answering.respond(request);
+    provider = await startScriptedProvider({ respond });
+    const proxy = { kind: 'proxy', vision: true, apis: ['responses'] };
     gateway = await openResearchGateway({
       deep: { profile: 'openai', vision: true },
+      providers: { anthropic: { base_url: provider.url, wire: 'messages', api_key: 'sk-provider', max_retries: 0 } },
       models: {
-        plain: { kind: 'proxy', vision: true, apis: ['responses'], routes: [{ provider: 'scripted', model: 'p' }] },
+        plain: { ...proxy, routes: [{ provider: 'scripted', model: 'p' }] },
+        messages: { ...proxy, routes: [{ provider: 'anthropic', model: 'p' }] },
       },
       model: (request) => {
-        if (JSON.stringify(request.messages).includes('weather')) {
+        if (asksWeather(request.messages)) {
           return { toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"location":"San Francisco, CA"}' }] };
         }
         return request.research ? { reasoning: 'Hm.', text: 'I know it.' } : { text: 'Hello there, you.' };
       },
     });
   });
-  after(() => gateway[Symbol.asyncDispose]());
+  after(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await provider[Symbol.asyncDispose]();
+    assert.deepEqual([...answering.refusals, ...calling.refusals], []);
+  });
 
   for (const [name, input] of Object.entries(CASES)) {
     it(name, async () => {
-      for (const model of ['deep', 'plain']) {
+      for (const model of ['deep', ...PLAIN]) {
         const answer = await send(gateway, 'POST /v1/responses', { body: { model, input, stream: false } });
         assert.equal(answer.status, 200, answer.text);
         const response = resource.parse(answer.json);
@@ -196,25 +224,66 @@ describe('Open Responses', function () {
     });
   }
 
-  it('Tool Calling', async () => {
-    const body = { model: 'plain', input: [say('user', 'How is the weather in San Francisco?')], tools: [WEATHER] };
-    const response = resource.parse((await send(gateway, 'POST /v1/responses', { body })).json);
-    assert.ok(response.output.some(({ type }) => type === 'function_call'));
-  });
+  for (const model of PLAIN) {
+    const weather = { model, input: [say('user', 'How is the weather in San Francisco?')], tools: [WEATHER] };
 
-  it('Compaction Endpoint', async () => {
-    const input = [say('user', 'My favourite colour is green.'), say('user', 'What is it?')];
-    const body = { model: 'plain', input };
-    const { output } = compacted.parse((await send(gateway, 'POST /v1/responses/compact', { body })).json);
-    assert.ok(output.some(({ type }) => type === 'compaction'));
-    assert.equal((await send(gateway, 'POST /v1/responses/compact', { body: { input } })).status, 400);
-  });
+    it(`Tool Calling (${model})`, async () => {
+      const answer = await send(gateway, 'POST /v1/responses', { body: weather });
+      const response = resource.parse(answer.json);
+      assert.ok(response.output.some(({ type }) => type === 'function_call'));
+    });
+
+    it(`Tool Calling, streamed (${model})`, async () => {
+      const events = await streamed({ ...weather, stream: true });
+      const types = events.map((one) => ('item' in one ? `${one.type} ${one.item?.type}` : one.type));
+      for (const type of [
+        'response.output_item.added function_call',
+        'response.function_call_arguments.delta',
+        'response.function_call_arguments.done',
+        'response.output_item.done function_call',
+      ]) {
+        assert.ok(types.includes(type), `${type} among ${types}`);
+      }
+    });
+
+    it(`Compaction Endpoint (${model})`, async () => {
+      const input = [say('user', 'My favourite colour is green.'), say('user', 'What is it?')];
+      const answer = await send(gateway, 'POST /v1/responses/compact', { body: { model, input } });
+      const { output } = compacted.parse(answer.json);
+      assert.ok(output.some(({ type }) => type === 'compaction'));
+      assert.equal((await send(gateway, 'POST /v1/responses/compact', { body: { input } })).status, 400);
+    });
+
+    it(`WebSocket: responses in turn, continued, and without storing (${model})`, async () => {
+      await using socket = await SocketClient.open(gateway);
+      const ask = async (fields: object) => {
+        socket.create({ model, input: [say('user', 'Say hello.')], ...fields });
+        const response = resource.parse(await socket.end());
+        for (const frame of socket.frames.splice(0)) event.parse(frame);
+        assert.deepEqual([response.status, response.output.length > 0], ['completed', true]);
+        return response;
+      };
+      const first = await ask({});
+      const second = await ask({ previous_response_id: first.id });
+      assert.equal(second.previous_response_id, first.id);
+      const unstored = await ask({ store: false });
+      assert.equal((await send(gateway, `GET /v1/responses/${unstored.id}`)).status, 404);
+      await ask({ store: false, previous_response_id: unstored.id });
+      socket.create({ model, input: 'Hi', previous_response_id: 'resp_none' });
+      assert.equal((await socket.error()).code, 'previous_response_not_found');
+      await ask({});
+    });
+  }
+
+  async function streamed(body: object) {
+    const text = await (await open(gateway, 'POST /v1/responses', { body })).text();
+    const frames = text.split('\n\n').filter(Boolean);
+    return frames.map((frame) => event.parse(JSON.parse(frame.slice(frame.indexOf('data: ') + 6))));
+  }
 
   it('Streaming Response', async () => {
     for (const [model, delta] of Object.entries(DELTAS)) {
-      const body = { model, input: [say('user', 'Count from 1 to 5.')], stream: true };
-      const frames = (await (await open(gateway, 'POST /v1/responses', { body })).text()).split('\n\n').filter(Boolean);
-      const events = frames.map((frame) => event.parse(JSON.parse(frame.slice(frame.indexOf('data: ') + 6))));
+      const events = await streamed({ model, input: [say('user', 'Count from 1 to 5.')], stream: true });
       const last = events.at(-1);
       assert.ok(last?.type === 'response.completed' && last.response.status === 'completed');
       assert.ok(events.some(({ type }) => type === delta));

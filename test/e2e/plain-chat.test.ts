@@ -150,3 +150,24 @@ it('tell how probable the tokens of a chat are, where its provider does', async 
   const [silent] = (await completions.create({ ...ask, logprobs: false, top_logprobs: 0 })).choices;
   assert.equal(silent?.logprobs, null);
 });
+
+it('refuse in a field of its own, where their provider does', async () => {
+  await using gateway = await openGateway('responses');
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
+  const output = [{ ...message, content: [{ type: 'refusal', refusal: 'I cannot say.' }] }];
+  const response = { id: 'r', object: 'response', status: 'completed', output };
+  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  gateway.provider.respond = () =>
+    frames([
+      { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
+      { type: 'response.refusal.delta', ...place, delta: 'I cannot say.' },
+      { type: 'response.completed', response },
+    ]);
+  const body = { model: 'plain', messages: [{ role: 'user' as const, content: 'Tell.' }] };
+  const whole = await gateway.client.chat.completions.create(body);
+  const streamed = await gateway.client.chat.completions.stream(body).finalChatCompletion();
+  for (const { choices } of [whole, streamed]) {
+    assert.equal(choices[0]?.message.refusal, 'I cannot say.');
+    assert.equal(choices[0].message.content || null, null);
+  }
+});

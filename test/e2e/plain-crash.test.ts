@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isObject } from '../../src/base/json.ts';
+import { answerIn } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import {
@@ -57,6 +58,17 @@ const PROBABLE: Script = {
     { do: 'hang' },
   ],
 };
+/** Says that it will not answer, and stalls. */
+const REFUSING: Script = {
+  ...turn(),
+  steps: [
+    {
+      do: 'send',
+      bytes: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { refusal: 'I cannot say' } }] })}\n\n`,
+    },
+    { do: 'hang' },
+  ],
+};
 const SIX = { text: 'one two three four five six' };
 const LOOK_UP = { id: 'call_1', name: 'look_up', arguments: '{}' };
 const LOOK_FOR = { id: 'call_2', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
@@ -92,13 +104,24 @@ function waiting(): Readonly<Record<string, CutTest>> {
         const [message] = response.output;
         assert.ok(message?.type === 'message' && response.output.length === 1);
         assert.deepEqual(
-          message.content[0]?.logprobs.map(({ token }) => token),
+          answerIn(message)?.logprobs.map(({ token }) => token),
           ['one', ' two', ' three'],
         );
         assert.equal(requests.length, 2);
         assert.deepEqual(rolesOf(requests[1]), ['user', 'assistant', 'user']);
         // What the cut turn cost is in the usage.
         assert.ok(response.usage.input_tokens > 11 && response.usage.estimated);
+      },
+    },
+    'goes on in place behind kill -9 in a refusal': {
+      seen: 'response.refusal.delta',
+      body: body(),
+      respond: (_, n) => (n === 0 ? REFUSING : turn({ text: ' that.' })),
+      check({ response }) {
+        const [message] = response.output;
+        assert.deepEqual(message?.type === 'message' && message.content, [
+          { type: 'refusal', refusal: 'I cannot say that.' },
+        ]);
       },
     },
     'thinks again behind kill -9 in a thought, and calls its function once': {

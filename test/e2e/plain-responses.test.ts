@@ -304,6 +304,92 @@ describe('responses of a plain model over a chat-only provider', () => {
     );
   });
 
+  it('tell apart what has the same id, make one call where one is asked for, and refuse what asks nothing', async () => {
+    const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
+    const odd = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }];
+    await using gateway = await openPlain(({ body }) => {
+      const said = body.messages?.at(-1)?.content;
+      if (said === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
+      return said === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
+    });
+    const ask = (fields: object) => gateway.ann.responses.create({ model: 'plain', ...fields });
+    const call = { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'a', output: 'first' };
+    const user = { role: 'user', content: 'Hi' };
+    await ask({ input: [user, call, call, output, { ...output, output: 'second' }] });
+    // Of one turn, a provider could not tell them apart.
+    assert.deepEqual(
+      gateway.provider.requests[0]?.body.messages?.map(({ role, content }) => (role === 'tool' ? content : role)),
+      ['user', 'assistant', 'first', 'assistant', 'second'],
+    );
+    const tools = [WEATHER];
+    const both = await ask({ input: 'Twice.', tools });
+    const one = await ask({ input: 'Twice.', tools, parallel_tool_calls: false });
+    assert.deepEqual([both.output.length, one.output.length], [2, 1]);
+    // What was left out is not waited for.
+    const [made] = one.output;
+    assert.ok(made?.type === 'function_call');
+    const next = { previous_response_id: one.id, input: [{ ...output, call_id: made.call_id }] };
+    assert.equal((await ask(next)).output_text, 'So.');
+    // Arguments are the client's to judge; thoughts are shown as summaries where that is asked for.
+    const oddly = await ask({ input: 'Oddly.', tools, reasoning: { summary: 'auto' } });
+    const [thought, written] = oddly.output;
+    assert.ok(thought?.type === 'reasoning' && written?.type === 'function_call');
+    assert.deepEqual([thought.summary[0]?.text, written.arguments], ['I ask.', '{"city":']);
+    const refused: [object, RegExp][] = [
+      [{ input: [user, call, call, output] }, /no output for the call a/],
+      [{ input: [{ role: 'user', content: [] }] }, /says nothing/],
+      [{ input: [{ type: 'reasoning', summary: [] }] }, /says nothing/],
+      [
+        { input: 'Hi', tools, tool_choice: { type: 'allowed_tools', mode: 'required', tools: [] } },
+        /no tool that could/,
+      ],
+    ];
+    for (const [fields, message] of refused) {
+      await assert.rejects(ask(fields), (error: Error & { status: number }) => {
+        return error.status === 400 && message.test(error.message);
+      });
+    }
+  });
+
+  it('refuse in a part of its own, streamed, whole and cut, and go on from there', async () => {
+    const said = ['I cannot', ' say', ' that.'];
+    const refusing = [...said.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
+    await using gateway = await openPlain((_, n) => {
+      if (n === 1) return frames(refusing.slice(0, 2), { done: false });
+      return n === 2 ? turn({ text: ' that.' }) : frames(refusing);
+    });
+    const content = [{ type: 'refusal', refusal: 'I cannot say that.' }];
+    const stream = gateway.ann.responses.stream({ model: 'plain', input: 'Tell.' });
+    let joined = '';
+    let done = '';
+    stream.on('response.refusal.delta', ({ delta }) => {
+      joined += delta;
+    });
+    stream.on('response.refusal.done', ({ refusal }) => {
+      done = refusal;
+    });
+    const whole = await stream.finalResponse();
+    assert.deepEqual([joined, done, whole.output_text], ['I cannot say that.', 'I cannot say that.', '']);
+    const [message] = (await gateway.ann.responses.retrieve(whole.id)).output;
+    assert.ok(message?.type === 'message');
+    assert.deepEqual(message.content, content);
+    // Cut in the middle, it is continued in place.
+    const [cut] = (await gateway.ann.responses.create({ model: 'plain', input: 'Tell.' })).output;
+    assert.deepEqual(cut?.type === 'message' && cut.content, content);
+    await gateway.ann.responses.create({ model: 'plain', input: 'Why?', previous_response_id: whole.id });
+    await gateway.ann.responses.create({ model: 'plain', input: [message, { role: 'user', content: 'Why?' }] });
+    for (const request of gateway.provider.requests.slice(-2)) {
+      assert.ok(JSON.stringify(request.body.messages).includes('I cannot say that.'));
+    }
+  });
+
+  it('fail where the provider calls a tool without a name and says nothing else', async () => {
+    await using gateway = await openPlain(() => turn({ toolCalls: [{ id: 'call_1', name: '', arguments: '{}' }] }));
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools: [WEATHER] });
+    assert.deepEqual([response.status, response.error?.code], ['failed', 'upstream_error']);
+  });
+
   it('call functions in namespaces by both names; a search of the provider is left out and named', async () => {
     await using gateway = await openPlain(({ body }) => {
       const offered = body.tools?.map((tool) => tool.function.name) ?? [];

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createClient } from '@redis/client';
+import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { type Script, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+import { freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;
@@ -37,7 +38,7 @@ describe('while Redis cannot serve', function () {
       steps: words.steps.toSpliced(4, 0, { do: 'until', promise: new Promise(() => {}) }),
     };
     instances.provider.respond = ({ body }) => (JSON.stringify(body).includes('endless') ? endless : script);
-    const doomed = await submit(gateway, 'endless response');
+    const doomed = await submit(gateway, { input: 'endless response' });
     const leaving = new AbortController();
     const messages = [{ role: 'user', content: 'endless chat' }];
     const chat = await fetch(`${gateway.url}/v1/chat/completions`, {

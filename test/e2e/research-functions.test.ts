@@ -322,8 +322,33 @@ describe('functions of the client in a research', () => {
       type: 'function',
       function: { name: 'ask_desk' },
     });
+    const allowed: OpenAI.Responses.ToolChoiceAllowed = {
+      type: 'allowed_tools',
+      mode: 'required',
+      tools: [{ type: 'function', name: 'ask_desk' }],
+    };
+    const shown = await gateway.ann.responses.create({ ...ask, tools: [ASK_DESK], tool_choice: allowed });
+    assert.deepEqual(shown.tool_choice, allowed);
+    const offered = gateway.provider.requests.at(-1)?.body;
+    assert.deepEqual(
+      [offered?.tools?.map((tool) => tool.function.name), offered?.tool_choice],
+      [['ask_desk'], 'required'],
+    );
+    // A tool that runs here, which the model has by itself or the request names.
+    for (const tools of [[ASK_DESK], [ASK_DESK, { type: 'web_search' as const }]]) {
+      const before = gateway.provider.requests.length;
+      await gateway.ann.responses.create({ ...ask, tools, tool_choice: { type: 'web_search_preview' } });
+      const asked = gateway.provider.requests[before]?.body;
+      assert.deepEqual(asked?.tool_choice, { type: 'function', function: { name: 'web_search' } });
+    }
     for (const [body, param] of [
       [{ tool_choice: 'required' }, 'tool_choice'],
+      [{ tools: [ASK_DESK], tool_choice: { type: 'code_interpreter' } }, 'tool_choice'],
+      [
+        { tools: [ASK_DESK], tool_choice: { ...allowed, tools: [{ type: 'function', name: 'b' }] } },
+        'tool_choice.tools[0]',
+      ],
+      [{ tools: [ASK_DESK], tool_choice: { ...allowed, tools: [] } }, 'tool_choice'],
       [{ tools: [ASK_DESK], tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
       [{ tools: [{ ...ASK_DESK, name: 'web_search' }] }, 'tools'],
       [{ tools: [{ ...ASK_DESK, name: 'ask_user' }] }, 'tools'],

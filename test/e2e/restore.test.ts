@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { responseObject } from '../../src/protocol/response.ts';
+import { eventually } from '../support/eventually.ts';
 import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { Spawned } from '../support/spawned.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, HEADERS, KEY, submit } from '../support/two-instances.ts';
+import { HEADERS, KEY, submit } from '../support/two-instances.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../src/research-gateway.js', import.meta.url));
 const DOCUMENT = 'A lighthouse is a tower with a lamp.\n';
@@ -49,12 +50,12 @@ describe('a store that is saved while a gateway uses it, and restored into an em
     const former = await startGatewayProcess(configOf('data'), { folder: folder.path });
     await using _former = former;
     const file = await upload(former);
-    const first = await submit(former, 'What is a lighthouse?');
+    const first = await submit(former, { input: 'What is a lighthouse?' });
     const response = await ended(former, first);
     const replay = await read(former, `/v1/responses/${first}?stream=true`);
     assert.match(replay.text, /event: response.completed/);
     const asked = provider.requests.length;
-    const open = await submit(former, 'What is Elmsworth?');
+    const open = await submit(former, { input: 'What is Elmsworth?' });
     await provider.waitForRequest(asked + 1);
 
     await mkdir(join(folder.path, 'restored'));
@@ -67,7 +68,7 @@ describe('a store that is saved while a gateway uses it, and restored into an em
 
     goOn.resolve();
     await ended(former, open);
-    const late = await submit(former, 'What came after it?');
+    const late = await submit(former, { input: 'What came after it?' });
     await ended(former, late);
     assert.equal(await former.terminate(), 0);
     assert.deepEqual((await readdir(join(folder.path, 'restored'))).sort(), ['files', 'runs.db']);

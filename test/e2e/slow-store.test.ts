@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../support/eventually.ts';
 import { fairMs } from '../support/fair-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { patience } from '../support/time-limit.ts';
-import { eventually, HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
+import { HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
 
 const GRACE_SECONDS = 2;
 /** For a busy machine; a gateway that waits for its store without a limit takes longer. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
+import { answerIn } from '../../src/protocol/items.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { KILLED_KEY } from '../support/killed-gateway.ts';
-import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type CutTest, cutTogether, KILLED_KEY } from '../support/killed-gateway.ts';
+import { type ProviderRequest, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
 const FILES = 40;
@@ -20,12 +21,12 @@ function configOf({ storeUrl, folder, index }: { storeUrl: string; folder: strin
   };
 }
 
-function survives(name: string, storeUrl: (folder: string) => string): void {
-  it(`a batch is read to its end behind kill -9, and found on another machine (${name})`, async function () {
+describe('vector stores', () => {
+  it('a batch is read to its end behind kill -9, and found on another machine', async function () {
     // A gateway is killed and comes back; what it had taken to read is free after half a minute.
     this.timeout(patience(90));
     await using folder = await gatewayFolder();
-    const at = { storeUrl: storeUrl(folder.path), folder: folder.path };
+    const at = { storeUrl: `file:${join(folder.path, 'data')}`, folder: folder.path };
     let gateway: GatewayProcess = await startGatewayProcess(configOf({ ...at, index: 'one' }), { folder: folder.path });
     await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
     const open = () => new OpenAI({ apiKey: KILLED_KEY, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
@@ -58,17 +59,72 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
       return names.size === FILES || undefined;
     });
   });
+});
+
+/** Far more than a quarter of a window, with what is asked for in its middle. */
+const LONG = Array.from({ length: 6000 }, (_, n) =>
+  n === 4321 ? '## Deposits\n\nThe deposit is 48 250 crowns.' : `Paragraph ${n} tells of quays and cranes.`,
+).join('\n\n');
+const toolResults = ({ body }: ProviderRequest) => body.messages?.filter(({ role }) => role === 'tool') ?? [];
+
+/** Asks of a long document, and is cut in its answer or in the turn behind its search. */
+function ofLongFile(model: string, cutAt: 'answer' | 'turn'): CutTest {
+  const turns = (model === 'deep' ? 3 : 2) - (cutAt === 'turn' ? 1 : 0);
+  const content = [
+    { type: 'input_text', text: 'What is the deposit?' },
+    { type: 'input_file', filename: 'harbour.md', file_data: Buffer.from(LONG).toString('base64') },
+  ];
+  return {
+    seen: cutAt === 'answer' ? 'response.output_text.delta' : 'response.reasoning_text.delta',
+    body: { model, input: [{ role: 'user', content }] },
+    respond(request, n) {
+      if (n === 0)
+        return turn({ toolCalls: [{ id: 'c1', name: 'file_search', arguments: '{"queries":["deposit crowns"]}' }] });
+      assert.match(JSON.stringify(toolResults(request)), /48 250 crowns/);
+      const isAnswer = !request.body.tools?.length || request.body.tool_choice === 'none';
+      if (n === turns - 1)
+        return stallAfter(4, cutAt === 'answer' ? { text: 'The deposit is 48 250' } : { reasoning: 'one two three' });
+      if (model === 'deep' && !isAnswer) return turn({ text: 'I am ready.' });
+      return turn({
+        text: n >= turns && cutAt === 'answer' ? ' 48 250 crowns [1].' : 'The deposit is 48 250 crowns [1].',
+      });
+    },
+    check({ response, requests }) {
+      assert.match(response.output_text, /^The deposit is 48 250 crowns/);
+      const [annotation] = response.output.flatMap((item) =>
+        item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+      );
+      assert.match(JSON.stringify(annotation), /harbour\.md/);
+      // What the first search found is what all later turns have: it is made once.
+      const searches = new Set(requests.slice(1).map((request) => JSON.stringify(toolResults(request))));
+      assert.deepEqual([searches.size, toolResults(requests.at(-1) as ProviderRequest).length], [1, 1]);
+      assert.ok(requests.length <= turns + 2, `${requests.length}`);
+    },
+  };
 }
 
-describe('vector stores', () => {
-  survives('SQLite', (folder) => `file:${join(folder, 'data')}`);
-
-  describe('over Redis', () => {
-    let server: RedisServer;
-    before(async function () {
-      server = await redisOrSkip(this);
-    });
-    after(() => server?.[Symbol.asyncDispose]());
-    survives('Redis', () => server.url);
-  });
+describe('a run with a long file behind kill -9', function () {
+  // A gateway is killed and comes back; a claim has to run out.
+  this.timeout(patience(60));
+  cutTogether(
+    {
+      storeUrl: (folder) => `file:${join(folder, 'data')}`,
+      configOf: (provider, { storeUrl, folder }) => {
+        const routes = [{ provider: 'scripted', model: 'm' }];
+        return {
+          ...configOf({ storeUrl, folder, index: 'index' }),
+          providers: { scripted: { base_url: provider.url, api_key: 'sk-provider' } },
+          models: {
+            deep: { kind: 'research', routes, research: { plan: 'off' } },
+            plain: { kind: 'proxy', apis: ['responses'], routes },
+          },
+        };
+      },
+    },
+    {
+      'goes on in its answer, and searches once (research)': ofLongFile('deep', 'answer'),
+      'goes on in its answer, and searches once (plain)': ofLongFile('plain', 'answer'),
+      'goes on in the turn behind its search, and searches once': ofLongFile('deep', 'turn'),
+    },
+  );
 });

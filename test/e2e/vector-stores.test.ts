@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import OpenAI, { toFile } from 'openai';
+import { archiveBombs, officeBombs, pdfBombs } from '../support/bombs.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 const LAKE =
   '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, the deepest of all.\n\n## Age\n\nIt is 25 million years old.\n';
@@ -191,6 +193,51 @@ describe('vector stores, with the official SDK', () => {
     for (const { id } of made) await client.vectorStores.delete(id);
   });
 
+  it('say of bombs what is wrong with them, and go on with what is beside them', async function () {
+    // A busy machine takes its time for what unpacks to much.
+    this.timeout(patience(30));
+    const names = /unpacks to 120 MB|contain themselves|nested dictionaries|A ZIP archive|frames in frames/i;
+    const bombs = [...officeBombs(), ...pdfBombs(), ...archiveBombs()].filter(({ name }) => names.test(name));
+    assert.ok(bombs.length >= 5);
+    const ids: string[] = [];
+    for (const { name, body } of bombs)
+      ids.push(
+        (await client.files.create({ file: await toFile(Buffer.from(await body()), name), purpose: 'assistants' })).id,
+      );
+    const store = await client.vectorStores.create({ file_ids: ids });
+    const own = await bob.vectorStores.create({});
+    const file = await toFile(Buffer.from('The lake is deep.'), 'lake.md');
+    // Another user's turn comes while they are read.
+    const { status } = await bob.vectorStores.files.uploadAndPoll(own.id, file, POLL);
+    assert.equal(status, 'completed');
+    await until(async () => (await client.vectorStores.retrieve(store.id)).file_counts.in_progress === 0 || undefined);
+    const { data } = await client.vectorStores.files.list(store.id);
+    assert.deepEqual(new Set(data.map(({ last_error }) => Boolean(last_error?.message))), new Set([true]));
+    for (const id of ids) await client.files.delete(id);
+    await client.vectorStores.delete(store.id);
+  });
+
+  it('are gone through while all of them are deleted, and so are the files of one', async () => {
+    const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => upload(`${n}.md`, 'A note of the lake.')));
+    const store = await client.vectorStores.create({ file_ids: ids });
+    let detached = 0;
+    for await (const file of client.vectorStores.files.list(store.id, { limit: 2 })) {
+      await client.vectorStores.files.delete(file.id, { vector_store_id: store.id });
+      detached += 1;
+    }
+    assert.equal(detached, 5);
+    for (let n = 0; n < 5; n++) await client.vectorStores.create({});
+    const all = (await client.vectorStores.list({ limit: 100 })).data.length;
+    let deleted = 0;
+    for await (const { id } of client.vectorStores.list({ limit: 2 })) {
+      await client.vectorStores.delete(id);
+      deleted += 1;
+    }
+    assert.deepEqual([deleted, (await client.vectorStores.list()).data], [all, []]);
+    // Somebody else’s are not known by it.
+    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(404, 'after'));
+  });
+
   it('say what is wrong with a request', async () => {
     const store = await client.vectorStores.create({});
     const id = await upload('a.md', 'text');
@@ -205,12 +252,40 @@ describe('vector stores, with the official SDK', () => {
       refused(400, 'attributes'),
     );
     await assert.rejects(client.vectorStores.search(store.id, { query: '' }), refused(400));
+    const post = async (path: string, body: string) => {
+      const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${gateway.url}/v1/vector_stores/${store.id}${path}`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      const { code, param } = JSON.parse(await answer.text()).error ?? {};
+      return [answer.status, code ?? answer.headers.get('x-ignored-parameters'), param];
+    };
+    assert.deepEqual(await post('/search', '{}'), [400, 'missing_parameter', 'query']);
+    const large = '12345678901234567890';
+    assert.deepEqual(await post('/files', `{"file_id":"${id}","attributes":{"n":${large}}}`), [
+      400,
+      'invalid_parameter',
+      'attributes.n',
+    ]);
+    const equal = `{"query":"x","filters":{"type":"eq","key":"n","value":${large}}}`;
+    assert.deepEqual(await post('/search', equal), [400, 'invalid_parameter', 'filters.value']);
+    const one = '{"type":"eq","key":"n","value":1}';
+    const wide = `{"type":"or","filters":[${Array(30).fill(`{"type":"or","filters":[${Array(30).fill(one)}]}`)}]}`;
+    assert.deepEqual(await post('/search', `{"query":"x","filters":${wide}}`), [400, 'invalid_parameter', 'filters']);
+    const more =
+      '{"query":"x","rewrite_query":true,"colour":1,"ranking_options":{"ranker":"auto","score_threshold":0.5}}';
+    assert.deepEqual(await post('/search', more), [200, 'rewrite_query, colour, ranking_options.ranker', undefined]);
     await assert.rejects(
       client.vectorStores.search(store.id, { query: 'x', max_num_results: 51 }),
       refused(400, 'max_num_results'),
     );
     await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
-    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404));
+    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404, 'after'));
+    const both = { after: store.id, before: store.id };
+    await assert.rejects(client.vectorStores.list(both), refused(400, 'before'));
+    await assert.rejects(client.vectorStores.files.list(store.id, both), refused(400, 'before'));
     const wrong = { query: 'x', filters: { type: 'and', filters: [{ type: 'like', key: 'a', value: 1 }] } };
     await assert.rejects(client.vectorStores.search(store.id, wrong as never), refused(400, 'filters.filters[0].type'));
     for (const [most, overlap, param] of [

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { json, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { json, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 import { freshDatabase } from '../support/two-instances.ts';
-import { type Saying, startReceiver } from '../support/webhook-receiver.ts';
+import { type Saying, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const KEYS = { ann: 'sk-ann-of-the-webhooks', bob: 'sk-bob-of-the-webhooks' };
 const KEY_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -47,40 +47,39 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
     // Gateways are started, killed and started again.
     this.timeout(patience(60));
 
-    async function open(say: () => Saying = () => 204) {
-      await using stack = new AsyncDisposableStack();
-      const provider = stack.use(
+    const stack = new AsyncDisposableStack();
+    let provider: ScriptedProvider;
+    let receiver: WebhookReceiver;
+    let folder: string;
+    let start: () => Promise<GatewayProcess>;
+    let gateway: GatewayProcess;
+    let says: Saying;
+    before(async () => {
+      provider = stack.use(
         await startScriptedProvider({
           respond: ({ body }) => (body.stream ? turn({ text: 'The answer.' }) : json(COMPLETION)),
         }),
       );
-      const receiver = stack.use(await startReceiver(say));
-      const folder = stack.use(await gatewayFolder());
-      const config = configOf(provider, { storeUrl: storeUrl(folder.path), told: receiver.url });
-      const start = () => startGatewayProcess(config, { folder: folder.path });
-      const gateway = { now: await start() };
-      stack.defer(() => gateway.now[Symbol.asyncDispose]());
-      const call = (path: string, { key = KEYS.ann, body }: { key?: string; body?: object } = {}) =>
-        fetch(`${gateway.now.url}${path}`, {
-          method: body ? 'POST' : 'GET',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          ...(body && { body: JSON.stringify(body) }),
-        });
-      const owned = stack.move();
-      return {
-        receiver,
-        provider,
-        folder,
-        gateway,
-        start,
-        call,
-        [Symbol.asyncDispose]: () => owned.disposeAsync(),
-      };
-    }
+      receiver = stack.use(await startReceiver(() => says));
+      folder = stack.use(await gatewayFolder()).path;
+      const config = configOf(provider, { storeUrl: storeUrl(folder), told: receiver.url });
+      start = () => startGatewayProcess(config, { folder });
+      gateway = await start();
+      stack.defer(() => gateway[Symbol.asyncDispose]());
+    });
+    after(() => stack.disposeAsync());
+    beforeEach(() => {
+      says = 204;
+      receiver.messages.length = 0;
+    });
+    const call = (path: string, { key = KEYS.ann, body }: { key?: string; body?: object } = {}) =>
+      fetch(`${gateway.url}${path}`, {
+        method: body ? 'POST' : 'GET',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
 
     it('tell of responses and tasks of every kind of model, and the official SDK takes them', async () => {
-      await using all = await open();
-      const { receiver, call } = all;
       const webhook = { url: `${receiver.url}/own`, secret: SECRET };
       const ids: string[] = [];
       for (const model of ['deep', 'plain']) {
@@ -92,7 +91,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         assert.equal(task.status, 201, await task.clone().text());
         ids.push((await jsonOf(task)).id);
       }
-      const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${all.gateway.now.url}/v1` });
+      const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1` });
       const told = { '/own': new Set<string>(), '/key': new Set<string>() };
       for (const { path, body, headers } of await receiver.waitFor(8)) {
         const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
@@ -102,16 +101,14 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         told[path === '/own' ? '/own' : '/key'].add(event.data.id);
       }
       assert.deepEqual([[...told['/own']].sort(), [...told['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
-      const sent = JSON.stringify(all.provider.requests.map(({ body }) => body));
+      const sent = JSON.stringify(provider.requests.map(({ body }) => body));
       assert.ok(!sent.includes('webhook') && !sent.includes(SECRET), 'a provider knows nothing of it');
       const streamed = await client.responses.retrieve(ids[0] ?? '');
       assert.equal(streamed.status, 'completed');
     });
 
     it('are listed and asked for again by their user alone', async () => {
-      let status = 410;
-      await using all = await open(() => status);
-      const { call, receiver } = all;
+      says = 410;
       const body = { model: 'deep', input: 'Hi', background: true };
       const { id } = await jsonOf(await call('/v1/responses', { body }));
       const list = async () => (await jsonOf(await call(`/v1/webhook_deliveries?run=${id}`))).data;
@@ -126,7 +123,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       }
       const again = `/v1/webhook_deliveries/${failed.id}/redeliver`;
       assert.equal((await call(again, { key: KEYS.bob, body: {} })).status, 404);
-      status = 200;
+      says = 200;
       assert.equal((await call(again, { body: {} })).status, 200);
       await receiver.waitFor(2);
       await until(async () => ((await list())[0].status === 'delivered' ? true : undefined));
@@ -135,15 +132,13 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
     });
 
     it('are told once more after kill -9 while a receiver was being told', async () => {
-      let says: Saying = 'nothing';
-      await using all = await open(() => says);
-      const { call, receiver, gateway } = all;
+      says = 'nothing';
       const body = { model: 'deep', input: 'Hi', background: true };
       const { id } = await jsonOf(await call('/v1/responses', { body }));
       await receiver.waitFor(1);
-      await gateway.now.kill();
+      await gateway.kill();
       says = 204;
-      gateway.now = await all.start();
+      gateway = await start();
       // The instance that is gone holds it for a minute: whoever asks need not wait.
       const again = `/v1/webhook_deliveries/whd_${id}_key/redeliver`;
       await until(async () => {
@@ -155,31 +150,9 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       assert.equal(first?.headers['webhook-id'], second?.headers['webhook-id']);
     });
 
-    it('leave no secret in the store and none in the log', async () => {
-      await using all = await open();
-      const { call, receiver, gateway, folder } = all;
-      const body = {
-        model: 'deep',
-        input: 'Hi',
-        background: true,
-        webhook: { url: `${receiver.url}/?token=s3cret-of-the-address`, secret: SECRET },
-      };
-      const { id } = await jsonOf(await call('/v1/responses', { body }));
-      await receiver.waitFor(2);
-      const shown = await (await call(`/v1/webhook_deliveries?run=${id}`)).text();
-      await gateway.now.terminate();
-      const files = await readdir(folder.path, { recursive: true, withFileTypes: true });
-      const stored = files.filter((file) => file.isFile() && !file.name.endsWith('.yaml'));
-      const texts = await Promise.all(stored.map((file) => readFile(join(file.parentPath, file.name), 'latin1')));
-      for (const text of [...texts, gateway.now.log.join('\n'), shown]) {
-        assert.ok(!text.includes(SECRET) && !text.includes('s3cret-of-the-address') && !text.includes(KEY_SECRET));
-      }
-    });
-
     it('refuse what cannot be told', async () => {
-      await using all = await open();
       const ask = async (path: string, body: object) => {
-        const answer = await all.call(path, { body });
+        const answer = await call(path, { body });
         return [answer.status, (await jsonOf(answer)).error?.param];
       };
       const webhook = { url: 'https://example.com/hook' };
@@ -200,6 +173,26 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         for (const model of ['deep', 'plain']) {
           assert.deepEqual(await ask('/v1/async', { model, messages, webhook: given }), [400, param]);
         }
+      }
+    });
+
+    // The last: it stops the gateway.
+    it('leave no secret in the store and none in the log', async () => {
+      const body = {
+        model: 'deep',
+        input: 'Hi',
+        background: true,
+        webhook: { url: `${receiver.url}/?token=s3cret-of-the-address`, secret: SECRET },
+      };
+      const { id } = await jsonOf(await call('/v1/responses', { body }));
+      await receiver.waitFor(2);
+      const shown = await (await call(`/v1/webhook_deliveries?run=${id}`)).text();
+      await gateway.terminate();
+      const files = await readdir(folder, { recursive: true, withFileTypes: true });
+      const stored = files.filter((file) => file.isFile() && !file.name.endsWith('.yaml'));
+      const texts = await Promise.all(stored.map((file) => readFile(join(file.parentPath, file.name), 'latin1')));
+      for (const text of [...texts, gateway.log.join('\n'), shown]) {
+        assert.ok(!text.includes(SECRET) && !text.includes('s3cret-of-the-address') && !text.includes(KEY_SECRET));
       }
     });
   });

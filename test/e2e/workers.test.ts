@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
-import { eventually } from '../contract/run-store-fixture.ts';
+import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { inTime } from '../support/in-time.ts';
 import { stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';

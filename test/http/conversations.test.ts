@@ -54,8 +54,10 @@ describe('conversations', () => {
   });
 
   it('need no items and no metadata', async () => {
-    const answer = await send(gateway, 'POST /v1/conversations', { body: {} });
-    assert.deepEqual([answer.status, answer.json.metadata], [200, {}]);
+    for (const options of [{ body: {} }, {}]) {
+      const answer = await send(gateway, 'POST /v1/conversations', options);
+      assert.deepEqual([answer.status, answer.json.metadata], [200, {}]);
+    }
   });
 
   it('take up to 20 items at a time, show them as OpenAI does, and lose them', async () => {

@@ -123,8 +123,28 @@ describe('files', () => {
     assert.deepEqual(await form(field('purpose', 'fine-tune') + file), [400, 'purpose']);
     assert.deepEqual(await form(field('purpose', 'user_data') + file + file), [400, 'file']);
     assert.deepEqual(await post('multipart/form-data; boundary=x', `${file}`), [400, 'file']);
+    // What would be kept as it is and not as it is meant, or for ever and not for a day.
+    const encoded = file.replace('\r\n\r\n', '\r\nContent-Transfer-Encoding: base64\r\n\r\n');
+    assert.deepEqual(await form(field('purpose', 'user_data') + encoded), [400, 'file']);
+    const ending = (value: string) => form(field('purpose', 'user_data') + field('expires_after', value) + file);
+    assert.deepEqual(await ending('tomorrow'), [400, 'expires_after']);
+    assert.deepEqual(await ending('{"anchor":"created_at","seconds":9}'), [400, 'expires_after.seconds']);
     const listed = await send(gateway, 'GET /v1/files');
     assert.deepEqual(listed.json.data, [], 'nothing stayed');
+  });
+
+  it('may say when they end as JSON, and hear of fields that nobody knows', async () => {
+    const form = new FormData();
+    form.set('purpose', 'assistants');
+    form.set('expires_after', '{"anchor":"created_at","seconds":3600}');
+    form.set('colour', 'blue');
+    form.set('file', new Blob(['x']), 'a.txt');
+    const headers = { authorization: `Bearer ${KEYS.ann}` };
+    const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body: form });
+    const made = JSON.parse(await answer.text());
+    assert.equal(made.expires_at - made.created_at, 3600);
+    assert.equal(answer.headers.get('x-ignored-parameters'), 'colour');
+    await ann.files.delete(made.id);
   });
 
   it('leave nothing of an upload that breaks off', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { routesOf } from '../support/app-routes.ts';
 import { assertRefused, ended, type SendOptions, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 
 /** What belongs to ann, and bob must not see. */
 interface Things {
@@ -255,63 +256,78 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'GET /openapi.json': NOTHING_OWNED,
 };
 
-describe("nobody sees another user's things", () => {
-  let gateway: TestGateway;
-  let things: Things;
-  before(async () => {
-    gateway = await openGateway();
-    const response = await submit(gateway, 'a secret of ann');
-    const { output } = await ended(gateway, response);
-    const body = { model: 'deep', messages: [{ role: 'user', content: 'another secret of ann' }] };
-    const task = await send(gateway, 'POST /v1/async', { body });
-    const items = [{ role: 'user', content: 'a third secret of ann' }];
-    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
-    const conversation = String(begun.json.id);
-    const listed = await send(gateway, `GET /v1/conversations/${conversation}/items`);
-    const item = String(listed.json.first_id);
-    const form = new FormData();
-    form.set('purpose', 'user_data');
-    form.set('file', new Blob(['a fourth secret of ann']), 'secret.txt');
-    const uploaded = await fetch(`${gateway.url}/v1/files`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${KEYS.ann}` },
-      body: form,
+function ownership(name: string, over: () => object): void {
+  describe(`nobody sees another user's things: ${name}`, () => {
+    let gateway: TestGateway;
+    let things: Things;
+    before(async () => {
+      gateway = await openGateway({ store: over() });
+      const response = await submit(gateway, 'a secret of ann');
+      const { output } = await ended(gateway, response);
+      const body = { model: 'deep', messages: [{ role: 'user', content: 'another secret of ann' }] };
+      const task = await send(gateway, 'POST /v1/async', { body });
+      const items = [{ role: 'user', content: 'a third secret of ann' }];
+      const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
+      const conversation = String(begun.json.id);
+      const listed = await send(gateway, `GET /v1/conversations/${conversation}/items`);
+      const item = String(listed.json.first_id);
+      const form = new FormData();
+      form.set('purpose', 'user_data');
+      form.set('file', new Blob(['a fourth secret of ann']), 'secret.txt');
+      const uploaded = await fetch(`${gateway.url}/v1/files`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEYS.ann}` },
+        body: form,
+      });
+      const file = String(JSON.parse(await uploaded.text()).id);
+      const made = await send(gateway, 'POST /v1/vector_stores', { body: {} });
+      const store = String(made.json.id);
+      const filled = await send(gateway, `POST /v1/vector_stores/${store}/file_batches`, {
+        body: { file_ids: [file] },
+      });
+      const batch = String(filled.json.id);
+      things = {
+        store,
+        batch,
+        file,
+        response,
+        task: String(task.json.id),
+        message: output.at(-1)?.id ?? '',
+        conversation,
+        item,
+      };
     });
-    const file = String(JSON.parse(await uploaded.text()).id);
-    const made = await send(gateway, 'POST /v1/vector_stores', { body: {} });
-    const store = String(made.json.id);
-    const filled = await send(gateway, `POST /v1/vector_stores/${store}/file_batches`, { body: { file_ids: [file] } });
-    const batch = String(filled.json.id);
-    things = {
-      store,
-      batch,
-      file,
-      response,
-      task: String(task.json.id),
-      message: output.at(-1)?.id ?? '',
-      conversation,
-      item,
-    };
-  });
-  after(() => gateway[Symbol.asyncDispose]());
+    after(() => gateway[Symbol.asyncDispose]());
 
-  it('every route of the app has its ownership test here', () => {
-    assert.deepEqual(routesOf(gateway.parts).sort(), Object.keys(OWNERSHIP).sort());
-  });
-
-  for (const [route, checks] of Object.entries(OWNERSHIP)) {
-    if (checks === NOTHING_OWNED) continue;
-    it(route, async () => {
-      for (const check of checks) await check(gateway, things);
+    it('every route of the app has its ownership test here', () => {
+      assert.deepEqual(routesOf(gateway.parts).sort(), Object.keys(OWNERSHIP).sort());
     });
-  }
 
-  it('after all of this, ann still has everything', async () => {
-    const response = await send(gateway, `GET /v1/responses/${things.response}`);
-    assert.equal(response.json.status, 'completed');
-    assert.equal((await send(gateway, `GET /v1/async/${things.task}`)).status, 200);
-    const { text } = await send(gateway, `GET /v1/conversations/${things.conversation}/items`);
-    assert.match(text, /a third secret of ann/);
-    assert.doesNotMatch(text, /of bob/);
+    for (const [route, checks] of Object.entries(OWNERSHIP)) {
+      if (checks === NOTHING_OWNED) continue;
+      it(route, async () => {
+        for (const check of checks) await check(gateway, things);
+      });
+    }
+
+    it('after all of this, ann still has everything', async () => {
+      const response = await send(gateway, `GET /v1/responses/${things.response}`);
+      assert.equal(response.json.status, 'completed');
+      assert.equal((await send(gateway, `GET /v1/async/${things.task}`)).status, 200);
+      const { text } = await send(gateway, `GET /v1/conversations/${things.conversation}/items`);
+      assert.match(text, /a third secret of ann/);
+      assert.doesNotMatch(text, /of bob/);
+    });
   });
+}
+
+ownership('SQLite', () => ({ url: 'memory:' }));
+
+describe('over Redis', () => {
+  let redis: RedisServer;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+  ownership('Redis', () => ({ url: redis.url }));
 });

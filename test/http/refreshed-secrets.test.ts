@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { configSchema } from '../../src/config/schema.ts';
 import { completion } from '../support/chat-faults.ts';
+import { eventually } from '../support/eventually.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { json, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
-import { eventually } from '../support/two-instances.ts';
 
 const FIRST = 'token-of-the-first-hour-0123456789';
 const SECOND = 'token-of-the-second-hour-012345678';

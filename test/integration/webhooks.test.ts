@@ -8,7 +8,8 @@ import { secretHash } from '../../src/config/secrets.ts';
 import { storedRequest } from '../../src/runs/stored/stored-request.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
-import { endedRun, eventually, testClock } from '../contract/run-store-fixture.ts';
+import { endedRun, testClock } from '../contract/run-store-fixture.ts';
+import { eventually } from '../support/eventually.ts';
 import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
 
 const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
@@ -119,7 +120,8 @@ describe('webhooks', () => {
       all.map(({ receiver: name, url }) => [name, url]),
       [
         ['request', `${receiver.url}/request`],
-        ['key', `${receiver.url}/key`],
+        // The rest of the operator's address may be a secret.
+        ['key', receiver.url],
       ],
     );
     assert.equal(await hooks.store.beside.deliveries.count(), 0);

@@ -1,3 +1,4 @@
+import { isObject } from '../../src/base/json.ts';
 import { frames, hang, json, type Script, status, type TurnScript, turn, turnPayloads } from './provider-scripts.ts';
 import { mayCallTools, type ProviderRequest } from './scripted-provider.ts';
 
@@ -22,14 +23,17 @@ export function answerOf(request: ProviderRequest): Script {
   }
 }
 
-/** Asks for the weather, and writes it. */
+/** Asks for the weather, and writes it, in the form that is asked for. */
 function asksForWeather(request: ProviderRequest): Script {
   const told = request.body.messages?.findLast(({ role }) => role === 'tool');
-  if (!mayCallTools(request)) return turn({ text: `The weather: ${told?.content}` });
+  const text = `The weather: ${told?.content}`;
+  const asked = isObject(request.body.response_format) && request.body.response_format.type === 'json_schema';
+  const answer = () => turn({ text: asked ? JSON.stringify({ weather: text }) : text });
+  const offered = request.body.tools?.map(({ function: { name } }) => String(name)) ?? [];
+  if (!mayCallTools(request) || !offered.some((name) => /^(?:weather$|transfer_to_)/.test(name))) return answer();
   const handoff = request.body.tools?.find(({ function: { name } }) => /^transfer_to_/.test(name));
   if (handoff) return turn({ toolCalls: [{ id: 'call_0', name: handoff.function.name, arguments: {} }] });
-  if (told && !/"assistant"\s*:\s*"Forecaster"/.test(told.content))
-    return turn({ text: `The weather: ${told.content}` });
+  if (told && !/"assistant"\s*:\s*"Forecaster"/.test(told.content)) return answer();
   return turn({ toolCalls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Elmsworth' } }] });
 }
 

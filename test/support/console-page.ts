@@ -123,7 +123,7 @@ export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<
   });
   await page.route('**/v1/responses/*/timeline', (route) => {
     const { id, times = [], turns = [] } = asked(route.request().url()) ?? {};
-    return route.fulfill({ json: { object: 'response.timeline', id, created_ms: 1, times, turns } });
+    return route.fulfill({ json: { object: 'response.timeline', id, created_ms: 1, times, turns, currency: 'EUR' } });
   });
   await page.route('**/v1/responses/*/input_items*', (route) =>
     route.fulfill({ json: { data: [{ role: 'user', content: asked(route.request().url())?.question ?? '' }] } }),

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -41,6 +40,7 @@ import type { ChatModel } from '../../src/upstream/turn.ts';
 import { UsageLog } from '../../src/usage/usage.ts';
 import { openVectorStores } from '../../src/vector-stores/open.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { eventually } from './eventually.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
 /** API keys of the test gateway. `ann-2` is a second key of the same user. */
@@ -322,13 +322,6 @@ function released(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Polls until `condition` gives something other than undefined. */
-export async function until<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const limit = performance.now() + 60_000;
-  for (;;) {
-    const value = await condition();
-    if (value !== undefined) return value;
-    assert.ok(performance.now() < limit, 'waited too long for a condition');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+/** Polls until `condition` gives something. */
+export const until = <T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> =>
+  eventually('a condition', condition);

@@ -58,6 +58,51 @@ export const ROUTE_REFUSALS: readonly Refusal[] = [
     status: 400,
     body: openai('Billing hard limit has been reached', 'billing_hard_limit_reached'),
   },
+  {
+    who: 'LiteLLM, budget',
+    status: 400,
+    body: {
+      error: { message: 'Budget has been exceeded! Current cost: 10.1, Max budget: 10.0', type: 'budget_exceeded' },
+    },
+  },
+  { who: 'LM Studio, nothing loaded', status: 400, body: { error: 'No models loaded. Please load a model first.' } },
+  {
+    who: 'LM Studio, a crash',
+    status: 400,
+    body: { error: 'The model has crashed without additional information. (Exit code: 1844)' },
+  },
+  { who: 'LM Studio, unloaded', status: 400, body: { error: 'Model unloaded.' } },
+  { who: 'DashScope, access', status: 400, body: openai('Model access denied.', 'Model.AccessDenied') },
+  { who: 'DashScope, streams', status: 400, body: openai('This model only support stream mode, please enable it.') },
+  {
+    who: 'DashScope, thinking',
+    status: 400,
+    body: openai('parameter.enable_thinking must be set to false for non-streaming calls', 'invalid_parameter_error'),
+  },
+  { who: 'Groq, terms', status: 400, body: openai('The model `x` requires terms acceptance.', 'model_terms_required') },
+  {
+    who: 'Groq, a call',
+    status: 400,
+    body: openai('Failed to call a function. Adjust your prompt.', 'tool_use_failed'),
+  },
+  {
+    who: 'Anthropic, answer length',
+    status: 400,
+    body: anthropic('max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude'),
+  },
+  {
+    who: 'OpenAI, answer length',
+    status: 400,
+    body: openai(
+      'max_tokens is too large: 100000. This model supports at most 4096 completion tokens.',
+      'invalid_value',
+    ),
+  },
+  {
+    who: 'vLLM, pictures',
+    status: 400,
+    body: { object: 'error', message: 'foo is not a multimodal model', code: 400 },
+  },
   { who: 'DashScope, credit', status: 400, body: { code: 'Arrearage', message: 'Access denied.' } },
   { who: 'DeepSeek, credit', status: 402, body: openai('Insufficient Balance', 'invalid_request_error') },
   { who: 'OpenRouter, credit', status: 402, body: { error: { code: 402, message: 'Insufficient credits.' } } },

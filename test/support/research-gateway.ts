@@ -28,8 +28,9 @@ export interface ResearchGatewayOptions {
   /** `research` of the model `deep`, and its other keys. */
   research?: object;
   deep?: object;
-  /** Further models. */
+  /** Further models, and their providers. */
   models?: object;
+  providers?: object;
   /** Of the key `ann`. */
   limits?: object;
   store?: object;
@@ -64,7 +65,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1 },
     store: { url: 'memory:', ...options.store },
-    providers: { scripted: { base_url: provider.url, api_key: 'sk-provider', max_retries: 0 } },
+    providers: { scripted: { base_url: provider.url, api_key: 'sk-provider', max_retries: 0 }, ...options.providers },
     models: {
       deep: {
         kind: 'research',

@@ -39,7 +39,13 @@ export class SocketClient implements AsyncDisposable {
       key = KEYS.ann,
       headers: further = {},
       ...options
-    }: { key?: string; headers?: Record<string, string>; autoPong?: boolean; perMessageDeflate?: boolean } = {},
+    }: {
+      key?: string;
+      headers?: Record<string, string>;
+      autoPong?: boolean;
+      perMessageDeflate?: boolean;
+      handshakeTimeout?: number;
+    } = {},
   ): Promise<SocketClient> {
     const headers = { ...further, authorization: `Bearer ${key}` };
     const client = new SocketClient(

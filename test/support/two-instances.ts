@@ -3,7 +3,8 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from './gatew
 import { type ProviderRequest, type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 
 export const KEY = 'sk-instances';
-export const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+export const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
+export const HEADERS = headersOf(KEY);
 
 /** Gateways in processes of their own over one store, with a provider that sees which of them asks. */
 export interface Instances extends AsyncDisposable {
@@ -14,6 +15,8 @@ export interface Instances extends AsyncDisposable {
   senderOf(request: ProviderRequest): { name: string; gateway: GatewayProcess };
   /** Another one than this. */
   other(name: string): GatewayProcess;
+  /** Starts those again that have ended. */
+  restart(): Promise<void>;
 }
 
 export async function startInstances(options: {
@@ -21,13 +24,15 @@ export async function startInstances(options: {
   names: readonly string[];
   /** More of the configuration. */
   config?: object;
-  key?: object;
 }): Promise<Instances> {
   await using opening = new AsyncDisposableStack();
   const provider = opening.use(await startScriptedProvider());
   const folder = opening.use(await gatewayFolder());
   const gateways = new Map<string, GatewayProcess>();
-  for (const name of options.names) {
+  opening.defer(async () => {
+    await Promise.all([...gateways.values()].map((gateway) => gateway.kill()));
+  });
+  const start = async (name: string) => {
     const config = {
       server: { port: 0, heartbeat_seconds: 0.2, shutdown_grace_seconds: 0.5 },
       store: { url: options.storeUrl },
@@ -35,11 +40,12 @@ export async function startInstances(options: {
       models: {
         researcher: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
       },
-      keys: [{ id: 'ann', secret: KEY, ...options.key }],
+      keys: [{ id: 'ann', secret: KEY }],
       ...options.config,
     };
-    gateways.set(name, opening.use(await startGatewayProcess(config, { folder: folder.path })));
-  }
+    gateways.set(name, await startGatewayProcess(config, { folder: folder.path }));
+  };
+  await Promise.all(options.names.map(start));
   const stack = opening.move();
   const find = (test: (name: string) => boolean) => {
     const name = [...gateways.keys()].find(test);
@@ -52,6 +58,10 @@ export async function startInstances(options: {
     gateways,
     senderOf: (request) => find((name) => request.path.startsWith(`/${name}/`)),
     other: (name) => find((another) => another !== name).gateway,
+    async restart() {
+      const ended = [...gateways].filter(([, { child }]) => child.exitCode !== null || child.signalCode !== null);
+      await Promise.all(ended.map(([name]) => start(name)));
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -62,25 +72,13 @@ export function freshDatabase(url: string, number: number): string {
 }
 
 /** Submits a run in the background; its id. */
-export async function submit(gateway: GatewayProcess, input = `Question ${randomUUID()}?`): Promise<string> {
+export async function submit(
+  gateway: GatewayProcess,
+  { input = `Question ${randomUUID()}?`, key = KEY }: { input?: string; key?: string } = {},
+): Promise<string> {
   const body = JSON.stringify({ model: 'researcher', input, background: true });
-  const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+  const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: headersOf(key), body });
   const { id } = (await response.json()) as { id: string };
   if (response.status !== 200) throw new Error(`status ${response.status}`);
   return id;
-}
-
-/** Polls until something is so, for at most `limitMs`; what it was. */
-export async function eventually<T>(
-  what: string,
-  look: () => Promise<T | undefined> | T | undefined,
-  limitMs = 60_000,
-): Promise<T> {
-  const limit = performance.now() + limitMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (performance.now() > limit) throw new Error(`it did not come to this in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

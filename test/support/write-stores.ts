@@ -20,7 +20,8 @@ import type { RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { FileBatches } from '../../src/vector-stores/file-batches.ts';
 import { VectorStores } from '../../src/vector-stores/vector-stores.ts';
-import { eventually, readAll } from '../contract/run-store-fixture.ts';
+import { readAll } from '../contract/run-store-fixture.ts';
+import { eventually } from './eventually.ts';
 import { startRedis } from './redis.ts';
 import { lookups } from './research-run.ts';
 import {

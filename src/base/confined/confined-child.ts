@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lowerPriority } from '../load/priority.ts';
 import { childrenNode } from './children-node.ts';
 import { waysToConfine } from './confinement.ts';
 
@@ -11,6 +12,8 @@ export interface ConfinedChildOptions {
   packages: readonly string[];
   /** The JavaScript heap, in MiB. */
   heapMb: number;
+  /** Whether it stands back behind what somebody waits for. */
+  inBackground?: boolean;
 }
 
 /** Processor seconds after which the kernel ends a child, should the gateway die while it is stuck. */
@@ -24,7 +27,8 @@ const YOUNG_MB = 4;
  * environment; where Linux allows it also no privileges, and another user or namespaces of its own. It talks over an IPC channel; `advanced` serialisation carries bytes as they are. For work whose cost is
  * chosen by a client, a page or a provider: whoever starts it limits its time and memory.
  */
-export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChildOptions): ChildProcess {
+export function spawnConfinedChild(entry: URL, options: ConfinedChildOptions): ChildProcess {
+  const { packages, heapMb, inBackground = false } = options;
   const node = childrenNode();
   const nodeArgs = [
     '--permission',
@@ -38,7 +42,10 @@ export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChi
     process.platform === 'win32'
       ? [node, nodeArgs]
       : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), node, ...nodeArgs]];
-  return spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced', env: {} });
+  const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
+  const child = spawn(command, args, { stdio: [...stdio], serialization: 'advanced', env: {} });
+  if (inBackground && child.pid !== undefined) lowerPriority(child.pid);
+  return child;
 }
 
 /**

@@ -33,6 +33,14 @@ export async function inSlices<T>(
   }
 }
 
+/** Takes all steps of a work at once, for one that is known to be short; gives its result. */
+export function allSteps<T>(steps: Iterator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
 /** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
 const SHARE_MS = 4;
 /** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */
@@ -46,13 +54,9 @@ let spentMs = 0;
  */
 export function hadItsShare(ms: number): boolean {
   if (ms < SMALL_MS) return spentMs > SHARE_MS;
-  if (spentMs === 0) setImmediate(startAnew);
+  if (spentMs === 0) setImmediate(() => (spentMs = 0));
   spentMs += ms;
   return spentMs > SHARE_MS;
-}
-
-function startAnew(): void {
-  spentMs = 0;
 }
 
 /** What work is done for: the route of a request, or the id of a run, and the id of the API key that asked for it. */

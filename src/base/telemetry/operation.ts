@@ -9,7 +9,6 @@ import { type OpenSpan, SCOPE, startSpan } from './spans.ts';
 /** What a call of a model does, in the words of the conventions. */
 export type OperationName = 'chat' | 'embeddings' | 'text_completion' | 'generate_content';
 
-/** How an operation ended. */
 export interface OperationEnd {
   /** The provider that answered, or else was asked last, by its name in the configuration. */
   provider: string | undefined;

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts';
 import { followRun, type RunStart } from './follow-run.ts';
 import { ConnectionError, GatewayClient, RefusedError, type SubmittedQuestion } from './gateway-client.ts';
 import { Progress } from './progress.ts';
-import { formatEnd, formatReport } from './report.ts';
+import { answerText, formatEnd, formatReport } from './report.ts';
 
 export interface AskOptions {
   baseUrl: string;
@@ -92,7 +92,6 @@ async function withFiles(
   return [{ role: 'user', content }];
 }
 
-/** A file of `--file` that is not there. */
 class UnreadableFile extends Error {
   constructor(path: string) {
     super(`--file ${path}: there is no such file`);
@@ -145,7 +144,7 @@ function printEnd(
   const elapsed = show.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
   if (!show.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);
   if (show.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
-  else if (final.output_text !== '') terminal.out(`${show.quiet ? '' : '\n'}${formatReport(final)}`);
+  else if (answerText(final) !== '') terminal.out(`${show.quiet ? '' : '\n'}${formatReport(final)}`);
   if (final.status === 'cancelled') return EXIT.cancelled;
   return final.status === 'completed' ? EXIT.completed : EXIT.failed;
 }

@@ -1,10 +1,16 @@
-import type { UrlCitation } from '../../protocol/items.ts';
+import { answerIn, messageWords, type UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
+/** What a response says: its answer, or that its model gives none. */
+export function answerText({ output, output_text }: ResponseObject): string {
+  const message = output.findLast((item) => item.type === 'message');
+  return output_text !== '' || !message ? output_text : messageWords(message);
+}
+
 /** The answer with its numbered sources, as text. */
 export function formatReport(response: ResponseObject): string {
-  const text = printable(response.output_text).trim();
+  const text = printable(answerText(response)).trim();
   const cited = sourcesOf(response);
   if (cited.length === 0) return `${text}\n`;
   return `${text}\n\nSources\n${cited.map(formatSource).join('\n')}\n`;
@@ -15,11 +21,9 @@ function sourcesOf(response: ResponseObject): UrlCitation[] {
   const byUrl = new Map<string, UrlCitation>();
   for (const item of response.output) {
     if (item.type !== 'message') continue;
-    for (const { annotations } of item.content) {
-      for (const annotation of annotations) {
-        const known = byUrl.get(annotation.url);
-        if (!known || known.index === null) byUrl.set(annotation.url, annotation);
-      }
+    for (const annotation of answerIn(item)?.annotations ?? []) {
+      const known = byUrl.get(annotation.url);
+      if (!known || known.index === null) byUrl.set(annotation.url, annotation);
     }
   }
   return [...byUrl.values()].sort((a, b) => (a.index ?? Infinity) - (b.index ?? Infinity));

@@ -51,7 +51,7 @@ export const keyFields = z.strictObject({
   profile: profile.optional(),
   /** Who is told when background work of this key ends. */
   webhook: keyWebhook.optional(),
-  /** Whether it may read the operator's endpoint behind the console. */
+  /** Whether it may operate the gateway: everything under `/admin`. */
   admin: z.boolean().default(false),
   /** The passed-through paths that it may use. */
   passthrough: z

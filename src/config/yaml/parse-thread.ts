@@ -4,7 +4,6 @@ import { ConfigError, type ConfigProblem } from '../config-error.ts';
 import { type ParseOptions, parseConfig } from '../load.ts';
 import type { GatewayConfig, KeyConfig } from '../schema.ts';
 
-/** What the thread is to do. */
 export interface ParseRequest extends ParseOptions {
   text: string;
 }

@@ -123,7 +123,6 @@ function plainValue(text: string): unknown {
   return text === 'null' ? null : text;
 }
 
-/** The path of a node, from the nodes above it. */
 function pathOf(node: unknown, parents: readonly unknown[]): PropertyKey[] {
   const path: PropertyKey[] = [];
   const chain = [...parents, node];

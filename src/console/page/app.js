@@ -1,5 +1,5 @@
 import { addressOf, viewAt } from './address.js';
-import { Client, startHints } from './client.js';
+import { ApiError, Client, startHints } from './client.js';
 import { answerOtherTabs, askOtherTabs } from './other-tabs.js';
 import { RunSession } from './run/session.js';
 import { Store } from './store.js';
@@ -11,14 +11,16 @@ const MAX_RUNS = 6;
 
 /** What all views share. What is shown stands in the address; keys stand in the page's memory alone. */
 export const app = new Store({
-  /** `starting`, `out` or `in`. */
-  signedIn: 'starting',
+  /** `out` or `in`. */
+  signedIn: 'out',
   client: null,
   models: [],
   /** Whether the key may operate the gateway; undefined until it is known. */
   admin: undefined,
   wellKnownKey: '',
   refusal: null,
+  /** A secret is shown that nobody sees again: a key that ended, perhaps the page's own, must not take it away. */
+  holdsSecret: false,
   view: shownAt(location, history.state),
   theme: localStorage.getItem(THEME) ?? 'auto',
 });
@@ -48,9 +50,14 @@ export async function start() {
 
 /** `keep`: until this tab is closed; else until it is loaded again. @throws ApiError where the key is refused. */
 export async function signIn(key, { keep }) {
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new ApiError({
+      code: 'invalid_api_key',
+      message: 'This is no API key: it has letters that keys do not have.',
+    });
   const client = new Client(key, {
     onDenied: (error) => {
-      if (app.value.client === client) leave(error);
+      if (app.value.client === client && !app.value.holdsSecret) leave(error);
     },
   });
   const { data } = await client.models();
@@ -75,7 +82,7 @@ function leave(refusal) {
   sessionStorage.removeItem(KEY);
   for (const session of runs.values()) session.stop();
   runs.clear();
-  app.set({ signedIn: 'out', client: null, models: [], admin: undefined, refusal });
+  app.set({ signedIn: 'out', client: null, models: [], admin: undefined, holdsSecret: false, refusal });
 }
 
 /** Shows another view, whose address stands in the history. */
@@ -128,6 +135,10 @@ function applyTheme() {
 /** Submits a run and shows it. @throws ApiError. */
 export async function ask(body, { once }) {
   const response = await app.value.client.submit(body, { once });
-  go({ name: 'run', id: response.id, asked: { max_cost: body.max_cost } });
+  const { max_cost, tools, tool_choice } = body;
+  // A plan is shown, and a question asked back, once.
+  const { plan, clarify, ...research } = body.research ?? {};
+  const asked = { max_cost, tools, tool_choice, ...(Object.keys(research).length > 0 && { research }) };
+  go({ name: 'run', id: response.id, asked });
   return response;
 }

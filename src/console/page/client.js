@@ -4,6 +4,8 @@ import { eventsIn } from './sse.js';
 /** An answer that is not a stream takes no longer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 const UPLOAD_TIMEOUT_MS = 600_000;
+/** Nothing is drawn before the hints are there, or given up. */
+const HINTS_MS = 5000;
 
 /** What the gateway refused, in its own words. `code` is `unreachable` where no answer came. */
 export class ApiError extends Error {
@@ -212,7 +214,11 @@ export class Client {
 
 /** What the page knows before anybody has signed in: the key that is no secret, while the gateway accepts it. */
 export async function startHints() {
-  const answer = await fetch(new URL('console/start.json', GATEWAY), { cache: 'no-store', credentials: 'omit' });
+  const answer = await fetch(new URL('console/start.json', GATEWAY), {
+    cache: 'no-store',
+    credentials: 'omit',
+    signal: AbortSignal.timeout(HINTS_MS),
+  });
   return answer.ok ? await answer.json() : {};
 }
 

@@ -2,6 +2,8 @@ const LOCALE = navigator.language;
 const whole = new Intl.NumberFormat(LOCALE);
 const short = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
 const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' });
+const time = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' });
+const second = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium' });
 const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 
 export const number = (value) => whole.format(value);
@@ -34,7 +36,16 @@ export function when(ms) {
   return day.format(ms);
 }
 
+/** The same under the heading of its day, in Unix milliseconds of any moment of it: the day is not said again. */
+export function whenOn(ms, dayShown) {
+  const isOfDay = new Date(ms).toDateString() === new Date(dayShown).toDateString();
+  return isOfDay && Date.now() - ms > 86_400_000 ? time.format(ms) : when(ms);
+}
+
 export const exactly = (ms) => day.format(ms);
+
+/** With its seconds, for what follows one another quickly. */
+export const toTheSecond = (ms) => second.format(ms);
 
 /** The day or month of a source, as it says it; times of day say nothing of a publication. */
 export function published(text) {

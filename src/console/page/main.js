@@ -26,7 +26,6 @@ function Console() {
     shown.current = key;
     main.current?.querySelector('h1')?.focus({ preventScroll: true });
   }, [key]);
-  if (signedIn === 'starting') return null;
   if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
   const View = VIEWS[view.name] ?? Ask;
   return html`

@@ -32,6 +32,8 @@ export function unmarked(text) {
 }
 
 const LETTERS = /\p{L}/gu;
+/** Addresses are Latin in every language. */
+const ADDRESSES = /\]\([^()\s]*\)|\bhttps?:\/\/\S+/g;
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 /** Letters that tell the direction of a table or a list. */
@@ -44,7 +46,7 @@ const LOOKED_AT = 300;
 export function directionOf(text) {
   let right = 0;
   let seen = 0;
-  for (const [letter] of text.matchAll(LETTERS)) {
+  for (const [letter] of text.replace(ADDRESSES, ' ').matchAll(LETTERS)) {
     if (RIGHT_TO_LEFT.test(letter)) right += 1;
     seen += 1;
     if (seen === LOOKED_AT) break;

@@ -83,7 +83,6 @@ export interface Most {
   ttlMs: number;
 }
 
-/** One limit of one owner. */
 export type OwnedRequest = LimitRequest & { of: LimitOwner };
 
 /** What a request is counted against, in this order: what can be given back comes before the rates. */

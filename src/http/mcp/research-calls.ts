@@ -18,7 +18,6 @@ export interface ResearchQuestion {
   effort?: string | undefined;
   /** The first research model that the key may use where absent. */
   model?: string | undefined;
-  /** The research that it follows. */
   follows?: string | undefined;
 }
 

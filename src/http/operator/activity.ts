@@ -39,7 +39,6 @@ export interface Minute {
 }
 
 const MINUTE_MS = 60_000;
-/** Minutes that are remembered. */
 const KEPT_MINUTES = 60;
 /** First tokens of a minute that are remembered; later ones replace the oldest. */
 const KEPT_TOKENS = 500;

@@ -15,7 +15,7 @@ export function disposition(report: Report, ending: string): string {
       .normalize('NFC')
       .toLowerCase()
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  const own = `${withoutTrailing([...words.join('-')].slice(0, LENGTH).join(''), '-') || 'report'}`;
+  const own = withoutTrailing([...words.join('-')].slice(0, LENGTH).join(''), '-') || 'report';
   const ascii = own
     .normalize('NFKD')
     .replace(/[^a-z0-9-]/g, '')

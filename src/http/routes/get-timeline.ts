@@ -1,3 +1,4 @@
+import type { Timeline } from '../../protocol/timeline.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -6,6 +7,7 @@ import type { Endpoint } from '../endpoint.ts';
 export function getTimeline({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    return json(await runs.timeline(run));
+    const timeline: Timeline = { ...(await runs.timeline(run)), currency: identity.config.server.currency };
+    return json(timeline);
   };
 }

@@ -33,7 +33,6 @@ export interface AttachmentContext {
   opens: boolean;
   /** Of the model, in tokens. */
   window: number;
-  /** The model takes PDFs as they are. */
   takesPdf: boolean;
   /** What goes to the model as it is; counted over all lists of a request. */
   sent: { bytes: number };

@@ -108,7 +108,11 @@ export async function chatMessages(
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.of(found)));
     else if (found.type === 'prior_output') {
       if (found.output !== '' && !outputs.isTaken(found)) messages.push(priorOutput(found.output));
-      if (found.images) messages.push({ role: 'user', content: [RESULT_IMAGES, ...found.images.map(imagePart)] });
+      if (found.images)
+        messages.push({
+          role: 'user',
+          content: [RESULT_IMAGES, ...found.images.map((url): ContentPart => ({ type: 'image', url }))],
+        });
     }
   }
   return messages;
@@ -170,10 +174,6 @@ class PriorOutputs {
 }
 
 const RESULT_IMAGES = { type: 'text' as const, text: 'Images of an earlier tool result:' };
-
-function imagePart(url: string): ContentPart {
-  return { type: 'image', url };
-}
 
 /** A call that ran elsewhere: all of it is data. */
 export function priorCall(call: PriorCall, output: string | undefined): ConversationMessage {

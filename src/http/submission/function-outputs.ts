@@ -23,7 +23,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
   }
   const last = items.findLastIndex((item) => item.type === 'prior_output');
   const rest = all ? items : items.slice(last + 1);
-  if (!all && rest.some(isAssistant)) return NOTHING;
+  if (!all && rest.some((item) => item.type === 'message' && item.role === 'assistant')) return NOTHING;
   const said = rest.flatMap((item) =>
     item.type === 'message' && item.role === 'user'
       ? [
@@ -42,10 +42,6 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     called,
     said: said.filter(({ text, images }) => text.trim() !== '' || images.length > 0),
   };
-}
-
-function isAssistant(item: InputItem): boolean {
-  return item.type === 'message' && item.role === 'assistant';
 }
 
 function callsOf(item: InputItem): readonly { callId?: string | undefined }[] {

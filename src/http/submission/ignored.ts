@@ -8,6 +8,7 @@ const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['effort', 'summary'],
   text: ['format'],
   stream_options: ['include_usage'],
+  ranking_options: ['score_threshold'],
 };
 
 /**

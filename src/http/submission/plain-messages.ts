@@ -179,6 +179,8 @@ class Thread {
       return;
     }
     if (call.asks) this.#requests.set(callId, callId);
+    // Two calls of one id are of two turns: of one turn, providers cannot tell their outputs apart.
+    if (this.#turn?.tool_calls?.some(({ id }) => id === callId)) this.#close();
     const made: TurnToolCall = { id: callId, name, arguments: args };
     this.#turn ??= { role: 'assistant', content: '' };
     const { replay, ...turn } = this.#turn;

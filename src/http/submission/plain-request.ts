@@ -3,14 +3,14 @@ import type { JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
-import { type NamedTool, type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
+import { type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
 import { inputItem } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
-import type { OfferedFunction } from '../../research/run/steps.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
-import type { TurnMessage, TurnToolChoice } from '../../upstream/turn.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
+import { chosenAmong } from './chosen-tools.ts';
 import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import {
@@ -120,6 +120,9 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
   }
   const said = await plainThread(body, context);
+  if (said.messages.length === 0 && !said.approved && !body.instructions) {
+    throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
+  }
   if (body.truncation !== 'auto') checkLength(said.messages, context);
   const tools = chosenTools(body, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
@@ -206,95 +209,16 @@ function sentIn(messages: readonly TurnMessage[]): number {
   return (base64 * 3) / 4;
 }
 
-type ChosenTools = Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'>;
-
 /** The tools on offer, and which of them may be called. */
 export function chosenTools(
   { tools = [], tool_choice: choice = 'auto' }: Pick<PlainResponseBody, 'tools' | 'tool_choice'>,
   { offered, key }: Pick<PlainContext, 'offered' | 'key'>,
-): ChosenTools {
+): Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'> {
   const asked = requestedTools({ tools }, { offered, key });
   const hosted = asked.tools ?? { builtin: [], allowedDomains: [] };
   const functions = functionsIn(tools, hosted.builtin);
   const all = { tools: functions, hosted, mcpServers: asked.mcpServers, sources: asked.sources };
-  if (typeof choice === 'string') {
-    if (choice === 'required' && functions.length + hosted.builtin.length + asked.mcpServers.length === 0) {
-      const param = 'tool_choice';
-      throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
-    }
-    return { ...all, toolChoice: choice };
-  }
-  if (choice.type !== 'allowed_tools') {
-    return { ...all, toolChoice: toolChoice(requireNamed(choice, { ...all, param: 'tool_choice' })) };
-  }
-  const allowed = choice.tools.map((named, index) => {
-    return requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` });
-  });
-  return { ...all, ...narrowed(all, allowed), toolChoice: choice.mode };
-}
-
-/** @throws GatewayError where a tool is named that is not among the tools. */
-function requireNamed(
-  named: NamedTool,
-  { tools, hosted, mcpServers, param }: Omit<ChosenTools, 'toolChoice'> & { param: string },
-): NamedTool {
-  if (isThere(named, { tools, hosted, mcpServers })) return named;
-  const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
-  throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
-}
-
-function isThere(named: NamedTool, { tools, hosted, mcpServers }: Omit<ChosenTools, 'toolChoice'>): boolean {
-  if (named.type === 'mcp') return mcpServers.some(({ name }) => name === named.server_label);
-  const [first = ''] = namesOf(named);
-  return isHosted(named)
-    ? (hosted?.builtin.includes(first) ?? false)
-    : tools.some((tool) => tool.name === first && kindOf(tool) === named.type);
-}
-
-type HostedName = Extract<NamedTool, { type: keyof typeof BUILTIN_OF_TYPE }>;
-
-function isHosted(named: NamedTool): named is HostedName {
-  return Object.hasOwn(BUILTIN_OF_TYPE, named.type);
-}
-
-/** What the model is offered a tool as: the one to call first. */
-function namesOf(named: Exclude<NamedTool, { type: 'mcp' }>): readonly string[] {
-  if (isHosted(named)) return BUILTIN_OF_TYPE[named.type];
-  return [named.type === 'function' || named.type === 'custom' ? named.name : named.type];
-}
-
-function kindOf({ custom, shell }: OfferedFunction): NamedTool['type'] {
-  return shell ?? (custom ? 'custom' : 'function');
-}
-
-/** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
-function toolChoice(named: NamedTool): TurnToolChoice {
-  if (named.type !== 'mcp') return { name: namesOf(named)[0] ?? '' };
-  return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
-}
-
-function narrowed(
-  { tools, hosted, mcpServers }: Omit<ChosenTools, 'toolChoice'>,
-  allowed: readonly NamedTool[],
-): Omit<ChosenTools, 'toolChoice'> {
-  const names = new Set<string>();
-  const servers = new Map<string, string[]>();
-  for (const named of allowed) {
-    if (named.type === 'mcp') {
-      const of = servers.get(named.server_label) ?? [];
-      servers.set(named.server_label, of);
-      if (named.name !== undefined) of.push(named.name);
-    } else for (const name of namesOf(named)) names.add(name);
-  }
-  return {
-    tools: tools.filter(({ name }) => names.has(name)),
-    hosted: hosted && { ...hosted, builtin: hosted.builtin.filter((name) => names.has(name)) },
-    mcpServers: mcpServers.flatMap((server) => {
-      const tools = servers.get(server.name);
-      if (!tools) return [];
-      return [tools.length === 0 ? server : { ...server, allowedTools: tools }];
-    }),
-  };
+  return chosenAmong(all, choice);
 }
 
 /** What the response shows as it was sent. */

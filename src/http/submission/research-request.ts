@@ -17,6 +17,7 @@ import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
+import { chosenAmong } from './chosen-tools.ts';
 import {
   type ConversationOptions,
   chatMessages,
@@ -26,7 +27,14 @@ import {
   withFilesRead,
 } from './conversation.ts';
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
-import { approvalRules, functionsIn, isClientTool, requestedTools, requireServers } from './input-tools.ts';
+import {
+  approvalRules,
+  functionsIn,
+  isClientTool,
+  type RequestedTools,
+  requestedTools,
+  requireServers,
+} from './input-tools.ts';
 import { planning } from './research-options.ts';
 import { shownTool } from './shown-tools.ts';
 
@@ -160,7 +168,7 @@ function commonParts(
     earlierSources: [],
     ...tools,
     ...planning(body, context),
-    ...functionParts(body, context),
+    ...functionParts(body, { ...context, requested: tools }),
     ...approvalRules(body.tools),
     ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
     maxToolCalls: body.max_tool_calls ?? null,
@@ -169,24 +177,27 @@ function commonParts(
   };
 }
 
-/** The functions of the client's own, and what has to be called. */
+/** The functions of the client's own, and which of all tools may be called, or have to be. */
 function functionParts(
   { tools = [], tool_choice: choice = 'auto' }: CreateResponse | CreateChatCompletion,
-  { model }: SubmissionContext,
-): Pick<ResearchRequest, 'functions' | 'functionChoice' | 'toolChoice'> {
-  const functions = functionsIn(tools, [...model.research.tools, UPDATE_PLAN, ASK_USER]);
+  { model, requested }: SubmissionContext & { requested: RequestedTools },
+): Partial<ResearchRequest> & Pick<ResearchRequest, 'toolChoice'> {
+  const own = model.research.tools;
+  const functions = functionsIn(tools, [...own, UPDATE_PLAN, ASK_USER]);
   if (choice === 'none') return { toolChoice: 'none' };
-  if (choice !== 'auto' && functions.length === 0) {
+  if (functions.length === 0) {
+    if (choice === 'auto') return { toolChoice: 'auto' };
     const message = 'tool_choice: only "auto" and "none" are supported where there are no functions.';
     throw new GatewayError('unsupported_parameter', message, { param: 'tool_choice' });
   }
-  const param = 'tool_choice';
-  if (typeof choice === 'object' && !functions.some(({ name }) => name === choice.name)) {
-    const message = `tool_choice: there is no function ${choice.name} among the tools.`;
-    throw new GatewayError('invalid_parameter', message, { param });
-  }
-  const asked = choice === 'auto' ? {} : { functionChoice: choice };
-  return { toolChoice: 'auto', ...(functions.length > 0 && { functions }), ...asked };
+  const hosted = requested.tools ?? { builtin: [...own], allowedDomains: [] };
+  const chosen = chosenAmong({ tools: functions, hosted, mcpServers: requested.mcpServers }, choice);
+  return {
+    toolChoice: 'auto',
+    ...(chosen.tools.length > 0 && { functions: chosen.tools }),
+    ...(chosen.hosted !== hosted && { tools: chosen.hosted, mcpServers: chosen.mcpServers }),
+    ...(chosen.toolChoice !== 'auto' && { functionChoice: chosen.toolChoice }),
+  };
 }
 
 /** What the response shows of functions, where there are any. */
@@ -195,8 +206,7 @@ export function shownFunctions(
   { functions, toolChoice }: ResearchRequest,
 ): { shown?: Partial<ResponseObject> } {
   if (!functions) return {};
-  const tool_choice = typeof choice === 'object' ? { type: 'function', ...choice } : (choice ?? toolChoice);
-  return { shown: { tools: tools.filter(isClientTool).map(shownTool), tool_choice } };
+  return { shown: { tools: tools.filter(isClientTool).map(shownTool), tool_choice: choice ?? toolChoice } };
 }
 
 /**
@@ -302,7 +312,6 @@ function checkMaxCost(
   throw new GatewayError('invalid_parameter', message, { param: 'max_cost' });
 }
 
-/** The text of input items. */
 function textIn(items: readonly InputItem[]): string {
   return items.map((item) => (item.type === 'message' ? textAmong(item.content) : '')).join('\n');
 }

@@ -45,7 +45,13 @@ export function openApiDocument() {
     registry.registerComponent('schemas', name, describedInput(schema));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
-  for (const operation of operations()) registry.registerPath(operation);
+  for (const operation of [
+    ...responseOperations(),
+    ...conversationOperations(),
+    ...taskOperations(),
+    ...otherOperations(),
+  ])
+    registry.registerPath(operation);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
@@ -90,10 +96,6 @@ const resumable = {
     'Last-Event-ID': z.string().optional().meta({ description: 'As `after`, which goes before it.' }),
   }),
 };
-
-function operations(): RouteConfig[] {
-  return [...responseOperations(), ...conversationOperations(), ...taskOperations(), ...otherOperations()];
-}
 
 function responseOperations(): RouteConfig[] {
   const answer = {

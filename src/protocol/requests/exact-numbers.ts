@@ -5,19 +5,25 @@ import { topLevelSpans } from './json-spans.ts';
 import { pathText } from './parse.ts';
 
 /**
- * Refuses numbers in `metadata` that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps 64
- * bits of each.
+ * Refuses numbers in fields of a body that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps
+ * 64 bits of each.
  * @throws GatewayError `invalid_parameter` naming the first one.
  */
-export function requireExactMetadata(body: Buffer): void {
-  for (const { start, end } of topLevelSpans(body, 'metadata')) {
+export function requireExactNumbers(body: Buffer, fields: readonly string[]): void {
+  const spans = fields.flatMap((field) => topLevelSpans(body, field).map((span) => ({ field, ...span })));
+  for (const { field, start, end } of spans) {
     const path = inexactNumber(body.toString('utf8', start, end));
     if (path === undefined) continue;
-    const param = pathText(['metadata', ...path]);
+    const param = pathText([field, ...path]);
     throw new GatewayError('invalid_parameter', `${param}: this number cannot be kept exactly: send it as a string.`, {
       param,
     });
   }
+}
+
+/** The same of `metadata`. */
+export function requireExactMetadata(body: Buffer): void {
+  requireExactNumbers(body, ['metadata']);
 }
 
 /** Stands for a number that is not what was written. */

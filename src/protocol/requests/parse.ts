@@ -170,7 +170,7 @@ function toError(issue: z.core.$ZodIssue): GatewayError {
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {
   if (issue.code === 'custom') return isErrorCode(issue.params?.code) ? issue.params.code : 'invalid_parameter';
   const absent = issue.input === undefined || issue.input === null;
-  return absent && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
+  return absent && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     ? 'missing_parameter'
     : 'invalid_parameter';
 }

@@ -9,12 +9,13 @@ import {
   functionTool,
   hostedTools,
   hostedType,
-  functionName as name,
+  isShellType,
   namespaceTool,
   shellTools,
 } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { conversation, metadata } from './requests.ts';
+import { toolChoice } from './tool-choice.ts';
 
 /**
  * `POST /v1/responses` on a plain model whose responses the gateway makes (docs/api.md, "Responses of plain models").
@@ -24,7 +25,7 @@ const tool = chosenBy((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
   if (value.type === 'custom') return customTool;
-  if (isShell(value.type)) return shellTools[value.type];
+  if (isShellType(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
   if (hosted) return hostedTools[hosted];
   const type = String(value.type).slice(0, 40);
@@ -37,39 +38,6 @@ const tool = chosenBy((value) => {
     at: 'type',
   };
 });
-
-function isShell(type: unknown): type is keyof typeof shellTools {
-  return typeof type === 'string' && Object.hasOwn(shellTools, type);
-}
-
-const namedFunction = z.object({ type: z.literal('function'), name });
-const namedCustom = z.object({ type: z.literal('custom'), name });
-const namedShell = z.object({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
-const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
-const namedHosted = z.object({
-  type: z.string().transform((type) => {
-    const hosted = hostedType(type);
-    return hosted === 'code_interpreter' || hosted === 'file_search' ? hosted : 'web_search';
-  }),
-});
-/** One tool, as `tool_choice` names it. */
-const namedTool = chosenBy((value) => {
-  const type = isObject(value) ? value.type : undefined;
-  if (type !== 'mcp' && hostedType(type)) return namedHosted;
-  if (isShell(type)) return namedShell;
-  return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
-});
-const allowedTools = z.object({
-  type: z.literal('allowed_tools'),
-  mode: z.enum(['auto', 'required']),
-  tools: boundedList(namedTool, { max: 128 }),
-});
-const anyChoice = z.enum(['auto', 'none', 'required']);
-const toolChoice = chosenBy((value) => {
-  if (typeof value === 'string') return anyChoice;
-  return isObject(value) && value.type === 'allowed_tools' ? allowedTools : namedTool;
-});
-export type NamedTool = z.output<typeof namedTool>;
 
 const compaction = z.object({
   type: z.literal('compaction'),

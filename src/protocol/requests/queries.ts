@@ -15,7 +15,8 @@ const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).opt
 export const listResponsesQuery = z.object({
   limit: z.int().min(1).max(100).default(20),
   ...page,
-  status: responseStatus.optional(),
+  // How whole a completed answer is stands in the response alone.
+  status: responseStatus.exclude(['incomplete']).optional(),
   model: z.string().optional(),
 });
 

@@ -76,7 +76,7 @@ export function providerAddress(base: URL, { path: target, api }: ApiTarget): Pr
   if (!isPlainPath(path)) throw new GatewayError('not_found', 'There is nothing at this address.');
   const start = withoutTrailing(base.pathname, '/');
   const pathname = start + path;
-  const declared = `${start}/${pathOfApi(api)}`;
+  const declared = `${start}/${api === 'chat_completions' ? 'chat/completions' : api}`;
   const read = new URL(base.origin + pathname);
   const isUnder = read.pathname === declared || read.pathname.startsWith(`${declared}/`);
   if (!isUnder || read.pathname !== pathname || read.origin !== base.origin) {
@@ -120,10 +120,6 @@ export function isPlainPath(path: string): boolean {
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const FOLDED = /(?:^|\/)[ \xa0]*\.{1,2}[ \xa0]*(?:[;?#/]|$)|[\\\u0000-\u001f\u007f]/;
-
-function pathOfApi(api: string): string {
-  return api === 'chat_completions' ? 'chat/completions' : api;
-}
 
 function joinedQuery(base: string, query: string): string {
   if (base === '' || query === '' || query === '?') return base || query;

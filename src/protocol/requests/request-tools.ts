@@ -198,6 +198,10 @@ export function hostedType(type: unknown): 'web_search' | keyof typeof tools | u
   return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type)) ? 'web_search' : undefined;
 }
 
+export function isShellType(type: unknown): type is keyof typeof shellTools {
+  return typeof type === 'string' && Object.hasOwn(shellTools, type);
+}
+
 /** The tools that run here, by what `hostedType` calls them. */
 export const hostedTools = { ...tools, web_search: webSearchTool };
 
@@ -216,22 +220,6 @@ export type ResponseTool = z.output<typeof responseTool | typeof customTool | Sh
 export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool | ShellSchema>;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 export type HostedTool = Exclude<ResponseTool, ClientTool>;
-
-const CHOICES = 'only "auto", "none" and, with functions, "required" and a function are supported';
-
-/** `tool_choice` of a research model: what is demanded is demanded of its first turn. */
-export const toolChoice = z
-  .union(
-    [
-      z.enum(['auto', 'none', 'required']),
-      z.object({ type: z.literal('function'), name: functionName }).transform(({ name }) => ({ name })),
-      z
-        .object({ type: z.literal('function'), function: z.object({ name: functionName }) })
-        .transform(({ function: { name } }) => ({ name })),
-    ],
-    CHOICES,
-  )
-  .meta({ default: 'auto' });
 
 /** A function of a chat completion, as the Responses API has it. */
 export const chatFunction = z

@@ -4,9 +4,10 @@ import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { input, messageComponents, messageList, researchInput } from './request-input.ts';
-import { chatTool, mcpServers, responseTool, toolChoice, toolComponents } from './request-tools.ts';
+import { chatTool, mcpServers, responseTool, toolComponents } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { researchOptions } from './research-options.ts';
+import { researchToolChoice } from './tool-choice.ts';
 
 /** The bodies of POST requests on research models. */
 
@@ -33,7 +34,7 @@ const common = {
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
   metadata: metadata.optional(),
-  tool_choice: toolChoice.optional(),
+  tool_choice: researchToolChoice.optional(),
   mcp_servers: mcpServers.optional(),
   research: researchOptions.optional(),
 };

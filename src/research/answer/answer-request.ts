@@ -50,7 +50,6 @@ export async function* asked(asking: Asking): AsyncGenerator<Step, AnswerRequest
   return 'next' in asking ? yield* asking : await asking;
 }
 
-/** How the answer is asked for. */
 export interface AnswerAsk extends AskedHow {
   context: Context;
   /** What follows the request for the answer. */

@@ -22,7 +22,6 @@ export interface Answering {
   signal: AbortSignal;
 }
 
-/** An answer that was written. */
 export interface Written {
   text: string;
   /** Why the text ends before its end. */

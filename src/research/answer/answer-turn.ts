@@ -13,7 +13,6 @@ import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
 
-/** A text as it is shown. */
 export interface ShownText {
   cited: CitedAnswer;
   /** The most tokens that it may have. */

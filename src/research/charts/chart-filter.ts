@@ -22,7 +22,6 @@ export class ChartFilter {
   #atLineStart = true;
   /** The fence of a block of other code. */
   #code: string | undefined;
-  /** The block that is held. */
   #chart: HeldBlock | undefined;
 
   /** @param before what of the text was let through, or written for its charts, already. */

@@ -1,8 +1,8 @@
-import { ALL, HEDGES, NEGATIONS, OPPOSITES, POSSIBLE, RANKED, SOME, SUPERLATIVES } from './lexicon.ts';
+import { HEDGES, NEGATIONS, OPPOSITES, RANKED } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
-import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
+import { sameFigure } from './text/same-figure.ts';
 import { type Spoken, spoken, type WordList } from './text/word-list.ts';
 import { isOneOf } from './text/words.ts';
 
@@ -35,22 +35,16 @@ export function doubtsOfClause(
   if (isOnlyPlanned(claim.clause, source) && !isOpen && !isHedged(claim.sentence, wholeOf(claim.sentence))) {
     doubts.push('hedge');
   }
-  // `Will` says more than `may`.
-  if (POSSIBLE.isIn(source.clause.spoken) && WILL.test(claim.clause.text) && !POSSIBLE.isIn(claim.sentence.spoken)) {
-    doubts.push('hedge');
-  }
-  if (isMore(claim.clause, source.clause)) doubts.push('extent');
+  if (RANKED.isIn(source.clause.spoken) && !RANKED.isIn(claim.sentence.spoken)) doubts.push('extent');
   return doubts;
 }
-
-const WILL = /(?<!\p{L})(?:will|wird|werden)(?!\p{L})|将|だろう/u;
 
 /** The future of Spanish and Italian is an ending that folding takes away. */
 const FUTURE = /(?<!\p{L})\p{L}{2,}(?:r[áà]n?|ranno)(?!\p{L})/u;
 
-/** Other words for what is to come: they are enough in a claim. */
+/** Other words for what is to come, or for what may be done: they are enough in a claim. */
 const TO_COME =
-  /(?<!\p{L})(?:targets?|goal|aim|objecti[fv]\p{L}*|objetiv\p{L}*|obiettiv\p{L}*|ziel\p{L}*|predict\p{L}*|anticipat\p{L}*|thought|fear\p{L}*|posib\p{L}*|possib\p{L}*|vorgenommen|wird|werden|sera|seront|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通|目标|目標/u;
+  /(?<!\p{L})(?:can|allowed|permitted|entitled|whether|kann|können|darf|dürfen|ob|targets?|goal|aim|objecti[fv]\p{L}*|objetiv\p{L}*|obiettiv\p{L}*|ziel\p{L}*|predict\p{L}*|anticipat\p{L}*|thought|fear\p{L}*|posib\p{L}*|possib\p{L}*|vorgenommen|wird|werden|sera|seront|going to|would|could|potential\p{L}*|möglich\p{L}*|zukünftig|künftig|könnt\p{L}*|est attendue?|se prevé|previsión|in programma)(?!\p{L})|将|予定|見通|目标|目標/u;
 
 /** The future and the conditional of French, whose endings are those of nouns elsewhere: `salmuera`. */
 const FRENCH_FUTURE = /(?<!\p{L})\p{L}{2,}(?:rait|raient|ira|era|eront|iront)(?!\p{L})/u;
@@ -125,12 +119,3 @@ function sideOf(
 function has({ text, words }: Spoken, word: string): boolean {
   return CJK.test(word) || word.includes(' ') ? text.includes(word) : words.includes(word);
 }
-
-/** Whether a claim says all, or the first, where its source says a part, or the second. */
-function isMore({ spoken: claim }: Clause, { spoken: source }: Clause): boolean {
-  if (ALL.isIn(claim) && !ALL.isIn(source) && SOME.isIn(source) && !SOME.isIn(claim)) return true;
-  if (!SUPERLATIVES.isIn(claim)) return false;
-  return RANKED.isIn(source) !== RANKED.isIn(claim) || (ONE_OF.test(source.text) && !ONE_OF.test(claim.text));
-}
-const ONE_OF =
-  /(?<!\p{L})(?:one of|among the|eine[rs]? der|un[ea]? des|un[oa] de l[ao]s|un[oa] de(?:i|lle|gli))(?!\p{L})|之一|の一つ/u;

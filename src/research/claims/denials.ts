@@ -1,7 +1,6 @@
 import { DENIALS, NEGATIONS } from './lexicon.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
-import { spoken } from './text/word-list.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
 /** Negations that are looked at; no sentence has more. */
@@ -16,10 +15,7 @@ const CJK_REACH = 4;
  */
 export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
   const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MOST_NEGATIONS);
-  const ofSource = source
-    .flatMap(({ clauses }) => clauses.flatMap(negationsOf))
-    .slice(0, MOST_NEGATIONS)
-    .filter((denied) => !isDoubled(denied, claim));
+  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MOST_NEGATIONS);
   if (ofClaim.length + ofSource.length === 0) return false;
   const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));
   const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));
@@ -33,11 +29,6 @@ export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
   const said = without(claim.words, ofClaim);
   const affirmed = without(words, ofSource);
   return freeOfSource.some((denied) => denied.some((word) => isOneOf(word, said) && !isOneOf(word, affirmed)));
-}
-
-/** Whether what is denied denies, too, and the claim does not say it: `does not rule out`. */
-function isDoubled(denied: readonly Word[], claim: Parsed): boolean {
-  return denied.some((word) => DENIALS.isIn(spoken(word.text)) && !isOneOf(word, claim.words));
 }
 
 function denySame(a: readonly Word[], b: readonly Word[]): boolean {
@@ -63,20 +54,12 @@ function negationsOf(clause: Clause): Word[][] {
 }
 
 /** The two words behind a negation, or the one before it where none follows. Japanese denies what stands before. */
-function deniedBy({ at: place, word: denial }: { at: number; word: string }, { text, start, words }: Clause): Word[] {
+function deniedBy({ at: place, word: denial }: { at: number; word: string }, { start, words }: Clause): Word[] {
   const at = start + place;
   if (/^[\u3040-\u309f]/.test(denial)) {
     return words.filter(({ end }) => at - end >= -1 && at - end <= CJK_REACH);
   }
   if (CJK.test(denial)) return words.filter((word) => [0, 1].includes(word.start - at - denial.length));
-  const rest = text.slice(place + denial.length);
-  if (ONLY.test(rest) || COMPARED.test(rest)) return [];
   const behind = words.filter((word) => word.start > at).slice(0, 2);
   return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-1);
 }
-
-/** `Not only` denies nothing. */
-const ONLY = /^ (?:only|just|merely|nur|bloss|lediglich|seulement|solo|solamente|soltanto|uniquement)(?!\p{L})/u;
-/** `No country has more of it` says that this one has most. */
-const COMPARED =
-  /(?<!\p{L})(?:more|\p{L}{2,}er|mehr|plus|moins|mas|piu) (?:.{0,60} )?(?:than|als|que|di|che)(?!\p{L})|(?<!\p{L})\p{L}{2,}er[.]?$/u;

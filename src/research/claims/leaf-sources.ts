@@ -6,8 +6,8 @@ import type { ClaimChecker } from './claim-checker.ts';
 import { type JsonLeaf, leavesOf } from './json-leaves.ts';
 import { LONGEST_PASSAGE } from './passages.ts';
 import { carries } from './support.ts';
-import { sameFigure } from './text/figures.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
+import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { sameWord } from './text/words.ts';
 

@@ -44,18 +44,6 @@ export const HEDGES = either(
 export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   [
     either(
-      'similar\\p{L}*|same|unchanged|equal\\p{L}*|stable|identical|steady|comparable|gleich|ahnlich\\p{L}*|unverandert\\p{L}*|stabil\\p{L}*|vergleichbar\\p{L}*|identique\\p{L}*|' +
-        'semblable\\p{L}*|stables?|inchange\\p{L}*|comparables?|igual\\p{L}*|similares|establ\\p{L}*|uguale|simil[ei]|stabile|invariat\\p{L}*',
-      '相同|相似|持平|不变|類似|同程度|同じ|横ばい',
-    ),
-    either(
-      'different|higher|lower|greater|less|fewer|worse|better|increas\\p{L}*|decreas\\p{L}*|rose|fell|hoher|niedriger|geringer|besser|schlechter|gestiegen|gefallen|stieg\\p{L}*|sank\\p{L}*|' +
-        'superieur\\p{L}*|inferieur\\p{L}*|augment\\p{L}*|diminu\\p{L}*|baiss\\p{L}*|mayor|menor|aument\\p{L}*|disminu\\p{L}*|maggiore|minore|superiore|inferiore',
-      '高于|低于|增加|减少|上升|下降|上昇|低下|増加|減少',
-    ),
-  ],
-  [
-    either(
       'ris(?:e|es|en|ing)|rose|increas\\p{L}*|grow\\p{L}*|grew|gain\\p{L}*|climb\\p{L}*|surg\\p{L}*|jump\\p{L}*|soar\\p{L}*|higher|expand\\p{L}*|' +
         'improv\\p{L}*|doubl\\p{L}*|tripl\\p{L}*|longer|greater|mayor(?:es)?|upward|strengthen\\p{L}*|accelerat\\p{L}*|widen\\p{L}*|up(?= \\d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed\\p{L}*|better|faster|larger|more|mehr|' +
         'verlanger\\p{L}*|beschleunig\\p{L}*|erweiter\\p{L}*|anheb\\p{L}*|angehoben|hob|ausgebaut|ausbau\\p{L}*|gestiegen|stieg|stiegen|steig\\p{L}*|anstieg\\p{L}*|zunahme|zugenommen|erhoh\\p{L}*|wuchs\\p{L}*|wachs\\p{L}*|gewachsen|hoher\\p{L}*|langer|verbesser\\p{L}*|kletter\\p{L}*|zugelegt|uberschr\\p{L}*|ubertr\\p{L}*|schneller|besser|verdoppel\\p{L}*|' +
@@ -78,44 +66,6 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   ],
   [
     either(
-      'remain\\p{L}*|continu\\p{L}*|bleib\\p{L}*|blieb\\p{L}*|mantien\\p{L}*|permanec\\p{L}*|rimane|rimarr\\p{L}*|introduc\\p{L}*|launch\\p{L}*|open(?:s|ed|ing)?|start\\p{L}*|beg[aiu]n\\p{L}*|found(?:s|ed)?|establish\\p{L}*|creat\\p{L}*|' +
-        'eingefuhrt|einfuhr\\p{L}*|fuhrt?e?n?|eroffn\\p{L}*|offnet\\p{L}*|geoffnet|beginn\\p{L}*|begann\\p{L}*|gegrundet|grundet\\p{L}*|gestartet|' +
-        'introdui\\p{L}*|ouver\\p{L}*|ouvr\\p{L}*|inaugur\\p{L}*|commenc\\p{L}*|fondee?s?|lancee?s?|creee?s?|instaur\\p{L}*|' +
-        'introduj\\p{L}*|abri\\p{L}*|abiert\\p{L}*|inici\\p{L}*|empez\\p{L}*|comenz\\p{L}*|fundad\\p{L}*|fundo|fundacion|lanz\\p{L}*|' +
-        'introdott\\p{L}*|apert\\p{L}*|apr[ei]\\p{L}*|inizi\\p{L}*|comincia\\p{L}*|fondat\\p{L}*|lancia\\p{L}*',
-      '开始|开放|成立|创立|启用|开业|引入|推出|开通|実施|導入|開始|開業|設立|創業|開館|開通|オープン',
-    ),
-    either(
-      'abolish\\p{L}*|close(?! to)|clos(?:es|ed|ing)|closure|shut\\p{L}*|end(?:s|ed)|discontinu\\p{L}*|cancel\\p{L}*|dissolv\\p{L}*|scrap\\p{L}*|suspend\\p{L}*|withdr\\p{L}*|repeal\\p{L}*|' +
-        'abgeschafft|abschaff\\p{L}*|schaffte\\p{L}*|geschlossen|schliess\\p{L}*|schloss|eingestellt|beendet|endete\\p{L}*|aufgelost|stillgelegt|' +
-        'supprim\\p{L}*|ferm\\p{L}*|aboli\\p{L}*|terminee?s?|dissou\\p{L}*|suspend\\p{L}*|acheve\\p{L}*|' +
-        'cerr[ao]\\p{L}*|suprim\\p{L}*|abol\\p{L}*|terminad\\p{L}*|termino|clausur\\p{L}*|disol\\p{L}*|' +
-        'chius\\p{L}*|chiud\\p{L}*|abolit\\p{L}*|terminat\\p{L}*|sospe\\p{L}*',
-      '结束|关闭|废除|取消|停止|停业|撤销|解散|终止|廃止|終了|閉館|閉鎖|閉業|中止',
-    ),
-  ],
-  [
-    either(
-      'won|wins?|winning|winner|victor\\p{L}*|beat|defeated|gewann\\p{L}*|gewonnen|gewinn\\p{L}*|siegt?e?|gagn\\p{L}*|remport\\p{L}*|gan[oa]\\p{L}*|vinse|vinc\\p{L}*|vinto|победил\\p{L}*|выигра\\p{L}*',
-      '获胜|赢得|战胜|击败|勝利|優勝|勝っ|破っ',
-    ),
-    either(
-      'lost|loses?|losing|verlor\\p{L}*|verliert|perd\\p{L}*|perdi[oe]\\p{L}*|pers[oe]|проигра\\p{L}*',
-      '失利|输给|败给|战败|敗れ|敗北|負け',
-    ),
-  ],
-  [
-    either(
-      'bought|buys?|purchas\\p{L}*|acquir\\p{L}*|gekauft|kauf(?:t|te|ten|en)|ubern(?:ahm|omm)\\p{L}*|erw(?:arb|orb)\\p{L}*|achet\\p{L}*|acqui\\p{L}*|rachet\\p{L}*|compr[oa]\\p{L}*|adquir\\p{L}*|acquist\\p{L}*',
-      '收购|购买|买入|買収|購入',
-    ),
-    either(
-      'sold|sells?|selling|divest\\p{L}*|verkauf\\p{L}*|verausser\\p{L}*|vend[uirte]\\p{L}*|ced[eéo]\\p{L}*|vendi\\p{L}*',
-      '出售|卖出|売却|販売',
-    ),
-  ],
-  [
-    either(
       'approv\\p{L}*|accept\\p{L}*|allow\\p{L}*|permit\\p{L}*|support\\p{L}*|endors\\p{L}*|legal\\p{L}*|upheld|in favou?r|agree\\p{L}*|confirm\\p{L}*|' +
         'genehmig\\p{L}*|angenommen|erlaub\\p{L}*|zugelassen|unterstutz\\p{L}*|zugestimmt|stimmte\\p{L}*|bestatig\\p{L}*|befurwort\\p{L}*|gebilligt|billigt\\p{L}*|' +
         'approuv\\p{L}*|accept\\p{L}*|autoris\\p{L}*|adopt\\p{L}*|soutien\\p{L}*|soutenu\\p{L}*|valid\\p{L}*|confirm\\p{L}*|favorable\\p{L}*|' +
@@ -130,169 +80,24 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
       '拒绝|禁止|反对|否决|驳回|拒否|反対|否決|却下|否定|否认',
     ),
   ],
-  [
-    either(
-      'necessary|required|compulsory|mandatory|forced|obliged|gezwungen|zwang\\p{L}*|contraint\\p{L}*|forcee?s?|obligad[oa]s?|costrett[oaie]|notwendig|erforderlich|verpflichtend|obligatoires?|obligatori[oa]s?|necesari[oa]s?|necessari[oa]',
-      '必要|必须|被迫|强制|強制',
-    ),
-    either(
-      'unnecessary|optional|voluntar\\p{L}*|unnotig|freiwillig\\p{L}*|facultati[fv]\\p{L}*|innecesari[oa]s?|volontair\\p{L}*|volontari\\p{L}*|facoltativ[oaie]|superflu[oaie]',
-      '不要|不必|无需|自愿|自発',
-    ),
-  ],
-  [
-    either('before|prior to|earlier than|bevor|avant|antes|prima di|prima del', '之前|以前|前に'),
-    either('after|later than|nachdem|danach|apres|despues|tras|dopo', '之后|以后|後に|のち'),
-  ],
-  [
-    either(
-      'largest|biggest|longest|highest|tallest|most|oldest|greatest|fastest|busiest|heaviest|deepest|widest|richest|grosste\\p{L}*|langste\\p{L}*|hochste\\p{L}*|meiste\\p{L}*|alteste\\p{L}*|schnellste\\p{L}*|plus grand\\p{L}*|plus long\\p{L}*|plus haut\\p{L}*|mas grande\\p{L}*|mas larg\\p{L}*|mas alt\\p{L}*|piu grand\\p{L}*|piu lung\\p{L}*|piu alt\\p{L}*',
-      '最大|最长|最長|最高|最多|最古|最快',
-    ),
-    either(
-      'smallest|shortest|lowest|least|youngest|slowest|lightest|poorest|kleinste\\p{L}*|kurzeste\\p{L}*|niedrigste\\p{L}*|wenigsten|jungste\\p{L}*|plus petit\\p{L}*|plus court\\p{L}*|plus bas\\p{L}*|mas pequen\\p{L}*|mas cort\\p{L}*|mas baj\\p{L}*|piu piccol\\p{L}*|piu cort\\p{L}*|piu bass\\p{L}*',
-      '最小|最短|最低|最少',
-    ),
-  ],
-  [
-    either('north\\p{L}*|nord\\p{L}*|nordlich\\p{L}*|norte|settentrional\\p{L}*|север\\p{L}*', '北'),
-    either(
-      'south\\p{L}*|sud\\p{L}*|sudlich\\p{L}*|del sur|al sur|el sur|sureste|suroeste|meridional\\p{L}*|юг\\p{L}*|южн\\p{L}*',
-      '南',
-    ),
-  ],
-  [
-    either(
-      'east\\p{L}*|ost|osten|ostlich\\p{L}*|(?:a|de) l.est|l.est de|dell.est|ad est|orient\\p{L}*|восто\\p{L}*',
-      '东|東',
-    ),
-    either('west\\p{L}*|westlich\\p{L}*|ouest|oeste|occident\\p{L}*|ovest|запад\\p{L}*', '西'),
-  ],
-  [
-    either('export\\p{L}*|ausfuhr\\p{L}*|exportier\\p{L}*|esport\\p{L}*', '出口|輸出'),
-    either(
-      'import(?:s|ed|ing)?|einfuhr\\p{L}*|importier\\p{L}*|importation\\p{L}*|importac\\p{L}*|importazion\\p{L}*',
-      '进口|輸入',
-    ),
-  ],
-  [
-    either(
-      'profits?|surplus\\p{L}*|gewinn\\p{L}*|uberschuss\\p{L}*|benefice\\p{L}*|excedent\\p{L}*|ganancia\\p{L}*|beneficio\\p{L}*|superavit|avanzo',
-      '盈利|利润|黑字|黒字|盈余',
-    ),
-    either('loss|losses|deficit\\p{L}*|verlust\\p{L}*|defizit\\p{L}*|pertes?|perdidas?|perdite?', '亏损|赤字|損失'),
-  ],
-  [
-    either('born|birth|geboren|geburt|naissance|nacid[oa]|nacio|nato a|nata a|nacque', '出生|诞生|生まれ|誕生'),
-    either(
-      'died|dies|death|gestorben|starb|tod|mort|morte|deced\\p{L}*|murio|muerte|mori|morto',
-      '去世|逝世|死亡|亡くな|死去',
-    ),
-  ],
-  [
-    either('majority|mehrheit|majorite|mayoria|maggioranza', '多数|大半'),
-    either('minority|minderheit|minorite|minoria|minoranza', '少数'),
-  ],
-  [
-    either('wom[ae]n|female|girls?|frauen?|weiblich\\p{L}*|femmes?|feminin\\p{L}*|mujer(?:es)?|donn[ae]', '女性|女子'),
-    either(
-      'm[ae]n|male|boys?|manner\\p{L}*|mann|mannlich\\p{L}*|hommes?|masculin\\p{L}*|hombres?|uomini|uomo',
-      '男性|男子',
-    ),
-  ],
-  [
-    either('includ(?:es?|ed)|inclu(?:s|t|ent|yen?)|incluid[oa]s?|inclus[oaie]|enthalten|enthalt', '包括|包含|含む'),
-    either('exclu\\p{L}*|ausgenommen|ausgeschlossen|esclu\\p{L}*', '不包括|不含|除く|除外'),
-  ],
-  [
-    either('warm\\p{L}*|hot\\p{L}*|heiss\\p{L}*|chaud\\p{L}*|calient\\p{L}*|cald\\p{L}*', '热|暑|暖'),
-    either('cold\\p{L}*|cool\\p{L}*|kalt\\p{L}*|kuhl\\p{L}*|froid\\p{L}*|fri[oa]s?|fredd\\p{L}*', '冷|寒'),
-  ],
 ];
 
-/** How much of something is meant: all of it, or a part. */
+/** How much of something is meant: all of it. */
 export const ALL = either(
   'all|every|always|entire\\p{L}*|whole|solely|exclusively|alle|allen|aller|jede\\p{L}*|immer|samtliche\\p{L}*|ausschliesslich|tous|toutes|toujours|todos|todas|siempre|tutti|tutte|sempre',
   '全部|所有|唯一|都是|すべて|全て|唯一|必ず',
 );
-export const SOME = either(
-  'some|many|most|several|partly|partially|often|sometimes|mostly|majority|few|half|one of|einige\\p{L}*|viele\\p{L}*|mehrere\\p{L}*|teilweise|oft|meist\\p{L}*|die meisten|certains|certaines|plusieurs|souvent|parfois|la plupart|algun\\p{L}*|much[oa]s|varios|varias|a veces|a menudo|la mayoria|alcun\\p{L}*|molt[ie]|divers[ie]|spesso|un des|une des|uno de|una de|uno dei|una delle|ein(?:e|er|es) der',
-  '一些|部分|许多|多数|大多|之一|一部|多く|の一つ|ほとんど',
-);
 
-/** Superlatives, and what makes one the second or third. */
-export const SUPERLATIVES = either(
-  '\\p{L}{3,}est|most|\\p{L}+ste[nrsm]?|(?:le|la|les) plus|(?:el|la|los|las) mas|(?:il|la|i|le) piu|\\p{L}+ mas \\p{L}+|\\p{L}+ plus \\p{L}+|\\p{L}+ piu \\p{L}+|maggiore|mayor',
-  '最|第一|首',
-);
-export const RANKED = either(
-  '(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\\p{L}+st\\p{L}*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \\p{L}+)? (?:la |le )?plus|' +
-    '(?:segund|tercer|cuart|quint)[oa]?(?: \\p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \\p{L}+)? piu',
-  '第[二三四五]|[2-5]番目|[二三四]番',
-);
-
-/** What makes something the cause of another. */
-export const CAUSES = either(
-  'because|due to(?! be)|caus\\p{L}*|owing to|thanks to|led to|weil|wegen|aufgrund|infolge|dank|verursach\\p{L}*|parce que?|en raison|grace a|provoqu\\p{L}*|' +
-    'porque|debido a|debid[oa]s? a|gracias a|provoc\\p{L}*|perche|a causa|dovut\\p{L}*|grazie a|provocat\\p{L}*',
-  '因为|由于|导致|造成|ため(?!に)|せいで|つなが',
-);
-/** The same, and what may stand for it. */
-export const REASONS = either(
-  'because|du[e]?|caus\\p{L}*|owing|thanks|le[ad]d?s?|results?|resulted|after|following|since|as|so|by|reasons?|driven|hence|therefore|blam\\p{L}*|attribut\\p{L}*|explain\\p{L}*|with|' +
-    'weil|wegen|aufgrund|infolge|durch|dank|verursach\\p{L}*|denn|nach|deshalb|daher|damit|grund\\p{L}*|fuhrt\\p{L}*|sodass|da|liegt|geht|' +
-    'parce|raison\\p{L}*|grace|provoqu\\p{L}*|apres|suite|tien\\p{L}*|expliqu\\p{L}*|lie\\p{L}*|par|car|dus?|donc|' +
-    'porque|debid\\p{L}*|gracias|provoc\\p{L}*|tras|por|motiv\\p{L}*|ya que|razon\\p{L}*|' +
-    'perche|dovut\\p{L}*|grazie|dopo|per|motiv\\p{L}*|quindi|ragion\\p{L}*',
-  '因|由于|导致|造成|使|ため|より|から|によ|ので|結果|结果|受|原因|つなが|せい|影响|影響',
-);
-
-/** What is said of one thing alone; before a number it says little. */
-export const ALONE = either(
-  'only(?! (?:one|two|three|four|five|about|around|\\d))|solely|exclusively|ausschliesslich|nur(?! (?:noch|rund|etwa|knapp|\\d))|uniquement|seulement(?! \\d)|solo(?! \\d)|solamente(?! \\d)|unicamente|soltanto(?! \\d)',
-  '仅(?!有?\\d)|だけ|のみ',
-);
 /** What is said of all; of every day or year it is how often. */
 export const UNIVERSAL = either(
   'every(?! (?:day|week|month|year|time|hour|\\p{L}+ (?:days|years|months)))|all(?!\\u0027| \\d)|always|never|alle(?! \\d)|samtliche\\p{L}*|immer(?! noch)|einstimmig|' +
     'tous(?! les (?:jours|ans|mois|\\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim\\p{L}*|tutti(?! i giorni| gli anni)|sempre',
   '全部|所有|全員|一致(?!する)|すべての',
 );
-/** What may be, and is no more than that. */
-export const POSSIBLE = either(
-  '(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|could|possibly|perhaps|konnte\\p{L}*|moglicherweise|vielleicht|peut|peuvent|pourrai\\p{L}*|podria\\p{L}*|puede\\p{L}*|quizas?|potrebbe\\p{L}*|forse|puo|possono',
-  '可能|或许|かもしれ',
-);
-/** What has no equal. */
-export const STRONGEST = either(
-  'largest|biggest|longest|highest|tallest|oldest|greatest|fastest|busiest|heaviest|deepest|widest|richest|smallest|shortest|lowest|youngest|slowest|poorest|(?:best|worst|most)[ -]\\p{L}+|ever|' +
-    'gross?ß?te[nrsm]?|langste[nrsm]?|hochste[nrsm]?|alteste[nrsm]?|jungste[nrsm]?|schnellste[nrsm]?|kleinste[nrsm]?|kurzeste[nrsm]?|niedrigste[nrsm]?|beste[nrsm]?|meist\\p{L}*|' +
-    '(?:le|la|les) (?:plus|mieux|moins) \\p{L}+|(?:el|la|los|las) (?:\\p{L}+ )?(?:mas|menos) \\p{L}+|(?:il|la|i|le) (?:\\p{L}+ )?(?:piu|meno) \\p{L}+|jamais (?:vu|enregistre)\\p{L}*',
-  '最|首位|一番',
-);
-/** What says in a source that something is ahead of others. */
-export const LEADS = either(
-  'first|lead\\p{L}*|record\\p{L}*|top|most|best|erste\\p{L}*|fuhr\\p{L}*|premi\\p{L}*|primer\\p{L}*|prim[oa]|rekord\\p{L}*|maxim\\p{L}*',
-  '第一|首|冠|トップ',
-);
-/** Before and behind, with and without: what is said of the same word. */
-export const OPPOSED_PREPOSITIONS: ReadonlyMap<string, string> = new Map(
-  [
-    'vor nach',
-    'before after',
-    'avant apres',
-    'antes despues',
-    'prima dopo',
-    'mit ohne',
-    'with without',
-    'avec sans',
-    'con sin',
-    'con senza',
-  ].flatMap((pair): [string, string][] => {
-    const [one = '', other = ''] = pair.split(' ');
-    return [
-      [one, other],
-      [other, one],
-    ];
-  }),
+
+/** What makes the largest of all the second or third. */
+export const RANKED = either(
+  '(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\\p{L}+st\\p{L}*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \\p{L}+)? (?:la |le )?plus|' +
+    '(?:segund|tercer|cuart|quint)[oa]?(?: \\p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \\p{L}+)? piu',
+  '第[二三四五]|[2-5]番目|[二三四]番',
 );

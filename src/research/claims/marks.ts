@@ -1,6 +1,7 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
-import { type Figure, sameFigure } from './text/figures.ts';
+import type { Figure } from './text/figures.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
+import { sameFigure } from './text/same-figure.ts';
 import { sameName, sameWord, type Word } from './text/words.ts';
 
 /** A word, a figure or a date of a sentence, with the places that tell what it belongs to. */

@@ -25,7 +25,7 @@ export function missingNames(claim: Parsed, against: Against): { missing: boolea
     else if (isKnown(word, claim, against)) continue;
     else if (CJK.test(word.text))
       missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isSaid(other, claim));
-    else missing ||= german ? isCertain(word, claim) || isAttributed(word, claim) : !DEMONYM.test(word.text);
+    else missing ||= german ? isCertain(word, claim) : !DEMONYM.test(word.text);
   }
   missing ||= isReplaced(claim, against) || isReplacedCjk(claim, against);
   return { missing, found };
@@ -39,13 +39,6 @@ function isCertain({ start, end }: Word, { text }: Parsed): boolean {
   const written = text.slice(start, end);
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written)) return true;
   return /(?<!^)(?<=[\p{Ll}\d] )\p{Lu}\p{Ll}+\s$/u.test(text.slice(Math.max(0, start - 20), start));
-}
-
-/** Who is named as the one who says it. */
-function isAttributed({ start }: Word, { folded }: Parsed): boolean {
-  return /(?<!\p{L})(?:laut|nach angaben|nach einschatzung|wie) (?:\p{L}+ ){0,2}$/u.test(
-    folded.slice(Math.max(0, start - 48), start),
-  );
 }
 
 /** Whether the source names it anywhere: in its title, in another sentence, as its initials. */
@@ -121,19 +114,11 @@ function isReplaced(claim: Parsed, { main, source }: Against): boolean {
   const mine = capitals(claim);
   const theirs = capitals(main).filter((word) => !claim.words.some((other) => sameWord(other.text, word.text)));
   const sidesOf = ({ isName }: Word) => (claim.language === 'de' || !isName ? 2 : 1);
-  const elsewhere = claim.words.filter((word) => !word.isName && !mine.includes(word));
-  return (
-    mine.some(
-      (word) =>
-        !NOUN.test(word.text) &&
-        !isShort(word, claim, main) &&
-        isInPlaceOf(word, theirs, { claim, main, source }, sidesOf(word)),
-    ) ||
-    elsewhere.some((word) => {
-      if (CJK.test(word.text) || !source.folded.includes(word.text)) return false;
-      const others = main.words.filter((other) => !claim.words.some((known) => sameWord(known.text, other.text)));
-      return isInPlaceOf(word, others, { claim, main, source }, 2);
-    })
+  return mine.some(
+    (word) =>
+      !NOUN.test(word.text) &&
+      !isShort(word, claim, main) &&
+      isInPlaceOf(word, theirs, { claim, main, source }, sidesOf(word)),
   );
 }
 

@@ -1,8 +1,8 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
-import { sameFigure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { isOrdinal } from './text/number-words.ts';
 import type { Parsed } from './text/parsed.ts';
+import { isComputed, sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
@@ -30,7 +30,7 @@ export interface Passage {
 }
 
 /** Sentences of a source that are looked at for one claim. */
-const CANDIDATES = 5;
+const CANDIDATES = 3;
 /** Sentences before and after the one that says most, in the order in which they are tried. */
 const EXTENTS = [
   [1, 0],
@@ -43,8 +43,6 @@ const EXTENTS = [
   [1, 2],
   [0, 3],
 ] as const;
-/** Candidates to which sentences around them are added. */
-const EXTENDED = 2;
 /** Sentences around a passage that may say the same of something else. */
 const AROUND = 2;
 /** Passages that are looked at closely. */
@@ -57,16 +55,17 @@ export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
     .map((index) => shared.passage(index, index))
     .sort((a, b) => scoreOf(b) - scoreOf(a));
   const found = new Map(alone.map((passage) => [`${passage.first} ${passage.last}`, passage]));
-  for (const { first: index } of alone.slice(0, EXTENDED)) {
-    for (const [before, after] of EXTENTS) {
-      const [first, last] = [index - before, index + after];
-      if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
-      // A sentence at an edge that adds nothing makes a passage longer and no better.
-      if ((before > 0 && !shared.mayAdd(first, index)) || (after > 0 && !shared.mayAdd(last, index))) continue;
-      const [start, end] = [source.start(first), source.end(last)];
-      if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
-      found.set(`${first} ${last}`, shared.passage(first, last));
-    }
+  const [best] = alone;
+  // What says it all alone is no better with others.
+  const index = best?.first ?? 0;
+  for (const [before, after] of best && best.coverage < 1 ? EXTENTS : []) {
+    const [first, last] = [index - before, index + after];
+    if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
+    // A sentence at an edge that adds nothing makes a passage longer and no better.
+    if ((before > 0 && !shared.mayAdd(first, index)) || (after > 0 && !shared.mayAdd(last, index))) continue;
+    const [start, end] = [source.start(first), source.end(last)];
+    if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
+    found.set(`${first} ${last}`, shared.passage(first, last));
   }
   return [...found.values()]
     .filter(({ start, end }) => end - start <= LONGEST_PASSAGE)
@@ -105,7 +104,10 @@ class SharedSentences {
     const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
     const sentences = sentencesOf(source, first, last);
     const figures = this.#claim.figures.map(
-      (figure, i) => all.some((each) => each.figures[i]) || isSpan(figure, this.#claim, { sentences, source }),
+      (figure, i) =>
+        all.some((each) => each.figures[i]) ||
+        isSpan(figure, this.#claim, { sentences, source }) ||
+        sentences.some((each) => isComputed(figure, each.figures)),
     );
     const dates = this.#claim.dates.map(
       (date, i) => all.some((each) => each.dates[i]) || isTold(date, { sentences, source }),

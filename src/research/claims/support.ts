@@ -1,6 +1,6 @@
-import { addsToIt, isDatedOtherwise, isTurnedRound } from './additions.ts';
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
 import { isDenied } from './denials.ts';
+import { ALL, NEGATIONS, UNIVERSAL } from './lexicon.ts';
 import { isAmong, marksOf, sameMark } from './marks.ts';
 import { missingNames } from './names.ts';
 import { contextOf, type Passage, passagesFor, scoreOf } from './passages.ts';
@@ -47,9 +47,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   // What costs most is looked at last, and only where nothing else is doubted.
   if (doubts.length === 0) {
     const context = contextOf(best.passage, source);
-    if (isTurnedRound(claim, best.passage.sentences)) doubts.push('direction');
-    else if (addsToIt(claim, context, source.parsedTitle)) doubts.push('extent');
-    else if (isDatedOtherwise(claim, context)) doubts.push('date');
+    if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
     else if (isSwapped(claim, context)) doubts.push('swap');
   }
   const { sentences } = best.passage;
@@ -75,6 +73,12 @@ export function supportOfNamed(claim: Parsed, passage: string): Carried['support
   const carried = carries(claim, SourceText.open({ title: '', text: passage }));
   const isOpen = (doubt: Doubt) => OF_FIGURES.has(doubt) || (OF_SENSE.has(doubt) && isPlain(claim, carried));
   return carried.doubts.some(isOpen) ? 'partial' : 'quoted';
+}
+
+/** Whether a claim says of all what no sentence of its passage says so. */
+function saysOfAll({ spoken }: Parsed, context: readonly Parsed[]): boolean {
+  if (!UNIVERSAL.isIn(spoken) || NEGATIONS.isIn(spoken)) return false;
+  return !context.some((sentence) => ALL.isIn(sentence.spoken));
 }
 
 /** What a name that stands in both adds to the score of a passage. */

@@ -1,5 +1,4 @@
 import { isBoundElsewhere } from './bindings.ts';
-import { NEGATIONS } from './lexicon.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
@@ -16,9 +15,7 @@ export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
     .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
   const isInOne = context
     .map(markedOf)
-    .some(
-      (each) => hasExchangedLabels(marked, each) || hasOtherSubject(marked, each) || isComparedOtherwise(marked, each),
-    );
+    .some((each) => hasExchangedLabels(marked, each) || hasOtherSubject(marked, each));
   if (isInOne || (own.length > 1 && isCrossed(own, proseOf(context)))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
@@ -101,34 +98,6 @@ function labelOf({ start, end }: Mark, { folded }: Parsed): string {
     label.unshift(word);
   }
   return label.length > 0 ? label.join(' ') : words.every((word) => ARTICLES.has(word)) && start < 30 ? START : '';
-}
-
-/** `A is larger than B` where the source says it of B and A. */
-function isComparedOtherwise(claim: Marked, source: Marked): boolean {
-  const own = sidesOfComparison(claim);
-  const theirs = own && sidesOfComparison(source);
-  if (!theirs || NEGATIONS.isIn(claim.sentence.spoken) !== NEGATIONS.isIn(source.sentence.spoken)) return false;
-  const only = (marks: readonly Mark[], here: readonly Mark[], there: readonly Mark[]) =>
-    marks.some((mark) => isAmong(mark, here) && !isAmong(mark, there));
-  return (
-    only(own.before, theirs.after, theirs.before) &&
-    only(own.after, theirs.before, theirs.after) &&
-    own.word === theirs.word
-  );
-}
-
-const THAN =
-  /(?<!\p{L})(?<word>more|less|fewer|\p{L}{2,}er|mehr|weniger|plus|moins|mas|menos|piu|meno)(?!\p{L})(?:[^,;]{0,40}?) (?:than|als|que|di|che)(?!\p{L})|(?<cjk>比|より)/u;
-
-function sidesOfComparison({ sentence, marks }: Marked): { before: Mark[]; after: Mark[]; word: string } | undefined {
-  const found = THAN.exec(sentence.folded);
-  if (!found) return undefined;
-  const end = found.index + found[0].length;
-  return {
-    before: marks.filter((mark) => mark.end <= found.index),
-    after: marks.filter((mark) => mark.start >= end),
-    word: found.groups?.word ?? found[0],
-  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { linkSignals } from '../../base/abort.ts';
+import { linkSignals, TimeoutError, withTimeout } from '../../base/abort.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
@@ -53,7 +53,7 @@ export function withReader(run: ResearchRun, context: Context): Reading {
   const reading: Tool = {
     ...fetcher,
     call: async (args, toolContext) => {
-      const output = await fetcher.call(args, toolContext);
+      const output = await fetchInTime(fetcher, args, toolContext);
       const { room } = context.window;
       const page = pageOf(output);
       if (!page) return output;
@@ -149,11 +149,18 @@ async function fetchRest(
   return page;
 }
 
+/** Fetching has its own time of what reading may take in all: a page that comes drop by drop does not take the rest. */
+function fetchInTime(fetcher: Tool, args: JsonObject, toolContext: ToolContext): Promise<ToolOutput> {
+  const fetching = (signal: AbortSignal) => fetcher.call(args, { ...toolContext, signal });
+  return withTimeout(fetcher.name, fetcher.timeoutMs, fetching, { signal: toolContext.signal });
+}
+
 async function fetchPart(fetcher: Tool, args: JsonObject, toolContext: ToolContext): Promise<Page | undefined> {
   try {
-    return pageOf(await fetcher.call(args, toolContext));
+    return pageOf(await fetchInTime(fetcher, args, toolContext));
   } catch (thrown) {
-    if (thrown instanceof ToolError) return undefined;
+    const isOver = toolContext.signal.aborted;
+    if (!isOver && (thrown instanceof ToolError || thrown instanceof TimeoutError)) return undefined;
     throw thrown;
   }
 }

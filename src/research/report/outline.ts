@@ -123,7 +123,6 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
-/** A section in one line: number, heading and aim. */
 export function sectionLine({ heading, aim }: OutlineSection, index: number): string {
   return `${index + 1}. ${heading}${aim === '' ? '' : `: ${aim.replace(/\s+/g, ' ')}`}`;
 }

@@ -82,13 +82,11 @@ type OfSection = Writing & {
   section: OutlineSection;
   /** What stands before its text: the joint and its heading. */
   head: string;
-  /** The section before it. */
   before: string;
   /** The most tokens that it may have. */
   limit: number;
 };
 
-/** A section that is shown as it is written. */
 async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
   const { answering, cited, requests, index, section, head, before, limit } = of;
   const { report } = run.state;

@@ -19,7 +19,6 @@ export interface EvidenceRecord {
   weight: number;
 }
 
-/** The text of a record. */
 export function recordText({ quote, note }: EvidenceRecord): string {
   return note === '' ? quote : note;
 }

@@ -12,7 +12,6 @@ import { addWarning } from './warnings.ts';
 export interface EndingRun {
   request: Pick<ResearchRequest, 'warnings' | 'plan'> | undefined;
   state: ResearchState;
-  /** The citations of its answer. */
   annotations: readonly UrlCitation[];
   /** How its answer is supported, where that was looked at. */
   claims: Claims | null;

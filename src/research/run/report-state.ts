@@ -11,7 +11,6 @@ export class ReportState {
   done = 0;
   /** Where the last of them ends, in UTF-16 code units of the answer. */
   length = 0;
-  /** The tokens of all of them. */
   tokens = 0;
   /** Why one of them ends before its end. */
   cut: IncompleteReason | null = null;

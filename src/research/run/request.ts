@@ -90,7 +90,6 @@ export interface ResearchRequest {
     | {
         /** What stands behind the transcript of `after`, or all of it where that is absent. */
         entries: TranscriptEntry[];
-        /** The run that it began with. */
         from: string;
         /** The run whose transcript, with all before it, is kept for those that go on from it. */
         after?: string | undefined;

@@ -17,7 +17,6 @@ import type { TranscriptEntry } from './transcript.ts';
 
 /** Everything a research run works with. Nothing of it knows how events look or where they go. */
 export interface ResearchRun {
-  /** The run's id. */
   id: string;
   request: ResearchRequest;
   model: ResearchModelConfig;
@@ -30,7 +29,6 @@ export interface ResearchRun {
   chat: ChatModel;
   /** Reads huge pages in pieces; a cheaper route where the configuration names one. */
   reader: ChatModel;
-  /** The tools of this run by name. */
   tools: ReadonlyMap<string, Tool>;
   prompts: Prompts;
   /** Checks structured answers. */
@@ -53,7 +51,6 @@ export interface ResearchRun {
   toolSlot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
   /** Of a lane: what it is to find out. */
   lane?: LaneTask | undefined;
-  /** Called for every executed tool call, for metrics. */
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */
   shouldPause(): boolean;

@@ -27,7 +27,6 @@ export class ResearchState {
   /** Whose state it is: a lane's number, or undefined. */
   readonly lane: number | undefined;
   readonly #run: ResearchState;
-  /** The states of lanes, by number. */
   readonly #lanes = new Map<number, ResearchState>();
   /** All entries: a run's with those of its lanes. */
   readonly entries: TranscriptEntry[] = [];
@@ -58,7 +57,6 @@ export class ResearchState {
   /** The length of the answer whose tokens are counted, in UTF-16 code units, and these tokens. */
   answerLength = 0;
   answerTokens = 0;
-  /** The route that gave the last turn. */
   route: TurnEntry['route'];
   #money: Pricing | undefined;
   readonly spending = new Spending(() => this.route?.price);
@@ -99,7 +97,6 @@ export class ResearchState {
     this.#run.#take(entry);
   }
 
-  /** The state of a lane. */
   laneOf(number: number): ResearchState {
     let lane = this.#lanes.get(number);
     if (!lane) {
@@ -234,12 +231,10 @@ export class ResearchState {
     return this.#carried.calls;
   }
 
-  /** Turns of this response. */
   get ownTurns(): number {
     return this.turns - this.#carried.turns;
   }
 
-  /** Tool calls of this response. */
   get ownToolCalls(): number {
     return this.toolCalls - this.#carried.toolCalls;
   }

@@ -35,6 +35,8 @@ export type Step =
       delta: string;
       annotations?: readonly UrlCitation[];
       logprobs?: TokenLogprob[] | undefined;
+      /** The model says in it that it will not answer. */
+      refuses?: true | undefined;
       entry?: TranscriptEntry;
     }
   /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */

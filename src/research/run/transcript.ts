@@ -290,5 +290,4 @@ export interface WarnedEntry {
   warnings: Warning[];
 }
 
-/** A planned call that is to be executed. */
 export type ExecutableCall = Extract<PlannedCall, { call: number }>;

@@ -50,7 +50,6 @@ const MAX_CANCELLED = 10_000;
 
 /** Room for one run; given back when it is disposed of without having been used. */
 export interface Reservation extends Disposable {
-  /** What the run is created with. */
   readonly claim: NonNullable<NewRun['claim']>;
   /** Drives the run that was created so. */
   begin(claim: Claim, beginning: Beginning): void;
@@ -139,7 +138,10 @@ export class ActiveRuns {
     } finally {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
       this.#served.delete(id);
-      if (this.#runs.size === 0) this.#stopRenewal();
+      if (this.#runs.size === 0) {
+        clearInterval(this.#renewal);
+        this.#renewal = undefined;
+      }
       this.capacity.left();
     }
   }
@@ -289,11 +291,6 @@ export class ActiveRuns {
       if (!this.#mayRun(lease)) lease.cancel();
       void lease.renew();
     }
-  }
-
-  #stopRenewal(): void {
-    clearInterval(this.#renewal);
-    this.#renewal = undefined;
   }
 }
 

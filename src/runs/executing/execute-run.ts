@@ -339,8 +339,7 @@ class Execution {
   }
 
   #tellUsed(): void {
-    const { driver, lease } = this.#options;
-    driver.used?.(lease.run, this.#used());
+    this.#options.driver.used?.(this.#options.lease.run, this.#used());
   }
 
   /** What the run has used, for limits and metrics: also where a part of it has no price. */

@@ -83,7 +83,6 @@ export class QueueExecutor extends DrivingExecutor {
   readonly #worker: Worker<JobData>;
   /** Runs whose jobs came here while another instance held them, and were put off. */
   readonly #heldElsewhere = new Set<RunId>();
-  /** The runs that jobs were given, by the id of the job. */
   readonly #runOf = new Map<string, RunId>();
   /** Jobs that are worked on. */
   readonly #working = new Set<Promise<void>>();
@@ -198,7 +197,10 @@ export class QueueExecutor extends DrivingExecutor {
       if (job.id !== undefined) this.#runOf.delete(job.id);
     }
     await job.moveToWait(token);
-    if (signal.aborted) await this.#wakeOther();
+    // The news of it may have come to this worker, which takes none any more: told once again.
+    if (signal.aborted) {
+      await this.#queueOptions.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
+    }
     throw new WaitingError();
   }
 
@@ -241,11 +243,6 @@ export class QueueExecutor extends DrivingExecutor {
   async #claimBegun({ id, data }: Job<JobData>): Promise<Claim | 'ended' | 'not now'> {
     const run = data.run ?? id;
     return run === undefined ? 'ended' : await this.#claim(run, { waitMs: this.#heldElsewhere.has(run) ? 0 : HELD_MS });
-  }
-
-  /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */
-  async #wakeOther(): Promise<void> {
-    await this.#queueOptions.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
   }
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */

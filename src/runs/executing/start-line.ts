@@ -1,4 +1,3 @@
-/** One that waits for a start. */
 export interface WaitingStart {
   /** The API key of a run that waits in this process; undefined for a place that the queue of runs gets. */
   owner: string | undefined;

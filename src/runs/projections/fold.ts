@@ -1,5 +1,5 @@
 import type { RunEvent, UnnumberedEvent } from '../../protocol/events.ts';
-import type { OutputItem, TokenLogprob } from '../../protocol/items.ts';
+import { answerIn, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
@@ -15,7 +15,7 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
     case 'response.output_item.done':
       response.output[event.output_index] = event.item;
       if (event.item.type === 'message' && event.type === 'response.output_item.done') {
-        response.output_text = event.item.content[0]?.text ?? '';
+        response.output_text = answerIn(event.item)?.text ?? '';
       }
       if (event.item.type === 'tool_call' && event.item.name === UPDATE_PLAN && event.item.status === 'completed') {
         response.plan = planIn(event.item.arguments) ?? response.plan;
@@ -33,6 +33,7 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
     case 'response.reasoning_text.delta':
     case 'response.reasoning_summary_text.delta':
     case 'response.output_text.delta':
+    case 'response.refusal.delta':
       return addText(response, event.output_index, event);
     case 'response.code_interpreter_call_code.done': {
       const item = response.output[event.output_index];
@@ -46,13 +47,14 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
     }
     case 'response.output_text.annotation.added': {
       const item = response.output[event.output_index];
-      if (item?.type === 'message') item.content[0]?.annotations.push(event.annotation);
+      if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
       return response;
     }
     // Their text is that of the deltas.
     case 'response.reasoning_text.done':
     case 'response.reasoning_summary_text.done':
     case 'response.output_text.done':
+    case 'response.refusal.done':
       return response;
     // How far a call of OpenAI's profile is; its item says what of it counts.
     default:
@@ -64,7 +66,7 @@ type Part = Extract<RunEvent, { type: 'response.content_part.added' }>['part'];
 
 function setPart(response: ResponseObject, index: number, part: Part): ResponseObject {
   const item = response.output[index];
-  if (item?.type === 'message' && part.type === 'output_text') item.content[0] = part;
+  if (item?.type === 'message' && part.type !== 'reasoning_text') item.content[0] = part;
   if (item?.type === 'reasoning' && part.type === 'reasoning_text') item.content[0] = part;
   return response;
 }
@@ -73,7 +75,8 @@ function setPart(response: ResponseObject, index: number, part: Part): ResponseO
 export type TextDelta =
   | 'response.reasoning_text.delta'
   | 'response.reasoning_summary_text.delta'
-  | 'response.output_text.delta';
+  | 'response.output_text.delta'
+  | 'response.refusal.delta';
 
 /** Adds a delta to the text of an item. */
 export function addText(
@@ -88,9 +91,12 @@ export function addText(
   }
   if (item?.type === 'message') {
     const [part] = item.content;
-    if (part) part.text += delta;
-    for (const each of logprobs) part?.logprobs.push(each);
-    response.output_text = part?.text ?? '';
+    if (part?.type === 'refusal') part.refusal += delta;
+    else if (part) {
+      part.text += delta;
+      for (const each of logprobs) part.logprobs.push(each);
+    }
+    response.output_text = answerIn(item)?.text ?? '';
   }
   return response;
 }

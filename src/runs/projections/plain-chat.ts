@@ -16,14 +16,17 @@ type Delta = ChatChunk['choices'][number]['delta'];
 export function toPlainCompletion(response: ResponseObject) {
   const { thoughts, tool_calls } = saidIn(response);
   const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
+  const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
+  const isSilent = response.output_text === '' && (tool_calls.length > 0 || refusal !== '');
+  const logprobs = parts.flatMap((part) => (part.type === 'output_text' ? part.logprobs : []));
   const message = {
     role: 'assistant' as const,
-    content: response.output_text === '' && tool_calls.length > 0 ? null : response.output_text,
-    refusal: null,
+    content: isSilent ? null : response.output_text,
+    refusal: refusal || null,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
   };
-  return completionOf(response, { message, logprobs: logprobsOf(parts.flatMap(({ logprobs }) => logprobs)) }, {});
+  return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, {});
 }
 
 /**
@@ -72,6 +75,8 @@ function deltaOf(event: RunEvent, index: number): Delta | undefined {
   switch (event.type) {
     case 'response.output_text.delta':
       return { content: event.delta };
+    case 'response.refusal.delta':
+      return { refusal: event.delta };
     case 'response.reasoning_text.delta':
       return { reasoning_content: event.delta };
     case 'response.output_item.done':

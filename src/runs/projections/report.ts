@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
-import type { UrlCitation } from '../../protocol/items.ts';
+import { answerIn, type UrlCitation } from '../../protocol/items.ts';
 import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
 import { sourceDates } from './source-dates.ts';
 
@@ -19,7 +19,6 @@ export interface ReportSource {
 
 /** What a marker says of one source. */
 export interface Citation {
-  /** The number of the source. */
   source: number;
   /** The words of it that carry what stands before the marker; null where none are known. */
   quote: string | null;
@@ -83,7 +82,7 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
 
 function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
   const message = response.output.find((item) => item.type === 'message');
-  return message?.content[0] ?? { text: response.output_text, annotations: [] };
+  return answerIn(message) ?? { text: response.output_text, annotations: [] };
 }
 
 /** Markers that name several sources have one annotation for each, with the same range. */
@@ -155,9 +154,13 @@ function questionIn(input: readonly JsonObject[]): string {
     .trim();
 }
 
+/** Letters that turn around what follows them, such as the address behind a title. */
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 /** One line without Markdown's marks. */
 function plain(text: string): string {
   return text
+    .replace(DIRECTIONS, '')
     .replace(/[`*_#]+/g, '')
     .replace(/\s+/g, ' ')
     .trim();

@@ -36,8 +36,11 @@ const KINDS: Readonly<Record<string, TimelineTurn['kind']>> = {
 
 type TimedRun = Pick<RunRecord, 'id' | 'createdAt' | 'startedAt' | 'endedAt' | 'last'>;
 
+/** A timeline whose reader says what its costs are in. */
+export type RunTimeline = Omit<Timeline, 'currency'>;
+
 /** When the events of a run were told, and what each turn of its model took, from its transcript. */
-export async function timelineOf(run: TimedRun, entries: readonly string[]): Promise<Timeline> {
+export async function timelineOf(run: TimedRun, entries: readonly string[]): Promise<RunTimeline> {
   const times: [number, number][] = [];
   const turns: TimelineTurn[] = [];
   /** When the latest entry of each lane was written: its next turn began then. */

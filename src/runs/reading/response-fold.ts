@@ -2,7 +2,7 @@ import type { RunId } from '../../base/ids.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { eventsIn } from '../../protocol/frames.ts';
-import type { TokenLogprob } from '../../protocol/items.ts';
+import type { MessagePart, TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch, RunStore } from '../../store/run-store.ts';
 import { addText, applyEvent, type TextDelta } from '../projections/fold.ts';
@@ -79,9 +79,12 @@ function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'
     const { content, summary } = item;
     return { ...item, content: content.map((part) => ({ ...part })), summary: summary.map((part) => ({ ...part })) };
   }
-  if (item.type === 'message')
-    return { ...item, content: item.content.map((part) => ({ ...part, logprobs: [...part.logprobs] })) };
+  if (item.type === 'message') return { ...item, content: item.content.map(copyOfPart) };
   return { ...item };
+}
+
+function copyOfPart(part: MessagePart): MessagePart {
+  return part.type === 'refusal' ? { ...part } : { ...part, logprobs: [...part.logprobs] };
 }
 
 /** An event whose objects nobody else changes: those of an item that has just begun. */
@@ -90,7 +93,7 @@ function isolated(event: UnnumberedEvent): UnnumberedEvent {
   if (event.type === 'response.output_item.added') return { ...event, item: copyOf(event.item) };
   if (event.type === 'response.content_part.added') {
     const { part } = event;
-    return { ...event, part: part.type === 'output_text' ? { ...part, logprobs: [...part.logprobs] } : { ...part } };
+    return { ...event, part: part.type === 'reasoning_text' ? { ...part } : copyOfPart(part) };
   }
   if (event.type === 'response.reasoning_summary_part.added') return { ...event, part: { ...event.part } };
   return event;

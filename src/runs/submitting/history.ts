@@ -39,7 +39,7 @@ export async function takenOver(
   const request = readResearchRequest(run);
   if (!request) {
     return {
-      history: latest((await conversationUpTo(store, run, { output_text: answer })).flatMap(toldInWords)),
+      history: latest((await conversationUpTo(store, run, async () => ({ output_text: answer }))).flatMap(toldInWords)),
       earlierSources: [],
       askedBack: false,
     };
@@ -64,11 +64,14 @@ export async function takenOver(
   };
 }
 
-/** The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays. */
+/**
+ * The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays.
+ * `response` is asked for where the transcript does not tell the answer, as that of a run that was removed meanwhile.
+ */
 export async function conversationUpTo(
   store: RunStore,
   run: RunRecord,
-  response: Promise<{ output_text: string }> | { output_text: string },
+  response: () => Promise<{ output_text: string }>,
 ): Promise<TurnMessage[]> {
   const plain = readPlainRequest(run);
   if (plain && !readGenerate(run)) return plain.messages;
@@ -76,26 +79,27 @@ export async function conversationUpTo(
     const entries = await readTranscript(store, run.id);
     const ended = entries.findLast((entry) => entry.t === 'answered');
     if (ended?.t === 'answered' && ended.message) return [...threadOf(plain.messages, entries), ended.message];
-    const { output_text: content } = await response;
+    const { output_text: content } = await response();
     return [...threadOf(plain.messages, entries), { role: 'assistant', content }];
   }
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
-  const { output_text: content } = await response;
+  const { output_text: content } = await response();
   return readGenerate(run) ? [...messages, { role: 'assistant', content }] : messages;
 }
 
 /** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */
-export function askedIn(
+export async function askedIn(
   run: RunRecord,
-  { output, messages }: { output: readonly OutputItem[]; messages: readonly TurnMessage[] },
-): Map<string, string> {
+  { output, messages }: { output(): Promise<readonly OutputItem[]>; messages: readonly TurnMessage[] },
+): Promise<Map<string, string>> {
   const plain = readPlainRequest(run);
   const last = messages.at(-1);
   const called = (last?.role === 'assistant' && last.tool_calls) || [];
   const calls = called.filter(({ name }) => plain && asksFirst(name, plain));
-  const requests = output.filter(({ type }) => type === 'mcp_approval_request');
+  if (calls.length === 0) return new Map();
+  const requests = (await output()).filter(({ type }) => type === 'mcp_approval_request');
   return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));
 }
 

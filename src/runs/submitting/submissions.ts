@@ -18,7 +18,7 @@ import type { Conversations } from '../conversations.ts';
 import type { Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
-import type { Caller, RepeatKey, Submission, Submitted } from '../runs.ts';
+import type { Caller, JoinedConversation, RepeatKey, Submission, Submitted } from '../runs.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
@@ -127,6 +127,7 @@ export class Submissions {
       if (conversation) await this.#options.conversations.letGo(conversation, id);
       return replayed(result.taken, submission.repeat);
     }
+    if (conversation) await this.#holdStill(conversation, id);
     if (room && typeof result === 'object' && 'token' in result) {
       const record: RunRecord = { ...recordOf(run), status: 'in_progress', startedAt: run.createdAt };
       rememberRequest(record, stored);
@@ -134,6 +135,19 @@ export class Submissions {
       room.begin(claim, { batch: firstBatch(run), response: made.response });
     } else executor.wake(id);
     return { run: recordOf(run), replayed: false, beginning: firstBatch(run) };
+  }
+
+  /** Where the conversation went to another run meanwhile, this one is none. @throws GatewayError `conversation_locked`. */
+  async #holdStill(conversation: JoinedConversation, id: RunId): Promise<void> {
+    try {
+      await this.#options.conversations.hold(conversation, id);
+    } catch (thrown) {
+      // Another instance may have come to its end already.
+      const run = await this.#options.store.get(id);
+      if (run && run.endedAt !== null) return;
+      await this.#options.store.delete(id);
+      throw thrown;
+    }
   }
 
   /** Whether its end is told. The store knows before there is a run: none can end unheard. */

@@ -26,7 +26,7 @@ export interface ConversationStore {
   ): Promise<'added' | 'missing' | 'full'>;
   /**
    * Gives it to a run, which alone may `finish` it; to the same run again and again. Else tells which run has it, and for
-   * how long. `changed`: its items are not those of `version` any more.
+   * how long. `changed`: nobody has it, and its items are not those of `version` any more.
    */
   hold(
     id: string,

@@ -4,8 +4,11 @@
  * Every method may throw `GatewayError('store_unavailable')`.
  */
 export interface UsageStore {
-  /** Adds to what was used. All of it, or nothing where it throws; over Redis of each day. */
-  add(rows: readonly UsageRow[]): Promise<void>;
+  /**
+   * Adds to what was used. Where it throws, the same rows are given again under the same id: what was added of them
+   * already is not added twice.
+   */
+  add(rows: readonly UsageRow[], batch: { id: string }): Promise<void>;
   /** What was used on the days from `from` to `to`, both included, in no order. */
   read(days: { from: string; to: string }): Promise<UsageRow[]>;
   /** Removes days before this one. */

@@ -101,7 +101,6 @@ export class Keys {
   compressed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
   }
-  /** Whose a file is. */
   file(id: string): string {
     return `${this.#prefix}:{${id}}:file`;
   }
@@ -120,6 +119,10 @@ export class Keys {
   /** Hash of what was used on a day; `usageTag` is its tag. */
   usage(day: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:counts`;
+  }
+  /** What says that a part of a batch was added to a day. */
+  usageMark(day: string, part: string): string {
+    return `${this.#prefix}:{${this.usageTag(day)}}:added:${part}`;
   }
   usageTag(day: string): string {
     return `usage ${day}`;

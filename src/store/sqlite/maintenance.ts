@@ -13,7 +13,6 @@ import { StoredLogs } from './stored-logs.ts';
 
 /** What a look through a store found. */
 export interface StoreFindings {
-  /** One line about what there is. */
   summary: string;
   /** What is wrong, one line each; at most `MOST_PROBLEMS`. */
   problems: string[];

@@ -42,7 +42,6 @@ export class StoredLogs {
     return row && toBatch(row);
   }
 
-  /** The compressed log. */
   compressed(key: number): StoredBytes {
     return {
       size: () => {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { abortable } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
+import { lowerPriority } from '../../base/load/priority.ts';
 import { limitProcess } from '../../base/load/process-usage.ts';
 import { sandboxCommand } from './command.ts';
 import { type Job, type OutputLimits, REPORT_FD } from './messages.ts';
@@ -34,8 +34,6 @@ const START_CPU_SECONDS = 20;
 const RUNTIME_MEMORY_MB = 320;
 /** How much of a broken process's own messages its error shows. */
 const LAST_WORDS_CHARACTERS = 2_000;
-/** The code has less right to the processor than the gateway. Loading has not: somebody waits for it. */
-const NICE = 5;
 
 /**
  * One sandbox process: started early, used for one job, killed afterwards. States: starting -> ready -> running ->
@@ -91,6 +89,7 @@ export class SandboxProcess implements Disposable {
   async run(code: string, options: { signal: AbortSignal }): Promise<SandboxResult> {
     try {
       await abortable(this.ready, options.signal);
+      // The code stands back behind the gateway. Loading does not: somebody waits for it.
       if (this.#child.pid) lowerPriority(this.#child.pid);
       using _limit = this.#limit(this.#options.timeoutMs);
       const job: Job = { nonce: this.#nonce, code, limits: this.#options.limits };
@@ -170,14 +169,6 @@ export class SandboxProcess implements Disposable {
     this.#breakdown ??= breakdown;
     this.#child.kill('SIGKILL');
     this.#finished.resolve();
-  }
-}
-
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, NICE);
-  } catch {
-    // It may be gone already, or the system may not allow it: it then runs like any process.
   }
 }
 

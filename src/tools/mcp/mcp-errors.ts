@@ -67,7 +67,11 @@ function classify(thrown: unknown): { code: string; reason: string } {
     return { code: 'mcp_unauthorized', reason: `it refuses access (HTTP ${http.status}).` };
   }
   if (http) return { code: 'mcp_unavailable', reason: `it answered HTTP ${http.status}: ${messageOf(http)}` };
-  if (chain.some((each) => each instanceof TimeoutError || isSdkTimeout(each))) {
+  if (
+    chain.some(
+      (each) => each instanceof TimeoutError || (each instanceof SdkError && each.code === SdkErrorCode.RequestTimeout),
+    )
+  ) {
     return { code: 'timeout', reason: 'it did not answer in time.' };
   }
   const protocol = chain.find((each) => each instanceof ProtocolError);
@@ -79,10 +83,6 @@ function classify(thrown: unknown): { code: string; reason: string } {
   const sse = chain.find((each) => each instanceof SseError);
   if (sse) return { code: 'mcp_unavailable', reason: `it opened no event stream (HTTP ${sse.code ?? 'none'}).` };
   return { code: 'mcp_unavailable', reason: chain.map(messageOf).join(': ') };
-}
-
-function isSdkTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
 /** An error and what it was caused by, outermost first. */

@@ -33,7 +33,6 @@ export interface StdioMcpServer extends McpServerBase {
   env?: Readonly<Record<string, string>>;
 }
 
-/** OAuth client credentials for an MCP server. */
 export interface McpOAuth {
   clientId: string;
   clientSecret: string;
@@ -57,11 +56,9 @@ export const MCP_EXCHANGE = { timeouts: { headersMs: 300_000, idleMs: 300_000 },
 export const MCP_LIMITS = {
   tools: 128,
   pagesOfTools: 16,
-  /** Characters of a tool's description. */
   description: 2_000,
   /** Characters of a tool's input or output schema as JSON. */
   schema: 65_536,
-  /** Characters of a result. */
   result: 50_000,
   /** Characters of a message of the server in an error. */
   message: 1_000,

@@ -50,8 +50,9 @@ export async function openClient(server: McpServer, options: OpenOptions): Promi
   } catch (error) {
     if (!mayBeOlderServer(error) || options.signal.aborted) throw error;
     options.log.debug({ server: server.name }, 'trying the older MCP transport');
+    const older = new SSEClientTransport(new URL(server.url), httpOptions(server, options));
     // The first refusal says more than what a server without any MCP answers to the second attempt.
-    return await connect(sseTransport(server, options), server, options).catch((fallback: unknown) => {
+    return await connect(older, server, options).catch((fallback: unknown) => {
       throw fallback instanceof SseError ? error : fallback;
     });
   }
@@ -104,10 +105,6 @@ function streamableTransport(server: HttpMcpServer, options: OpenOptions): Strea
     reconnectionScheduler: calmReconnections(),
     onInsufficientScope: 'throw',
   });
-}
-
-function sseTransport(server: HttpMcpServer, options: OpenOptions): SSEClientTransport {
-  return new SSEClientTransport(new URL(server.url), httpOptions(server, options));
 }
 
 function httpOptions(server: HttpMcpServer, options: OpenOptions) {

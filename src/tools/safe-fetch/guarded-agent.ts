@@ -51,7 +51,9 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
 
 /** A lookup for `net.connect` that fails as soon as one of the addresses of a name is not allowed. */
 function guardedLookup(options: GuardedAgentOptions): LookupFunction {
-  const resolve = options.dnsServers ? resolveWith(options.dnsServers) : resolveBySystem;
+  const resolve = options.dnsServers
+    ? resolveWith(options.dnsServers)
+    : (hostname: string) => lookupAll(hostname, { all: true });
   return (hostname, lookupOptions, callback) => {
     resolve(hostname).then(
       (found) => {
@@ -68,10 +70,6 @@ function guardedLookup(options: GuardedAgentOptions): LookupFunction {
 }
 
 const lookupAll = promisify(systemLookup);
-
-function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
-  return lookupAll(hostname, { all: true });
-}
 
 function resolveWith(servers: readonly string[]): (hostname: string) => Promise<LookupAddress[]> {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });

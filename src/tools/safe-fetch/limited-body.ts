@@ -1,6 +1,5 @@
 import { ToolError } from '../tool.ts';
 
-/** The error of a body above its limit. */
 export function bodyTooLarge(maxBytes: number): ToolError {
   return new ToolError('too_large', `The answer is larger than ${maxBytes} bytes.`);
 }

@@ -2,7 +2,6 @@ import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import { unmarked } from './strip-markup.ts';
 import { trimLines } from './trim-lines.ts';
 
-/** A page as plain text. */
 export interface PlainPage {
   /** The content of `<title>`, else the first heading; may be empty. */
   title: string;

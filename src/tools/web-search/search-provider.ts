@@ -34,7 +34,6 @@ export interface SearchCall {
   answered?(headers: Headers): void;
 }
 
-/** What a provider found. */
 export interface SearchAnswer {
   /** Best first. Empty means that the service looked and found nothing. */
   hits: SearchHit[];

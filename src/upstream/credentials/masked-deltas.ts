@@ -16,12 +16,13 @@ export class MaskedDeltas {
   /** What may be shown now. */
   push(deltas: readonly Delta[]): Delta[] {
     const shown: Delta[] = [];
-    for (const { type, delta } of deltas) {
-      if (this.#held && this.#held.type !== type) shown.push(...this.end());
+    for (const { type, delta, refuses } of deltas) {
+      if (this.#held && (this.#held.type !== type || this.#held.refuses !== refuses)) shown.push(...this.end());
+      const kind = { type, ...(refuses && { refuses }) };
       const text = this.#mask.text((this.#held?.delta ?? '') + delta, REDACTED);
       const safe = text.length - this.#mask.unfinishedText(text);
-      this.#held = safe < text.length ? { type, delta: text.slice(safe) } : undefined;
-      if (safe > 0) shown.push({ type, delta: text.slice(0, safe) });
+      this.#held = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;
+      if (safe > 0) shown.push({ ...kind, delta: text.slice(0, safe) });
     }
     return shown;
   }

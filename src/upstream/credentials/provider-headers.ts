@@ -35,7 +35,6 @@ const TO_CLIENT = new Set([
   'openai-version',
 ]);
 
-/** Where providers put the id of a request. */
 const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
 /** The longest id, in characters. */
 const LONGEST_ID = 256;

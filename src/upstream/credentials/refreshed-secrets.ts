@@ -93,7 +93,6 @@ export class RefreshedSecrets implements Disposable {
     return [...this.#held.values()].flatMap(({ warning }) => warning ?? []);
   }
 
-  /** Calls `listener` whenever a secret has changed. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }

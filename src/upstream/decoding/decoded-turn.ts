@@ -36,7 +36,7 @@ export interface DecoderOptions {
   logprobs?: TokenLogprobs | undefined;
 }
 
-export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[] };
+export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true };
 
 /** Deltas of a turn until they are taken: those of one kind that stand together become one. */
 export class Deltas {
@@ -52,7 +52,6 @@ export class Deltas {
     this.#mostCharacters = mostCharacters;
   }
 
-  /** All text so far. */
   get text(): string {
     return this.#text;
   }
@@ -62,7 +61,6 @@ export class Deltas {
     return Math.ceil(this.#reasoning / 4);
   }
 
-  /** Characters of all output. */
   get characters(): number {
     return this.#characters;
   }
@@ -80,19 +78,19 @@ export class Deltas {
   }
 
   /** Counts and shows output. */
-  push(type: Delta['type'], delta: string): void {
+  push(type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
     if (delta === '') return;
     this.count(delta);
-    this.show(type, delta);
+    this.show(type, delta, how);
   }
 
   /** Shows what was counted when it came. */
-  show(type: Delta['type'], delta: string): void {
+  show(type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
     if (type === 'text') this.#text += delta;
     else this.#reasoning += delta.length;
     const last = this.#parts.at(-1);
-    if (last?.type === type) last.delta += delta;
-    else this.#parts.push({ type, delta });
+    if (last?.type === type && last.refuses === how.refuses) last.delta += delta;
+    else this.#parts.push({ type, delta, ...how });
   }
 
   /** What came as text so far was reasoning: it is kept out of the text, and shown so if it was not taken yet. */

@@ -124,7 +124,7 @@ export class TurnDecoder implements TurnReader {
     const { content } = delta;
     if (typeof content === 'string') this.#addContent(content);
     else if (Array.isArray(content)) this.#addParts(content);
-    if (typeof delta.refusal === 'string') this.#addContent(delta.refusal);
+    if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);
     if (delta.function_call) this.#calls.pushFunctionCall(delta.function_call);
   }

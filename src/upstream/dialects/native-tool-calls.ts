@@ -27,7 +27,6 @@ export class NativeToolCalls {
     return this.#slots.length;
   }
 
-  /** Takes `delta.tool_calls`. */
   push(fragments: unknown): void {
     const list = Array.isArray(fragments) ? fragments : [fragments];
     for (const fragment of list) if (isObject(fragment)) this.#add(fragment);

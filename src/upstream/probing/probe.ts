@@ -21,7 +21,6 @@ import { modelsOf } from './reach.ts';
 export type { ProbeReport };
 
 export interface ProbeOptions {
-  /** The provider's name in the configuration. */
   name: string;
   config: RemoteProviderConfig;
   /** Its section of the configuration file as it is written, without secrets. */
@@ -160,7 +159,6 @@ interface Listing {
   finding(model: string): ProbeFinding;
 }
 
-/** The provider's own list of models. */
 async function listModels(provider: Provider, signal: AbortSignal): Promise<Listing> {
   const target = provider.target(provider.config.api_key);
   let models: string[] = [];

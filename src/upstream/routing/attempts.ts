@@ -20,10 +20,8 @@ export interface Attempt {
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
 }
 
-/** One attempt, for metrics. */
 export interface AttemptReport {
   provider: string;
-  /** The provider's name of the model. */
   upstreamModel: string;
   /** The model's name at the gateway. */
   model: string;
@@ -74,7 +72,6 @@ interface OpenAttempt extends Attempt, Disposable {
 
 /** What a request knows of one of its routes. */
 interface RouteRecord {
-  /** Attempts so far. */
   tries: number;
   /** It will not be asked again. */
   givenUp: boolean;
@@ -92,7 +89,6 @@ interface RouteRecord {
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #records = new Map<string, RouteRecord>();
-  /** In the order of the attempts. */
   readonly #failures = new Map<string, FailedRoute>();
   #isOver = false;
   /** The attempt that began last. */

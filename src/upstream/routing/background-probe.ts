@@ -54,7 +54,6 @@ export class BackgroundProbe implements Disposable {
   }
 }
 
-/** Whether a provider answers. */
 function answers(target: ProviderTarget, signal: AbortSignal): Promise<boolean> {
   return target.call<boolean>(
     { method: 'GET', path: '/models', api: 'models', headers: { accept: 'application/json' }, body: null },

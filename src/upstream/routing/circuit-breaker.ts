@@ -2,7 +2,6 @@ import type { Clock } from '../../base/clock.ts';
 
 /** When a route is skipped and when it is tried again. */
 export interface BreakerPolicy {
-  /** Failures in a row that open the circuit. */
   failures: number;
   /** How long the circuit stays open at first, and at most (it doubles with each failed probe), in milliseconds. */
   openMs: number;

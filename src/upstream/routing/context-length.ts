@@ -36,6 +36,9 @@ const WORDINGS: readonly RegExp[] = [
   /`?inputs`? tokens? \+|must have less than \d+ tokens|max_(?:completion_)?tokens must be at least 1, got -\d+/i,
   // Mistral: "Prompt contains 40000 tokens ..., too large for model with 32768 maximum context length".
   /tokens.{0,40}too large for model/i,
+  // LM Studio: "the model is loaded with context length of only 4096 tokens, which is not enough"; SiliconFlow: "length of
+  // prompt_tokens (40000) must be less than max_seq_len (32768)".
+  /context length of only \d+|prompt_tokens\b.{0,40}\bless than max_seq_len/i,
   // Doubao: "Total tokens of image and text exceed max message tokens".
   /tokens?\b.{0,40}\bexceeds?\b.{0,20}\bmax(?:imum)?\b/i,
   // Moonshot: "Your request exceeded model token limit: 131072".

@@ -39,6 +39,8 @@ const ROUTE: readonly RegExp[] = [
   // billing_hard_limit_reached; DashScope (400): Arrearage, "account is in good standing"; SiliconFlow, MiniMax.
   /insufficient[ _](?:quota|balance|credit|fund)|billing|payment[ _]required|credit balance|(?:out of|no|any|more|enough|add) credits?\b/i,
   /exceeded your (?:current )?quota|quota[ _](?:exceeded|exhausted)|usage limits?\b|spend(?:ing)? limit|arrearage|good standing|overdue|欠费|余额/i,
+  // LiteLLM (400): "Budget has been exceeded! Current cost: ...", `budget_exceeded`.
+  /budget[ _]?(?:has been )?exceeded|exceeded[ _]?budget/i,
   // The model, by code: OpenAI (400), Groq, GitHub, Hugging Face, Mistral, Azure, Volcano.
   /model_(?:not_(?:found|available|supported|exist)|decommissioned|deprecated|unavailable)|(?:unknown|invalid|unsupported|unavailable)_model/i,
   /deployment_?not_?found|operation_?not_?supported|unsupported_api|endpointormodel|DEGRADED function/i,
@@ -46,11 +48,23 @@ const ROUTE: readonly RegExp[] = [
   /\bmodel\b.{0,160}(?:not exist|not found|no longer|decommissioned|deprecated|retired|not deployed|not loaded|inaccessible|is invalid)/i,
   /\bmodel\b.{0,160}\bnot (?:a |an )?(?:valid|supported|available|accessible|allowed|enabled|chat)/i,
   /(?:invalid|unknown|unsupported|no such|not a valid|unable to access|access to|failed to load)(?: [\w-]+){0,2} model\b|模型不存在/i,
+  // LM Studio: "No models loaded", "The model has crashed without additional information", "Model unloaded."; Groq:
+  // `model_terms_required`, `tool_use_failed` (it could not read its own model's call); DashScope: `Model.AccessDenied`.
+  /\bno models? (?:is |are )?(?:currently )?loaded|\bmodel\b.{0,40}\b(?:crashed|unloaded)|model[._ ]?access[ _]?denied/i,
+  /model_terms_required|requires terms acceptance|tool_use_failed/i,
   /\bdeployment\b.{0,80}\bnot (?:exist|found)|does not work with the specified model|on-demand throughput/i,
   // Where and who: OpenAI (unsupported_country_region_territory), Gemini (400): "User location is not supported".
   /unsupported_country|\b(?:country|region|location|territory)\b.{0,60}\bnot (?:supported|available|allowed)/i,
   /not (?:supported|available|allowed) in (?:your|this) (?:country|region|location)|permission_denied|FAILED_PRECONDITION/i,
   /\b(?:organi[sz]ation|account|project|workspace|team|subscription)\b.{0,80}\b(?:disabled|restricted|suspended|deactivated|blocked|be verified|not (?:active|allowed|authori[sz]ed))/i,
+  // The longest answer of this model. Anthropic: "max_tokens: 100000 > 8192, which is the maximum allowed number of output
+  // tokens"; OpenAI: "max_tokens is too large: ... This model supports at most 4096 completion tokens".
+  /\bmax_(?:completion_|output_|new_)?tokens\b.{0,60}(?:too (?:large|high|big)|>|maximum|at most|exceeds?|less than or equal)/i,
+  // What this model is not: vLLM: "x is not a multimodal model"; DashScope: "This model only support stream mode",
+  // "parameter.enable_thinking must be set to false for non-streaming calls".
+  /\bnot an? (?:multi-?modal|vision|embedding|reasoning|chat)\b|\bonly supports? (?:the )?(?:non-)?stream|enable_thinking/i,
+  // A page is no answer of an API: something else stands at that address.
+  /^\s*<(?:!doctype html|html)\b/i,
   // A parameter that this one refuses. OpenAI: "Unsupported parameter", "Unrecognized request argument"; Anthropic,
   // Mistral (422): "Extra inputs are not permitted"; Groq: "property 'x' is unsupported"; Gemini: "Unknown name"; Bedrock.
   /unsupported|unknown_parameter|extra_forbidden|\bnot (?:currently |yet )?(?:supported|permitted)\b|\b(?:does not|doesn't|don't|do not|cannot) support/i,

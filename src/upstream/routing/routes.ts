@@ -18,7 +18,6 @@ export interface Route {
 }
 
 export interface RouteQuery {
-  /** The model's name at the gateway. */
   modelName: string;
   model: ModelConfig;
   /** The caller's key: its own routing and credentials win. */

@@ -13,7 +13,6 @@ export interface HeldRequest {
   method: string;
   /** Scheme, host and port. */
   origin: string;
-  /** Path with query. */
   path: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

@@ -13,7 +13,6 @@ export interface CallIdRules {
  */
 export function withUniqueCallIds(messages: readonly TurnMessage[], rules: CallIdRules): TurnMessage[] {
   const used = new Set<string>();
-  /** The ids of the calls that wait for their results. */
   let current = new Map<string, string>();
   return messages.map((message) => {
     if (message.role === 'tool') {

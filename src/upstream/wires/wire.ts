@@ -7,7 +7,6 @@ import type { RunTraits } from './replayed.ts';
 
 /** What a request is made for. */
 export interface BodyTarget {
-  /** The provider's name in the configuration. */
   provider: string;
   /** The provider's name of the model. */
   model: string;

@@ -1,11 +1,13 @@
 /**
- * Entry of the thread that keeps the indexes of vector stores: to cut, to write and to rank takes time that the event
- * loop of the gateway does not have. Of several processes that share the folder one is the owner, who alone writes.
+ * Entry of the threads that keep the indexes of vector stores: to cut, to write and to rank takes time that the event
+ * loop of the gateway does not have. One thread of a process searches. Another one writes, where the process is the
+ * owner of the folder: whoever searches never waits for it.
  */
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
+import { lowerPriority } from '../../base/load/priority.ts';
 import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
 import { CollectionIndex } from './collection-index.ts';
 import {
@@ -15,37 +17,55 @@ import {
   type IndexQuestion,
   type IndexReply,
   type IndexSettings,
+  type IndexThreadData,
   isInMemory,
 } from './messages.ts';
 
 /** Indexes that are open at once. */
 const OPEN = 64;
-/** Indexes in memory at once, and how long one stays that nobody asks, in milliseconds. */
+/** Indexes in memory at once. */
 const IN_MEMORY = 16;
-const UNUSED_MS = 50_000;
+/**
+ * How long an index stays in memory, or open to searches, that nobody asks, in milliseconds. One that another process
+ * removed is on the disk until then.
+ */
+const UNUSED_MS = 30_000;
 /** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
 const WIPE_MS = 5000;
+/** When that is tried again where it failed, in milliseconds: the disk is full, say. */
+const AGAIN_MS = 20_000;
+/** How long a change goes on before another one has its turn, and beside searches in the same thread. In milliseconds. */
+const WRITE_MS = 40;
+const BESIDE_SEARCHES_MS = 3;
 
-const { folder, ...given }: IndexSettings & { folder: string } = workerData;
+const { folder, writes, settings: given }: IndexThreadData = workerData;
 let settings: IndexSettings = given;
 const embeddings = new AskedEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
   max: OPEN,
+  // Who writes may have vectors to ask for still.
+  ...(!writes && { ttl: UNUSED_MS, ttlAutopurge: true, updateAgeOnGet: true }),
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
     wiping.delete(store);
-    void wiped(index).finally(() => index[Symbol.dispose]());
+    void index
+      .wipe()
+      .catch(() => {})
+      .finally(() => index[Symbol.dispose]());
   },
 });
 
-/** Those in memory. What was removed elsewhere leaves it as well. */
 const memoryIndexes = new LRUCache<string, CollectionIndex>({
   max: IN_MEMORY,
   ttl: UNUSED_MS,
   ttlAutopurge: true,
+  updateAgeOnGet: true,
   dispose: (index) => index[Symbol.dispose](),
 });
+
+// Elsewhere it would be the whole process that stands back.
+if (writes && process.platform === 'linux') lowerPriority(0);
 
 parentPort?.on('message', (message: IndexMessage) => {
   if ('owner' in message) {
@@ -56,7 +76,11 @@ parentPort?.on('message', (message: IndexMessage) => {
   const { id } = message;
   answer(message).then(
     (value) => reply({ id, value }),
-    (thrown: unknown) => reply({ id, error: messageOf(thrown) }),
+    (thrown: unknown) => {
+      // Opened anew: it may be another file by then.
+      if (!writes) open.delete(message.store);
+      reply({ id, error: messageOf(thrown) });
+    },
   );
 });
 
@@ -67,15 +91,16 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
       return indexOf(store).state(question.path);
     case 'progress':
       return indexOf(store).progress();
+    case 'open':
+      indexOf(store);
+      return undefined;
     case 'search':
       return await indexOf(store).search(question.queries, question);
     case 'drop':
       if (isInMemory(store)) memoryIndexes.delete(store);
-      else {
-        // Closed before it leaves the cache: nothing of it is wiped any more.
-        (open.peek(store) ?? opened(store)).drop();
-        open.delete(store);
-      }
+      // Closed before it leaves the cache: nothing of it is wiped any more.
+      else if (writes) (open.peek(store) ?? opened(store)).drop();
+      open.delete(store);
       return undefined;
     default:
       await change(indexOf(store), question);
@@ -100,8 +125,9 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
 
 function indexOf(store: string): CollectionIndex {
   if (isInMemory(store)) {
-    const index = memoryIndexes.get(store) ?? new CollectionIndex(undefined, { owner: true });
-    memoryIndexes.set(store, index);
+    const known = memoryIndexes.get(store);
+    const index = known ?? new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
+    if (!known) memoryIndexes.set(store, index);
     return index;
   }
   const known = open.get(store);
@@ -116,23 +142,17 @@ function indexOf(store: string): CollectionIndex {
 function opened(store: string): CollectionIndex {
   const { owner, embeddingModel: model } = settings;
   const by = model === undefined ? undefined : { model, embed: embeddings.embed };
-  return new CollectionIndex(join(folder, `${store}.db`), { owner, embeddings: by });
+  return new CollectionIndex(join(folder, `${store}.db`), { owner, sliceMs: WRITE_MS, embeddings: by });
 }
 
-function wipeSoon(store: string): void {
+function wipeSoon(store: string, afterMs = WIPE_MS): void {
   clearTimeout(wiping.get(store));
+  const index = open.get(store);
+  const wipe = () => index?.wipe().catch(() => open.peek(store) === index && wipeSoon(store, AGAIN_MS));
   wiping.set(
     store,
-    setTimeout(() => {
-      const index = open.peek(store);
-      if (index) void wiped(index);
-    }, WIPE_MS),
+    setTimeout(() => void wipe(), afterMs),
   );
-}
-
-/** Where the disk is full, say, what was removed is wiped with what is removed next. */
-async function wiped(index: CollectionIndex): Promise<void> {
-  await index.wipe().catch(() => {});
 }
 
 function reply(message: IndexReply): void {

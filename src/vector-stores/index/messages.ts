@@ -1,9 +1,17 @@
 import type { EmbeddedTexts, EmbedRequest } from '../../tools/web-search/local/search-messages.ts';
 import type { Attributes, Filter } from '../filters.ts';
 
-/** What the thread of the indexes works with; it may change. */
+/** What a thread of the indexes begins with. */
+export interface IndexThreadData {
+  folder: string;
+  /** Whether it is the one that writes, where this process does, or the one that searches. */
+  writes: boolean;
+  settings: IndexSettings;
+}
+
+/** What a thread of the indexes works with; it may change. */
 export interface IndexSettings {
-  /** Whether this process writes. */
+  /** Whether it may write. */
   owner: boolean;
   /** What vectors come from, where passages are found by meaning too. */
   embeddingModel: string | undefined;
@@ -20,18 +28,23 @@ export function isInMemory(store: string): boolean {
   return store.startsWith(MEMORY);
 }
 
-/** What the gateway says to the thread of the indexes. */
+/** What the gateway says to a thread of the indexes. */
 export type IndexMessage = IndexQuestion | IndexSettings | EmbeddedTexts;
 
-/** What the gateway asks the thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
+/** What the gateway asks a thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
 export type IndexQuestion =
   | IndexChange
   | ({ id: number; store: string } & (
       | { ask: 'state'; path?: string }
       | { ask: 'progress' }
+      /** What an earlier process left undone is done now. */
+      | { ask: 'open' }
       | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
       | { ask: 'drop' }
     ));
+
+/** A question without its number. */
+export type AskedOfIndex = IndexQuestion extends infer Q ? (Q extends { id: number } ? Omit<Q, 'id'> : never) : never;
 
 /** What is changed in an index. */
 export type IndexChange = { id: number; store: string } & (

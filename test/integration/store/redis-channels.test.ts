@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { claimed, ending, events, eventually, LEASE, LiveReader, newRun } from '../../contract/run-store-fixture.ts';
+import { claimed, ending, events, LEASE, LiveReader, newRun } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask } from '../../support/redis-groups.ts';
 import { patience } from '../../support/time-limit.ts';

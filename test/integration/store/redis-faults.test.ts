@@ -14,7 +14,6 @@ import {
   endedRun,
   ending,
   events,
-  eventually,
   frames,
   LEASE,
   LiveReader,
@@ -24,6 +23,7 @@ import {
   type TestClock,
   testClock,
 } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { fairMs } from '../../support/fair-time.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';

@@ -14,16 +14,8 @@ import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
-import {
-  claimedRun,
-  endedRun,
-  ending,
-  events,
-  eventually,
-  LiveReader,
-  newRun,
-  readAll,
-} from '../../contract/run-store-fixture.ts';
+import { claimedRun, endedRun, ending, events, LiveReader, newRun, readAll } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { freePort, type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import {
   ask,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { emptyUsage } from '../../../src/store/beside/usage-store.ts';
 import { Connection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
@@ -13,12 +14,12 @@ import {
   claimedRun,
   ending,
   events,
-  eventually,
   frames,
   LiveReader,
   newRun,
   readAll,
 } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask, type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
 import { patience } from '../../support/time-limit.ts';
@@ -46,6 +47,27 @@ describe('a Redis store that waits for a replica', function () {
     const hasty = (await openRedisStore(options)).runs;
     return { hasty, patient: (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs };
   }
+
+  it('what was used counts once, however often a replica that is away has it given again', async () => {
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const store = await openRedisStore(options);
+    const day = '2026-11-26';
+    const usage = { day, key: 'k', team: '', model: 'm', tag: '' };
+    const rows = Array.from({ length: 300 }, (_, n) => ({ ...emptyUsage({ ...usage, key: `k${n}` }), requests: 1 }));
+    const batch = { id: randomUUID() };
+    group.replica.freeze();
+    for (let n = 0; n < 3; n++) await assert.rejects(store.usage.add(rows, batch), unavailable);
+    group.replica.thaw();
+    await eventually('it is added', () =>
+      store.usage.add(rows, batch).then(
+        () => true,
+        () => undefined,
+      ),
+    );
+    const read = await store.usage.read({ from: day, to: day });
+    assert.deepEqual([read.length, read.reduce((sum, { requests }) => sum + requests, 0)], [300, 300]);
+    await store.runs.close();
+  });
 
   it('shows the end of a run whose owner died before a replica had it', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };

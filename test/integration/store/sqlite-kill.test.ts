@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
-import { eventually, frames, LEASE, readAll } from '../../contract/run-store-fixture.ts';
+import { frames, LEASE, readAll } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { patience } from '../../support/time-limit.ts';
 
 const WRITER = join(import.meta.dirname, '../../support/store-writer.ts');

@@ -7,6 +7,8 @@ import { ToolError } from '../../../src/tools/tool.ts';
 import { patience } from '../../support/time-limit.ts';
 
 const noSource = () => 0;
+/** Python that never ends, and leaves the processor to others. */
+const ENDLESS = 'import asyncio; await asyncio.Event().wait()';
 
 describe('execute_python', function () {
   // Each test starts Python.
@@ -117,7 +119,7 @@ random.random()`;
 
   it('queues what exceeds the processes at the same time, and aborts what waits', async () => {
     const controller = new AbortController();
-    const loops = [1, 2].map(() => call({ code: 'while True: pass' }, controller.signal));
+    const loops = [1, 2].map(() => call({ code: ENDLESS }, controller.signal));
     const waiting = new AbortController();
     const third = call({ code: '3' }, waiting.signal);
     waiting.abort(new Error('no more patience'));
@@ -131,19 +133,16 @@ random.random()`;
   });
 
   it('ends a spare process that nobody needs, and every process when it is disposed', async () => {
-    await using idle = createExecutePythonTool({ idleSeconds: 0.05, timeoutSeconds: 20 });
-    await idle.call({ code: '1' }, { signal: new AbortController().signal, log: silentLogger });
+    const idle = createExecutePythonTool({ idleSeconds: 0.05, timeoutSeconds: 20 });
+    const options = { signal: new AbortController().signal, log: silentLogger };
+    await idle.call({ code: '1' }, options);
     await until('the spare process is gone', async () => idle.pids.length === 0);
 
-    const busy = createExecutePythonTool({ timeoutSeconds: 20 });
-    const running = busy.call(
-      { code: 'while True: pass' },
-      { signal: new AbortController().signal, log: silentLogger },
-    );
+    const running = idle.call({ code: ENDLESS }, options);
     running.catch(() => {});
-    await untilBusy(busy);
-    const pids = [...busy.pids];
-    await busy[Symbol.asyncDispose]();
+    await until('a sandbox runs', async () => idle.pids.length > 0);
+    const pids = [...idle.pids];
+    await idle[Symbol.asyncDispose]();
     assert.deepEqual(
       await Promise.all(pids.map(processUsage)),
       pids.map(() => undefined),

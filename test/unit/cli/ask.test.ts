@@ -26,6 +26,11 @@ async function askFake(options: Partial<AskOptions> = {}, script: FakeScript = {
 }
 
 describe('research-gateway ask', () => {
+  it('prints that a model will not answer', async () => {
+    const { out } = await askFake({}, { refusal: 'I cannot say that.' });
+    assert.match(out, /^\s*I cannot say that\.\n$/);
+  });
+
   it('shows the run in plain lines and prints the report, exit code 0', async () => {
     const { code, err, out } = await askFake();
     assert.equal(code, 0);

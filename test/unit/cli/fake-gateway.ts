@@ -27,6 +27,8 @@ export interface FakeScript {
   /** How the run ends; `hangs`: not until it is cancelled. */
   end?: 'completed' | 'failed' | 'hangs';
   answer?: string;
+  /** What the model says in place of an answer. */
+  refusal?: string;
   annotations?: UrlCitation[];
   /** Answers every request with this error instead. */
   refuse?: { status: number; code: 'invalid_api_key' | 'overloaded'; message: string };
@@ -109,7 +111,8 @@ class FakeRun {
   }
 
   #research(): UnnumberedEvent[] {
-    const { answer = 'An answer. [1]', annotations = [], end = 'completed' } = this.#script;
+    const { refusal, annotations = [], end = 'completed' } = this.#script;
+    const { answer = refusal === undefined ? 'An answer. [1]' : '' } = this.#script;
     const created = this.response;
     const reasoning = { id: 'rs_1', type: 'reasoning' as const, summary: [], status: 'completed' as const };
     const thought = { type: 'reasoning_text' as const, text: 'Let me\nthink.' };
@@ -124,7 +127,8 @@ class FakeRun {
       { type: 'response.output_item.added', output_index: 1, item: { ...call, status: 'in_progress' } },
     ];
     if (end === 'hangs') return events;
-    const part = { type: 'output_text' as const, text: answer, annotations, logprobs: [] };
+    const text = { type: 'output_text' as const, text: answer, annotations, logprobs: [] };
+    const part = refusal === undefined ? text : { type: 'refusal' as const, refusal };
     const message = { id: 'msg_1', type: 'message' as const, role: 'assistant' as const, status: 'completed' as const };
     const completed = { ...this.response, status: 'completed' as const, output_text: answer };
     const error = new GatewayError('upstream_error', 'every route failed').toObject();

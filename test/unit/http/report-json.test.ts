@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { reportJson } from '../../../src/http/report/json-document.ts';
+import { answerIn } from '../../../src/protocol/items.ts';
 import { type ReportObject, reportObject } from '../../../src/protocol/report.ts';
 import { type Report, reportOf } from '../../../src/runs/projections/report.ts';
 import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
@@ -48,7 +49,7 @@ describe('the report as JSON', () => {
     const response = responseWith('Older [1], older [1], much [1], and [2] [3].');
     const [message] = response.output;
     assert.ok(message?.type === 'message');
-    const annotations = message.content[0]?.annotations ?? [];
+    const annotations = answerIn(message)?.annotations ?? [];
     for (const [at, quote] of ['a "b"', 'a "b"', 'c'].entries()) {
       const annotation = annotations[at];
       if (annotation) annotation.cited_text = quote;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../src/base/json.ts';
+import { answerIn } from '../../../src/protocol/items.ts';
 import { SearchFailure, type SearchProvider } from '../../../src/tools/web-search/search-provider.ts';
 import { createWebSearchTool } from '../../../src/tools/web-search/web-search.ts';
 import { TurnError, type TurnFailureKind } from '../../../src/upstream/turn.ts';
@@ -51,7 +52,7 @@ describe('the answer of a research run', () => {
     assert.equal(response.status, 'failed');
     assert.equal(response.error?.code, 'upstream_error');
     assert.equal(message?.status, 'incomplete');
-    assert.equal(message.content[0]?.text, 'The same few words. ');
+    assert.equal(answerIn(message)?.text, 'The same few words. ');
     assert.ok(asked.answer.length < 10);
   });
 
@@ -126,7 +127,9 @@ describe('the answer of a research run', () => {
       answers: [{ reasoning: ['How do I put it?'], text: ['So it is.'] }],
     });
     assert.deepEqual(
-      response.output.map((item) => ('content' in item ? item.content[0]?.text : item.type)),
+      response.output.map((item) =>
+        item.type === 'reasoning' ? item.content[0]?.text : item.type === 'message' && answerIn(item)?.text,
+      ),
       ['I am ready.', 'How do I put it?', 'So it is.'],
     );
     assert.equal(response.output_text, 'So it is.');

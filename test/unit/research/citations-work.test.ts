@@ -110,13 +110,17 @@ describe('the work of reading an answer', () => {
     const answer = new CitedAnswer(many, undefined, { claims });
     const before = new CitedAnswer(many, undefined, { claims }).push(SAID);
     checks = 0;
+    let all = 0;
     let text = '';
     for (const step of answer.pushInSteps(SAID)) {
       assert.ok(checks <= 1, `${checks} checks in a step`);
+      all += checks;
       checks = 0;
       text += step.text;
     }
     assert.equal(text, before.text);
+    // The first marker names twenty sources, those behind it three.
+    assert.ok(all >= 20, `${all} checks in all`);
   });
 
   for (const unit of HOSTILE) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { asWrittenNow } from '../../../src/protocol/former-events.ts';
-import { type UrlCitation, urlCitation } from '../../../src/protocol/items.ts';
+import { answerIn, type UrlCitation, urlCitation } from '../../../src/protocol/items.ts';
 import { newResponse, responseObject } from '../../../src/protocol/response.ts';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
@@ -60,7 +60,7 @@ describe('an answer whose claims are held against their sources', () => {
       ' visitors [1]. Otto Klein built the bridge from 1921 to 1926 [2].',
       ' The dam holds 40 million cubic metres [3]. Ada Brand was born in Lund in 1870.',
     ]);
-    const annotations = message?.content[0]?.annotations ?? [];
+    const annotations = answerIn(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ support }) => support),
       ['quoted', 'partial', 'quoted', 'unchecked'],
@@ -98,7 +98,7 @@ describe('an answer whose claims are held against their sources', () => {
   for (const [what, text] of invented) {
     it(`is doubted where the model invents ${what}`, async () => {
       const { response, message } = await asked([text]);
-      const [annotation] = message?.content[0]?.annotations ?? [];
+      const [annotation] = answerIn(message)?.annotations ?? [];
       assert.ok(annotation?.support === 'partial' || annotation?.support === 'none', text);
       assert.equal(response.claims?.quoted, 0);
       assert.ok(response.warnings.some(({ code }) => code === 'unsupported_claims'));
@@ -141,7 +141,7 @@ describe('a structured answer', () => {
       ],
     });
     const { response, message } = await asked([json], { request: { format } });
-    const annotations: UrlCitation[] = message?.content[0]?.annotations ?? [];
+    const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ path, start_index, end_index, source_id, support }) => [
         path,
@@ -182,7 +182,7 @@ describe('a structured answer', () => {
       request: { format },
       tools: [table, search],
     });
-    const annotations: UrlCitation[] = message?.content[0]?.annotations ?? [];
+    const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
     assert.equal(annotations.length, 200);
     for (const { start_index, end_index, cited_text } of annotations) {
       assert.ok(cited_text?.includes(response.output_text.slice(start_index, end_index)));

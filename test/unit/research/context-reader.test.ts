@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
+import type { JsonObject } from '../../../src/base/json.ts';
 import { createContextWindow } from '../../../src/research/context/window.ts';
 import { cutPieces } from '../../../src/research/reading/pieces.ts';
 import { readTranscript } from '../../../src/runs/stored/stored-transcript.ts';
+import type { ToolContext } from '../../../src/tools/tool.ts';
 import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { codesIn, handbook, telling } from '../../support/handbook.ts';
@@ -16,7 +18,12 @@ const book = handbook({ chapters: 1, length: LENGTH });
 const ASKED = { url: 'https://handbook.example/chapter-1', goal: 'the access code of chapter 1' };
 
 /** One run that fetches a huge page; `read` is what the reader says of each piece. */
-async function readHuge(options: { read: (text: string, n: number) => ScriptedTurn; args?: object; budget?: object }) {
+async function readHuge(options: {
+  read: (text: string, n: number) => ScriptedTurn;
+  args?: object;
+  budget?: object;
+  tools?: typeof book.tools;
+}) {
   const read: string[] = [];
   const chat = new ScriptedModel((request) => {
     const text = textOf(request);
@@ -31,7 +38,7 @@ async function readHuge(options: { read: (text: string, n: number) => ScriptedTu
     model: { context_length: 24_000, max_completion_tokens: 3000 },
     research: { budgets: { medium: options.budget ?? {} } },
   });
-  await using harness = await openHarness({ chat, tools: book.tools, config });
+  await using harness = await openHarness({ chat, tools: options.tools ?? book.tools, config });
   const { response } = await runToEnd(harness, question());
   const [call] = response.output.filter((item) => item.type === 'tool_call');
   return { response, read, result: JSON.parse(call?.result ?? '{}'), told: codesIn(response.output_text) };
@@ -57,6 +64,21 @@ describe('the reader of huge pages', () => {
     assert.equal(response.usage.total_tokens, 15 * (read.length + 3), 'what it costs is counted');
   });
 
+  it('gives fetching no more than its own time, from the first part of a page to the last', async () => {
+    const dripping = (from: number) =>
+      book.tools.map((tool) => ({
+        ...tool,
+        timeoutMs: 200,
+        call: (args: JsonObject, context: ToolContext) =>
+          Number(args.offset ?? 0) < from ? tool.call(args, context) : new Promise<never>(() => {}),
+      }));
+    const none = await readHuge({ read: notes, tools: dripping(0) });
+    assert.equal(none.result.error.code, 'timeout');
+    assert.match(none.result.error.message, /within 0\.2 s/);
+    const first = await readHuge({ read: notes, tools: dripping(1) });
+    assert.match(first.result.content, /^Notes on /, 'what is there is read');
+  });
+
   it('that fails leaves the key facts of a piece in its place', async () => {
     const broken = new TurnError('failed', 'the reader is away', { started: false });
     const { told, response } = await readHuge({ read: () => ({ breaks: broken }) });
@@ -79,7 +101,7 @@ describe('the reader of huge pages', () => {
   });
 
   it('that never stops is stopped', async () => {
-    const { result, response } = await readHuge({ read: () => ({ text: ['word '.repeat(200_000)] }) });
+    const { result, response } = await readHuge({ read: () => ({ text: ['word '.repeat(40_000)] }) });
     assert.equal(response.status, 'completed');
     assert.ok(result.content.length < 60_000, `${result.content.length}`);
   });

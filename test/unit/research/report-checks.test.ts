@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { answerIn } from '../../../src/protocol/items.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { askedFor, reportModel } from '../../support/report-model.ts';
@@ -32,7 +33,7 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   };
   const request = { report: 'short' as const, verify: true, ...more.request };
   const result = await runResearch({ turns: say, answers: say, tools: [read], request });
-  const annotations = result.message?.content[0]?.annotations ?? [];
+  const annotations = answerIn(result.message)?.annotations ?? [];
   return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
 }
 

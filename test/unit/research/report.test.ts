@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RunId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { answerIn } from '../../../src/protocol/items.ts';
 import { sectionsIn } from '../../../src/research/report/outline.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
@@ -47,7 +48,7 @@ describe('a report by sections', () => {
     assert.equal(response.output_text, text);
     assert.equal(response.status, 'completed');
     assert.equal(response.incomplete_details, null);
-    const annotations = message?.content[0]?.annotations ?? [];
+    const annotations = answerIn(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]),
       [
@@ -326,7 +327,7 @@ async function cutAfter(
     text: last.response.output_text,
     deltas,
     appends: n,
-    annotations: message?.content[0]?.annotations ?? [],
+    annotations: answerIn(message)?.annotations ?? [],
     chat,
   };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { answerIn } from '../../../src/protocol/items.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch } from '../../support/research-run.ts';
@@ -95,7 +96,7 @@ describe('the warnings of a run', () => {
       answers: [{ text: ['Read [1], listed [2].'] }],
     });
     assert.deepEqual(
-      run.message?.content[0]?.annotations.map(({ verified }) => verified),
+      answerIn(run.message)?.annotations.map(({ verified }) => verified),
       [true, false],
     );
     assert.deepEqual(run.response.warnings, [

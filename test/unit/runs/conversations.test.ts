@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Conversations } from '../../../src/runs/conversations.ts';
+import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
 import { CarriedTranscripts } from '../../../src/runs/stored/carried-transcripts.ts';
 import { openStorage, type Storage } from '../../../src/store/open.ts';
+import type { NewRun } from '../../../src/store/run-store.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { lookups } from '../../support/research-run.ts';
 import {
@@ -18,6 +20,7 @@ import {
   testTool,
 } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { wrapStore } from '../../support/wrapped-store.ts';
 
 const RETENTION = { retentionMs: 3_600_000 };
 const input = [{ type: 'message', role: 'user', content: 'What is known?' }];
@@ -87,22 +90,50 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const { joined } = await harness.conversations.join(CALLER, id);
       await harness.conversations.hold(joined, randomUUID());
       await assert.rejects(submit(harness, id), { code: 'conversation_locked' });
-      // Half a minute later.
-      const { conversations } = storage;
-      const later = instance({
-        runs: storage.runs,
-        conversations: Object.assign(Object.create(conversations), {
-          get: async (one: string) => {
-            const record = await conversations.get(one);
-            return record?.holder ? { ...record, holder: { ...record.holder, heldMs: 30_000 } } : record;
-          },
-        }),
-      });
-      assert.equal((await later.find(CALLER, id)).holder, null);
+      // No later than another instance takes over what was created.
+      assert.equal((await later(storage, LEASE_MS).find(CALLER, id)).holder, null);
       await harness.runs.ended(await submit(harness, id), limit());
       assert.equal((await texts(harness, id)).length, 2);
     });
+
+    it('is not written by a run that was created too late', async () => {
+      const creating = Promise.withResolvers<string>();
+      const goOn = Promise.withResolvers<void>();
+      await using harness = await start();
+      const stalled = wrapStore(storage.runs, {
+        create: async (run: NewRun) => {
+          creating.resolve(run.id);
+          await goOn.promise;
+          return await storage.runs.create(run);
+        },
+      });
+      await using slow = await openHarness({
+        chat: answering(),
+        store: stalled,
+        conversations: storage.conversations,
+      });
+      const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+      const late = submit(slow, id);
+      await creating.promise;
+      await later(storage, LEASE_MS).find(CALLER, id);
+      const run = await submit(harness, id);
+      goOn.resolve();
+      await assert.rejects(late, { code: 'conversation_locked' });
+      await harness.runs.ended(run, limit());
+      assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
+      assert.equal(await storage.runs.get(await creating.promise), undefined);
+    });
   });
+}
+
+/** Another process, which looks at a conversation when it was held for so long. */
+function later(storage: Storage, heldMs: number): Conversations {
+  const { conversations } = storage;
+  const get = async (one: string) => {
+    const record = await conversations.get(one);
+    return record?.holder ? { ...record, holder: { ...record.holder, heldMs } } : record;
+  };
+  return instance({ runs: storage.runs, conversations: Object.assign(Object.create(conversations), { get }) });
 }
 
 /** Another process over the same store. */

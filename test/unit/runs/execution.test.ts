@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { answerIn } from '../../../src/protocol/items.ts';
 import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
 import type { Submission } from '../../../src/runs/runs.ts';
@@ -147,7 +148,7 @@ describe('a terminal event that an accepted cancel refuses', () => {
       const message = last.response.output.find((item) => item.type === 'message');
       assert.ok(message?.type === 'message');
       assert.equal(message.status, 'incomplete');
-      assert.equal(message.content[0]?.text, [...text, 'x'].join(''));
+      assert.equal(answerIn(message)?.text, [...text, 'x'].join(''));
       assert.equal((await harness.runs.response(run)).status, 'cancelled');
       await store.close();
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Keyv } from 'keyv';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
 import { keyvCache, memoryCaches } from '../../../src/store/cache.ts';
-import { eventually } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 const options = { namespace: 'pages', ttlMs: 60_000, parse: asText };

@@ -18,12 +18,12 @@ import {
   endedRun,
   ending,
   events,
-  eventually,
   frames,
   LEASE,
   newRun,
   readAll,
 } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const unavailable = (thrown: unknown) =>
   thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;

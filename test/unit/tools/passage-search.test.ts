@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
+import { openIndexDatabase } from '../../../src/tools/web-search/local/index-database.ts';
+import { PassageSearch } from '../../../src/tools/web-search/local/passage-search.ts';
 
 const PASSAGES = 4000;
 
@@ -47,5 +49,51 @@ describe('the local search in an index of some thousand passages', () => {
     assert.ok(find('valley quetzal').includes('7.txt'));
     index.update({ put: [], remove: ['7.txt', '1007.txt', '3007.txt'] });
     assert.deepEqual(new Set(find('valley quetzal')), new Set(['2007.txt', '2507.txt']));
+  });
+});
+
+describe('the search for passages in a large index', () => {
+  const LARGE = 60_000;
+  let search: PassageSearch;
+
+  before(() => {
+    const db = openIndexDatabase(undefined, { owner: true });
+    db.exec(`
+      BEGIN;
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${LARGE})
+      INSERT INTO chunks (id, document, heading, text) SELECT i, 1 + i / 100, '', i FROM n;
+      INSERT INTO documents (path, signature, title, language, vocabulary)
+        SELECT DISTINCT document, '', '', 'en', 0 FROM chunks ORDER BY document;
+      INSERT INTO words (rowid, title, heading, body, parts) SELECT id, '', '',
+        iif(id % 10 = 0, 'all', 'all over') || iif(id % 4 = 0, ' fourth', '') || iif(id % 4 = 1 AND id % 3 = 0, ' other', '')
+          || iif(id % 5 = 0, ' fifth', '') || iif(id % 30000 = 20, ' rare', ''), '' FROM chunks;
+      COMMIT`);
+    search = new PassageSearch(db);
+  });
+
+  const find = (words: string, within?: readonly number[]) => {
+    const terms = words.split(' ').map((word) => `"${word}"`);
+    return search.search(terms, terms, within).map(({ text }) => Number(text));
+  };
+
+  it('goes by rare words where there are any', () => {
+    assert.deepEqual(find('all fourth rare').toSorted(), [20, 30020]);
+  });
+
+  it('wants all of the common words, and of those that stand everywhere none', () => {
+    const found = find('all over fourth fifth');
+    assert.ok(found.length > 20 && found.every((id) => id % 20 === 0), `${found}`);
+  });
+
+  it('goes by the rarest of common words that never stand together', () => {
+    const found = find('fourth other');
+    assert.ok(found.length > 20 && found.every((id) => id % 12 === 9), `${found}`);
+  });
+
+  it('finds within few documents and within most of them', () => {
+    assert.deepEqual(find('fourth fifth', [7]).toSorted(), [600, 620, 640, 660, 680]);
+    const most = Array.from({ length: LARGE / 100 - 1 }, (_, at) => at + 2);
+    assert.ok(!find('rare', most).includes(20) && find('rare', most).includes(30020));
+    assert.deepEqual(find('fourth', [LARGE]), []);
   });
 });

@@ -3,6 +3,7 @@ import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
 import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
 import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
+import { blamedBy } from '../../../src/upstream/routing/refusals.ts';
 import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
 const NONE = new SecretMask({ credential: undefined, headers: {} });
@@ -28,6 +29,8 @@ describe('context-length errors', () => {
     'Total tokens of image and text exceed max message tokens',
     'context window exceeds limit (2013)',
     'Your request exceeded model token limit: 131072',
+    'the model is loaded with context length of only 4096 tokens, which is not enough.',
+    'length of prompt_tokens (40000) must be less than max_seq_len (32768).',
     'Prompt 超长',
     '输入内容超过模型最大上下文长度',
   ];
@@ -46,6 +49,11 @@ describe('context-length errors', () => {
 });
 
 describe('an error answer', () => {
+  it('that is a page is no answer of the API: another route may have one', () => {
+    assert.equal(blamedBy(400, '<!DOCTYPE html><html><title>400 Bad Request</title></html>'), 'route');
+    assert.equal(blamedBy(400, 'a <html> in a text'), 'request');
+  });
+
   const cases: [number, string, string, string][] = [
     [400, '{"error":{"message":"bad"}}', 'refused', 'elsewhere'],
     [400, '{"error":{"message":"prompt is too long"}}', 'context_length', 'elsewhere'],

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { filter, passes } from '../../../src/vector-stores/filters.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { filter, testOf } from '../../../src/vector-stores/filters.ts';
 import { CollectionIndex } from '../../../src/vector-stores/index/collection-index.ts';
 
 const fileOf = (path: string, text: string, attributes = {}) => ({
@@ -88,6 +89,30 @@ describe('the index of a vector store', () => {
     assert.deepEqual(await index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
   });
 
+  it('is read beside who writes: what another one put in, changed and took out is so at once', async () => {
+    using writer = new CollectionIndex(path, { owner: true });
+    using reader = new CollectionIndex(path, { owner: false });
+    const found = async (year: number) => {
+      const of = { limit: 5, filter: { type: 'eq', key: 'year', value: year } as const };
+      return (await reader.search(['lake'], of)).map((hit) => hit.path).toSorted();
+    };
+    await writer.put(fileOf('a', 'The lake is deep.', { year: 1 }));
+    assert.deepEqual(await found(1), ['a']);
+    await writer.put(fileOf('b', 'The lake is cold.', { year: 1 }));
+    assert.deepEqual(await found(1), ['a', 'b']);
+    writer.setAttributes('a', { attributes: { year: 2 }, signature: 'a 2' });
+    assert.deepEqual([await found(1), await found(2)], [['b'], ['a']]);
+    await writer.remove(['b']);
+    assert.deepEqual(await found(1), []);
+    // Whoever reads for long keeps what was removed on the disk, which the wipe says.
+    using other = new DatabaseSync(path);
+    other.exec('BEGIN; SELECT * FROM documents');
+    await assert.rejects(writer.wipe(), /being read/);
+    other.exec('COMMIT');
+    await writer.wipe();
+    assert.ok(!/lake is cold/.test(await bytes()));
+  });
+
   it('is asked anything at all without failing', async () => {
     using index = new CollectionIndex(path, { owner: true });
     await index.put(fileOf('a', 'Some text.'));
@@ -105,7 +130,7 @@ describe('a filter by attributes', () => {
     assert.ok(!filter.safeParse(deep(9)).success);
     assert.ok(!filter.safeParse(deep(500)).success);
     const test = (one: object, attributes: Record<string, string | number | boolean>) =>
-      passes(attributes, filter.parse(one));
+      testOf(filter.parse(one))(attributes);
     assert.ok(test({ type: 'gt', key: 'a', value: 'b' }, { a: 'c' }));
     assert.ok(!test({ type: 'gt', key: 'a', value: 1 }, { a: '2' }));
     assert.ok(test({ type: 'ne', key: 'a', value: 1 }, {}));

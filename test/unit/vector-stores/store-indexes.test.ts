@@ -54,12 +54,13 @@ describe('the thread of the indexes of vector stores', () => {
     await indexes.change({ ask: 'put', store: STORE, file: fileOf('short', 'The crane is on the roof.') });
     const paragraphs = Array.from({ length: 1500 }, (_, n) => `${`Words of paragraph ${n}, `.repeat(50)}`);
     const text = [...paragraphs, 'The swordfish comes last.'].join('\n\n');
+    const ask = (query: string) =>
+      indexes.search({ store: STORE, queries: [query], limit: 1, filter: undefined }, AbortSignal.timeout(5000));
+    assert.equal((await ask('crane roof'))[0]?.path, 'short');
     let isDone = false;
     const putting = indexes
       .change({ ask: 'put', store: STORE, file: fileOf('long', text) })
       .finally(() => (isDone = true));
-    const ask = (query: string) =>
-      indexes.search({ store: STORE, queries: [query], limit: 1, filter: undefined }, AbortSignal.timeout(5000));
     const [hit] = await ask('crane roof');
     assert.deepEqual([hit?.path, isDone], ['short', false]);
     assert.equal((await indexes.progress(STORE)).documents, 1);

@@ -1,19 +1,22 @@
 import { forget } from '../app.js';
-import { compact, elapsed, exactly, line, money, when } from '../format.js';
+import { compact, elapsed, exactly, line, money, whenOn } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useQuestion } from '../run/questions.js';
 import { isOpen, KINDS, runOfEntry } from './kinds.js';
 
-/** One run or task. `onChoose`: for comparing, where that can be; `onAct`: does something with it and reads the list again. */
-export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
-  const { id, status, reason, model, created, took, title } = entry;
+/**
+ * One run or task. `day`: a moment of the day that it stands under; `onChoose`: for comparing, where that can be;
+ * `onAct`: does something that gives the entry as it is then, nothing where it is gone.
+ */
+export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
+  const { id, status, reason, model, created, took, title, tag } = entry;
   const [error, setError] = useState(null);
   const { view, cancel, remove } = KINDS[kind];
   const attempt = async (work) => {
     setError(null);
-    await onAct(work).catch(setError);
+    await onAct(id, work).catch(setError);
   };
   const leave = async () => {
     await remove(client, id);
@@ -22,13 +25,13 @@ export function Entry({ entry, kind, client, chosen, onChoose, onAct }) {
   return html`<div class="entry-line">
     ${onChoose && html`<input type="checkbox" aria-label="Choose to compare" checked=${chosen} onChange=${onChoose} />`}
     <${Link} class="entry-open" to=${{ name: view, id }}>
-      <span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>
+      <span><span class="entry-question" dir="auto">${title !== '' ? line(title, 200) : html`<${Question} client=${client} id=${runOfEntry(entry)} />`}</span>${tag !== '' && html`<span class="mark" dir="auto">${line(tag, 40)}</span>`}</span>
       <span class="entry-about-line">
         <${Status} status=${status} reason=${reason} />
         <span class="entry-model" dir="auto">${model}</span>
         <span class="entry-number">${took !== null && html`<span class="sr">took </span>${took === 0 ? '< 1 s' : elapsed(took)}`}</span>
         <span class="entry-number"><${Spent} of=${entry} /></span>
-        <time title=${exactly(created)}>${when(created)}</time>
+        <time title=${exactly(created)}>${whenOn(created, day)}</time>
       </span>
     <//>
     ${

@@ -6,7 +6,7 @@ export const KINDS = {
     statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
     list: (client, query) =>
       client.responses(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
-    cancel: (client, id) => client.cancel(id),
+    cancel: (client, id) => client.cancel(id).then(fromResponse),
     remove: (client, id) => client.remove(id),
     view: 'run',
   },
@@ -14,7 +14,7 @@ export const KINDS = {
     statuses: ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
     list: (client, query) =>
       client.tasks(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
-    cancel: (client, id) => client.cancelTask(id),
+    cancel: (client, id) => client.cancelTask(id).then(fromTask),
     remove: (client, id) => client.removeTask(id),
     view: 'task',
   },
@@ -40,6 +40,7 @@ function fromResponse(response) {
     created: created_at * 1000,
     took: started_at && completed_at ? (completed_at - started_at) * 1000 : null,
     title: String(metadata?.title ?? metadata?.name ?? ''),
+    tag: String(metadata?.tag ?? ''),
     thread: typeof metadata?.thread === 'string' ? metadata.thread : null,
   };
 }
@@ -47,5 +48,5 @@ function fromResponse(response) {
 function fromTask({ id, status, model, created_at, started_at, completed_at, cancelled_at }) {
   const ended = completed_at ?? cancelled_at;
   const took = started_at && ended ? Date.parse(ended) - Date.parse(started_at) : null;
-  return { id, status, model, created: Date.parse(created_at), took, title: '', thread: null, previous: null };
+  return { id, status, model, created: Date.parse(created_at), took, title: '', tag: '', thread: null, previous: null };
 }

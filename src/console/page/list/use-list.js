@@ -49,17 +49,21 @@ export function useList(kind, filter) {
     }
     setLoading(false);
   };
-  return { entries: list.entries, error: list.error, loading, load, more: list.hasMore ? more : undefined };
+  /** What was done to an entry, on whichever page it stands; `now`: absent where it is gone. */
+  const changed = (id, now) => {
+    const put = (entry) => (entry.id !== id ? [entry] : now ? [now] : []);
+    setList((before) => ({ ...before, entries: before.entries?.flatMap(put) }));
+  };
+  return { entries: list.entries, error: list.error, loading, load, changed, more: list.hasMore ? more : undefined };
 }
 
 /** Older pages stay; the first is the newest truth. */
 function withFirstPage(before, { data, hasMore }) {
   const fresh = new Set(data.map(({ id }) => id));
   const known = before.entries ?? [];
-  const oldest = data.at(-1);
-  const place = known.findIndex(({ id }) => id === oldest?.id);
-  const behind =
-    place === -1 ? known.filter(({ created }) => oldest && created < oldest.created) : known.slice(place + 1);
+  const place = known.findIndex(({ id }) => id === data.at(-1)?.id);
+  // Where they do not meet, others stand between them that nobody has read.
+  const behind = place === -1 ? [] : known.slice(place + 1);
   const kept = hasMore ? behind.filter(({ id }) => !fresh.has(id)) : [];
   return { entries: [...data, ...kept], hasMore: kept.length > 0 ? before.hasMore : hasMore, error: null };
 }

@@ -1,5 +1,5 @@
 import { app } from '../app.js';
-import { exactly } from '../format.js';
+import { toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, Empty, Failure } from '../parts/controls.js';
 import { Table } from './table.js';
@@ -23,7 +23,7 @@ export function Audit() {
   useEffect(() => void read([]), []);
   const { records, hasMore } = list;
   const rows = (records ?? []).map(({ time, action, target = '', by = '', address = '', detail = '' }) => [
-    exactly(time * 1000),
+    html`<time>${toTheSecond(time * 1000)}</time>`,
     action,
     target,
     by,

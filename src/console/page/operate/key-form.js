@@ -26,6 +26,8 @@ export function KeyForm({ of: key, onSubmit, onCancel }) {
     setBusy(true);
     setError(null);
     try {
+      const wrong = form.current.querySelector('input:invalid');
+      if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: this cannot be read.`);
       await onSubmit(key ? changesOf(fieldsOf(key), fields) : newKeyOf(fields));
     } catch (thrown) {
       setError(thrown);

@@ -10,19 +10,21 @@ const PAGE = 100;
 /** The keys of the file and of the store; those of the store can be changed. */
 export function Keys() {
   const { client } = app.value;
-  const [list, setList] = useState({ keys: undefined, hasMore: false });
+  /** `after`: the last key of the store that was read; those that were made meanwhile stand behind it. */
+  const [list, setList] = useState({ keys: undefined, hasMore: false, after: undefined });
   const [error, setError] = useState(null);
   const [making, setMaking] = useState(false);
   /** `{id, secret}`: shown until its reader says that it is kept. */
   const [shown, setShown] = useState(null);
   const [open, setOpen] = useState(null);
   const heading = useRef(null);
-  const read = async (keys = []) => {
+  const read = async ({ keys = [], after } = {}) => {
     setError(null);
     try {
-      const after = keys.findLast(({ source }) => source === 'store')?.id;
       const { data, has_more: hasMore } = await client.keys({ limit: PAGE, after });
-      setList({ keys: [...keys, ...data], hasMore });
+      const read = new Set(data.map(({ id }) => id));
+      const last = data.findLast(({ source }) => source === 'store')?.id ?? after;
+      setList({ keys: [...keys.filter(({ id }) => !read.has(id)), ...data], hasMore, after: last });
     } catch (thrown) {
       setError(thrown);
     }
@@ -67,5 +69,5 @@ export function Keys() {
         />`,
       )}</ul>`
     }
-    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(keys)}>More<//></p>`}`;
+    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(list)}>More<//></p>`}`;
 }

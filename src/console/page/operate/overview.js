@@ -30,35 +30,39 @@ export function Overview() {
     </dl>
     <div class="panels">
       <${Panel} title="Instances" count=${instances.length}>
-        <${Table} columns=${['Host', 'Process', 'Up', 'Runs', 'Memory']} rows=${instances.map((instance) => [
-          html`${instance.host}${instance.id === overview.instance ? html` <span class="mark">this one</span>` : ''}`,
-          instance.pid,
-          duration(Math.max(0, overview.time - instance.started_at) * 1000),
-          number(instance.executing),
-          `${number(instance.memory_mb)} MB`,
-        ])} />
+        <${Table} columns=${['Host', 'Process', 'Up', 'Runs', 'Memory']} numbers=${1} rows=${instances.map(
+          (instance) => [
+            html`${instance.host}${instance.id === overview.instance ? html` <span class="mark">this one</span>` : ''}`,
+            instance.pid,
+            duration(Math.max(0, overview.time - instance.started_at) * 1000),
+            number(instance.executing),
+            `${number(instance.memory_mb)} MB`,
+          ],
+        )} />
       <//>
       <${Panel} title="Providers" count=${providers.length}>
-        <${Table} columns=${['Provider', 'State', 'Now', 'Failed', 'p50', 'p95']} rows=${providers.map((provider) => [
-          provider.name,
-          html`<${Circuits} provider=${provider} />`,
-          number(provider.running),
-          provider.recent.attempts === 0
-            ? '–'
-            : `${number(provider.recent.failed)} of ${number(provider.recent.attempts)}`,
-          latency(provider.recent.p50_ms),
-          latency(provider.recent.p95_ms),
-        ])} />
+        <${Table} columns=${['Provider', 'State', 'Now', 'Failed', 'p50', 'p95']} numbers=${2} rows=${providers.map(
+          (provider) => [
+            provider.name,
+            html`<${Circuits} provider=${provider} />`,
+            number(provider.running),
+            provider.recent.attempts === 0
+              ? '–'
+              : `${number(provider.recent.failed)} of ${number(provider.recent.attempts)}`,
+            latency(provider.recent.p50_ms),
+            latency(provider.recent.p95_ms),
+          ],
+        )} />
       <//>
       ${providers.some(({ minutes = [] }) => minutes.length > 0) && html`<${Panel} title="First token" count="by minute"><${FirstTokens} providers=${providers} now=${overview.time} /><//>`}
       <${Panel} title="Keys" count=${keys.length}>
-        <${Table} columns=${['Key', 'User', 'May', 'Limits']} rows=${keys.map(keyRow)} />
+        <${Table} columns=${['Key', 'May', 'Limits']} rows=${keys.map(keyRow)} />
       <//>
       <${Panel} title="Failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
         ${
           failed.length === 0
             ? html`<p class="quiet">None since ${several ? 'these processes' : 'this process'} started.</p>`
-            : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} rows=${failed.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
+            : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} numbers=${2} rows=${failed.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
               ${
                 failures.latest.length > 0 &&
                 html`<details><summary>The latest ${failures.latest.length}${several ? ' of the process that answers' : ''}</summary>
@@ -70,14 +74,15 @@ export function Overview() {
       ${
         several &&
         html`<${Panel} title="Providers by process" count=${instances.length}>
-        <${Table} columns=${['Process', 'Provider', 'Failed', 'p50', 'p95']} rows=${instances.flatMap((instance) =>
-          instance.providers.map((provider) => [
-            `${instance.host} ${instance.pid}`,
-            provider.name,
-            `${number(provider.failed)} of ${number(provider.attempts)}`,
-            latency(provider.p50_ms),
-            latency(provider.p95_ms),
-          ]),
+        <${Table} columns=${['Process', 'Provider', 'Failed', 'p50', 'p95']} numbers=${2} rows=${instances.flatMap(
+          (instance) =>
+            instance.providers.map((provider) => [
+              `${instance.host} ${instance.pid}`,
+              provider.name,
+              `${number(provider.failed)} of ${number(provider.attempts)}`,
+              latency(provider.p50_ms),
+              latency(provider.p95_ms),
+            ]),
         )} />
       <//>`
       }
@@ -90,8 +95,7 @@ export function Overview() {
 function keyRow({ id, user, models, mcp_servers: mcp, admin, limits }) {
   const may = [models === null ? 'all models' : `${models.length} models`, mcp && 'MCP', admin && 'operate'];
   return [
-    id,
-    user,
+    user === id ? id : html`<span dir="auto">${id}</span> <span class="quiet" dir="auto">of ${user}</span>`,
     may.filter(Boolean).join(', '),
     limits.length === 0 ? 'none' : html`<${Limits} limits=${limits} />`,
   ];
@@ -101,8 +105,9 @@ function keyRow({ id, user, models, mcp_servers: mcp, admin, limits }) {
 function Budgets({ budgets }) {
   const cost = budgets.some((budget) => budget.cost !== null);
   const columns = ['Model', 'Effort', 'Turns', 'Calls', 'Tokens', 'Minutes', ...(cost ? ['Cost'] : [])];
-  const rows = budgets.map((budget) => [
-    budget.model,
+  const rows = budgets.map((budget, at) => [
+    // Said once to those who see the rows under each other.
+    html`<span class=${budget.model === budgets[at - 1]?.model ? 'sr' : undefined} dir="auto">${budget.model}</span>`,
     html`${budget.effort}${budget.default ? html` <span class="mark">default</span>` : ''}`,
     number(budget.turns),
     number(budget.tool_calls),
@@ -110,7 +115,7 @@ function Budgets({ budgets }) {
     number(budget.minutes),
     ...(cost ? [budget.cost === null ? '–' : number(budget.cost)] : []),
   ]);
-  const table = html`<${Table} columns=${columns} rows=${rows} />`;
+  const table = html`<${Table} columns=${columns} rows=${rows} numbers=${2} />`;
   if (budgets.length <= FEW_MODELS * 3) return table;
   return html`<details><summary>All of them</summary>${table}</details>`;
 }

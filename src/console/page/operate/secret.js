@@ -1,3 +1,4 @@
+import { app } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
 import { copy } from '../parts/exports.js';
@@ -8,7 +9,11 @@ export function Secret({ id, secret, onKept }) {
   const [copied, setCopied] = useState(false);
   const [problem, setProblem] = useState(null);
   const box = useRef(null);
-  useEffect(() => box.current.focus(), []);
+  useEffect(() => {
+    box.current.focus();
+    app.set({ holdsSecret: true });
+    return () => app.set({ holdsSecret: false });
+  }, []);
   const take = () =>
     copy(secret).then(
       () => setCopied(true),

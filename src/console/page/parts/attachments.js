@@ -1,5 +1,5 @@
 import { app } from '../app.js';
-import { html, useRef, useState } from '../lib/preact.js';
+import { html, useRef } from '../lib/preact.js';
 import { Button } from './controls.js';
 import { Icon } from './icons.js';
 
@@ -10,9 +10,8 @@ const TEXT_NAME = /\.(txt|md|markdown|csv|tsv|json|ya?ml|xml|html?|log|ts|tsx|js
 const DOCUMENT_NAME = /\.(pdf|docx?|xlsx?|pptx?|odt|ods|odp|epub|rtf)$/i;
 
 /** Files that go with a question: texts as text, pictures for models that read them, documents as the gateway's files. */
-export function Attachments({ files, onChange, onProblem }) {
+export function Attachments({ files, onChange, onProblem, reading, onReading: setReading }) {
   const picker = useRef(null);
-  const [reading, setReading] = useState([]);
   // Others may have been added or removed while one was read.
   const latest = useRef(files);
   latest.current = files;

@@ -27,11 +27,16 @@ const FRESH = {
   maxCost: '',
   propose: false,
   clarify: false,
+  charts: false,
+  lanes: '',
+  sites: '',
+  after: '',
 };
 
 /**
  * A question with all that may go with it. `previous`: the id of the response that it follows; `thread`: of the one that
  * began it.
+ * `given`: what a request said that the options begin with.
  * @param onSubmit `(body, {once})`, rejects with an ApiError.
  */
 export function Composer({
@@ -44,12 +49,15 @@ export function Composer({
   focus = false,
   compact = false,
   answers = false,
+  given = {},
 }) {
   const [text, setText] = useState(initial);
   const [model, setModel] = useState(chosen ?? models[0]?.id);
-  const [options, setOptions] = useState(FRESH);
+  const [options, setOptions] = useState(() => ({ ...FRESH, ...optionsOf(given) }));
   const [servers, setServers] = useState([]);
   const [files, setFiles] = useState([]);
+  const [reading, setReading] = useState([]);
+  const form = useRef(null);
   const field = useRef(null);
   useEffect(() => {
     if (!focus) return;
@@ -59,13 +67,18 @@ export function Composer({
   useEffect(() => grow(field.current), [text]);
   const change = (name) => (value) => setOptions({ ...options, [name]: value });
 
-  const read = () => bodyOf({ text, model, previous, thread, options, servers, files });
-  const { submit, busy, error, setError } = useSubmit({ isEmpty: text.trim() === '', read, onSubmit });
+  const read = () => {
+    const wrong = form.current.querySelector('input:invalid');
+    if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: expected a number.`);
+    return bodyOf({ text, model, previous, thread, options, servers, files });
+  };
+  const isEmpty = text.trim() === '' || reading.length > 0;
+  const { submit, busy, error, setError } = useSubmit({ isEmpty, read, onSubmit });
   const keys = (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
   };
 
-  return html`<form class="composer" noValidate data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
+  return html`<form class="composer" noValidate ref=${form} data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
     <label class="sr" for="question">${answers ? 'Your answer' : compact ? 'Follow-up question' : 'Question'}</label>
     <textarea
       id="question"
@@ -76,7 +89,7 @@ export function Composer({
       value=${text}
       onInput=${(event) => setText(event.currentTarget.value)}
     ></textarea>
-    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} />
+    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} reading=${reading} onReading=${setReading} />
     <div class="composer-bar">
       <label class="inline">Model <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
         ${models.map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
@@ -85,7 +98,7 @@ export function Composer({
         ${EFFORTS.map(({ id, label }) => html`<option value=${id} key=${id}>${label}</option>`)}
       </select></label>
       <span class="grow"></span>
-      <button type="submit" class="button primary" disabled=${busy || text.trim() === ''}>
+      <button type="submit" class="button primary" disabled=${busy || isEmpty}>
         <span>${busy ? 'Sending…' : answers ? 'Answer' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
       </button>
     </div>
@@ -122,7 +135,6 @@ function useSubmit({ isEmpty, read, onSubmit }) {
     try {
       await onSubmit(body, { once: once.current.key });
     } catch (thrown) {
-      if (thrown.code !== 'unreachable') once.current = null;
       setError(thrown);
       setBusy(false);
     }
@@ -150,8 +162,15 @@ function Options({ options, change }) {
       <legend>Before it begins</legend>
       <label class="check"><input type="checkbox" checked=${options.propose} onChange=${(event) => change('propose')(event.currentTarget.checked)} /> Show me the plan first</label>
       <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me back where it helps</label>
+      <label class="check"><input type="checkbox" checked=${options.charts} onChange=${(event) => change('charts')(event.currentTarget.checked)} /> Draw charts in the report</label>
     </fieldset>
-    <fieldset>
+    <fieldset class="wide in-a-row">
+      <legend>Sources</legend>
+      <label class="field">Only these sites <input dir="auto" placeholder="all, or such as nature.com" value=${options.sites} onInput=${typed('sites')} /></label>
+      <label class="field">Published since <input type="date" value=${options.after} onInput=${typed('after')} /></label>
+      <label class="field">Lanes side by side <input type="number" min="1" max="8" step="1" placeholder="one" value=${options.lanes} onInput=${typed('lanes')} /></label>
+    </fieldset>
+    <fieldset class="wide in-a-row">
       <legend>Limits</legend>
       <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
       <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
@@ -162,10 +181,36 @@ function Options({ options, change }) {
   </div>`;
 }
 
+/** The options that show what a request says. */
+function optionsOf({
+  reasoning,
+  instructions,
+  max_tool_calls: calls,
+  max_output_tokens: tokens,
+  max_cost: cost,
+  ...body
+}) {
+  const schema = body.text?.format?.schema;
+  const { charts = false, lanes, sources } = body.research ?? {};
+  return {
+    effort: reasoning?.effort ?? '',
+    instructions: instructions ?? '',
+    schema: schema ? JSON.stringify(schema, null, 2) : '',
+    maxToolCalls: String(calls ?? ''),
+    maxOutputTokens: String(tokens ?? ''),
+    maxCost: String(cost ?? ''),
+    charts,
+    lanes: String(lanes ?? ''),
+    sites: sources?.allowed_domains?.join(', ') ?? '',
+    after: sources?.after ?? '',
+    ...(body.tools && { ownTools: false, tools: body.tools.map(({ type }) => type) }),
+    ...(body.tool_choice === 'none' && { ownTools: false, tools: [] }),
+  };
+}
+
 /** @throws Error that names the field. */
 function bodyOf({ text, model, previous, thread, options, servers, files }) {
-  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost, propose, clarify } =
-    options;
+  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
@@ -174,7 +219,7 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
     body.metadata.thread = thread;
   }
   if (effort !== '') body.reasoning = { effort };
-  const research = { ...(propose && { plan: 'propose' }), ...(clarify && { clarify: true }) };
+  const research = researchOf(options);
   if (Object.keys(research).length > 0) body.research = research;
   if (!ownTools) {
     if (tools.length === 0) body.tool_choice = 'none';
@@ -189,6 +234,18 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   if (maxOutputTokens !== '') body.max_output_tokens = Number(maxOutputTokens);
   if (maxCost !== '') body.max_cost = Number(maxCost);
   return body;
+}
+
+function researchOf({ propose, clarify, charts, lanes, sites, after }) {
+  const domains = sites.split(/[\s,]+/).filter(Boolean);
+  const sources = { ...(domains.length > 0 && { allowed_domains: domains }), ...(after !== '' && { after }) };
+  return {
+    ...(propose && { plan: 'propose' }),
+    ...(clarify && { clarify: true }),
+    ...(charts && { charts: true }),
+    ...(lanes !== '' && { lanes: Number(lanes) }),
+    ...(Object.keys(sources).length > 0 && { sources }),
+  };
 }
 
 function inputOf(text, files) {

@@ -29,7 +29,9 @@ export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest
     const timer = setTimeout(() => setAsking(false), 4000);
     return () => clearTimeout(timer);
   }, [asking]);
-  const press = () => {
+  const press = (event) => {
+    // The second click of a double click answers nothing.
+    if (event.detail > 1) return;
     setAsking(!asking);
     if (asking) onConfirm();
   };
@@ -65,6 +67,14 @@ export function Empty({ title, children }) {
  */
 export function Tabs({ tabs, selected, onSelect, label, panel }) {
   const list = useRef(null);
+  // Where there is no room for all of them, the selected one is in the middle, also when counts get longer.
+  const lengths = tabs.map(({ label: name, count = '' }) => `${name}${count}`.length).join();
+  useEffect(() => {
+    const tab = list.current.querySelector('[aria-selected=true]');
+    if (!tab) return;
+    const { offsetLeft: start, clientWidth: width } = list.current;
+    list.current.scrollLeft = tab.offsetLeft - start - (width - tab.offsetWidth) / 2;
+  }, [selected, lengths]);
   const keys = (event) => {
     // A tab may be hidden where the window is wide enough to show its panel beside the others.
     const shown = [...list.current.querySelectorAll('[role=tab]')].filter((tab) => tab.offsetParent !== null);
@@ -94,7 +104,7 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
   </div>`;
 }
 
-/** A menu that opens under its button. `entries`: `{label, icon, onPick, disabled}`. */
+/** A menu that opens under its button. `entries`: `{label, icon, onPick}`. */
 export function Menu({ label, icon, entries, kind }) {
   const [open, setOpen] = useState(false);
   const box = useRef(null);

@@ -6,7 +6,7 @@ export function chart({ raw }, key) {
   const body = /^```vega-lite\n([\s\S]*)\n```\s*$/.exec(raw)?.[1];
   if (body === undefined) return undefined;
   try {
-    return h('figure', { key }, element(drawChart(JSON.parse(body))));
+    return h('figure', { key, tabindex: 0 }, element(drawChart(JSON.parse(body))));
   } catch {
     return undefined;
   }

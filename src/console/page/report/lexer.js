@@ -1,4 +1,4 @@
-/** A text that takes longer to read is shown as it is, in milliseconds. */
+/** A text that takes longer to read is shown as it is, in milliseconds. Loading what reads it does not count. */
 const LIMIT_MS = 4000;
 
 const address = new URL('./worker/lexer.js', import.meta.url).href;
@@ -7,6 +7,8 @@ const policy = globalThis.trustedTypes?.createPolicy('console-worker', { createS
 
 /** A worker that nobody uses now: starting one takes longer than reading most texts. */
 let spare;
+/** Workers that are loaded. */
+const ready = new WeakSet();
 
 /**
  * Reads Markdown into tokens, the latest text first: while one is being read, only the newest waits. `onTokens` gets
@@ -36,6 +38,10 @@ export class MarkdownReader {
     this.#id += 1;
     const worker = this.#started();
     worker.postMessage({ id: this.#id, text: about.text, whole: about.whole === true || this.#tokens === undefined });
+    if (ready.has(worker)) this.#limit();
+  }
+
+  #limit() {
     this.#timer = setTimeout(() => this.#give(undefined), LIMIT_MS);
   }
 
@@ -53,7 +59,12 @@ export class MarkdownReader {
     if (this.#worker) return this.#worker;
     this.#worker = spare ?? new Worker(policy ? policy.createScriptURL(address) : address, { type: 'module' });
     spare = undefined;
-    this.#worker.onmessage = ({ data: { id, keep, tokens } }) => {
+    this.#worker.onmessage = ({ target, data: { ready: isReady, id, keep, tokens } }) => {
+      if (isReady) {
+        ready.add(target);
+        if (this.#busy !== undefined) this.#limit();
+        return;
+      }
       if (id !== this.#id || this.#busy === undefined) return;
       this.#tokens = tokens && [...(this.#tokens ?? []).slice(0, keep), ...tokens];
       this.#give(this.#tokens);

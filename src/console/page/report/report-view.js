@@ -100,13 +100,22 @@ function Cite({ marker }) {
   })}</span>`;
 }
 
+/** Stands in no text. */
+const GAP = '\ue000';
+
 /** The sentence that a citation stands after. */
 function claimAround(element) {
   const home = element.closest('p, li, td, th, blockquote, h2, h3, h4, h5, h6') ?? element.parentElement;
   const range = document.createRange();
   range.setStart(home, 0);
   range.setEndBefore(element.closest('.cites') ?? element);
-  const before = range.toString().replace(/\s+/g, ' ').trim();
+  const read = range.cloneContents();
+  // Other citations are no words of it, and leave no gap.
+  for (const other of read.querySelectorAll('.cites')) other.replaceWith(GAP);
+  const before = read.textContent
+    .replaceAll(/\s*\ue000/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];
   const last = sentences.at(-1)?.trim() ?? '';
   return last.length > 12 ? last : before.slice(wordStart(before, before.length - 240));

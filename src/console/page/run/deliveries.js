@@ -1,7 +1,10 @@
 import { app } from '../app.js';
-import { exactly, line } from '../format.js';
+import { exactly, line, toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
+
+/** How often it is looked how a delivery goes that is under way, in milliseconds. */
+const LOOK_MS = 5000;
 
 /** Who was told of the end of a run; none while it is not known. `reread` asks again. */
 export function useDeliveries(id, { ended }) {
@@ -14,6 +17,12 @@ export function useDeliveries(id, { ended }) {
       () => {},
     );
   useEffect(() => void (ended && read()), [id, ended]);
+  const isUnderWay = deliveries.some(({ status }) => status === 'pending');
+  useEffect(() => {
+    if (!isUnderWay) return;
+    const timer = setInterval(read, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [id, isUnderWay]);
   return { deliveries, reread: read };
 }
 
@@ -37,7 +46,7 @@ export function Deliveries({ deliveries, reread }) {
         <p class="url" dir="auto">${each.url ?? 'Nobody is named any more.'}</p>
         <ol class="attempts">${each.attempts.map(
           (attempt, at) =>
-            html`<li key=${at}>${exactly(attempt.created_at * 1000)}: <span dir="auto">${answerOf(attempt)}</span></li>`,
+            html`<li key=${at}>${toTheSecond(attempt.created_at * 1000)}: <span dir="auto">${answerOf(attempt)}</span></li>`,
         )}</ol>
         ${each.next_attempt_at && html`<p class="quiet">Comes again at ${exactly(each.next_attempt_at * 1000)}.</p>`}
         <${Button} icon="replay" onClick=${() => again(each.id)}>Send again<//>

@@ -53,6 +53,7 @@ export class RunState {
         break;
       case 'response.reasoning_text.delta':
       case 'response.output_text.delta':
+      case 'response.refusal.delta':
         this.#write(event);
         break;
       case 'response.output_text.annotation.added':
@@ -74,7 +75,7 @@ export class RunState {
   #add(index, item) {
     const kind = kindOf(item.type);
     const before = this.items[index - 1]?.kind;
-    if (kind === 'call') this.calls += 1;
+    if (kind === 'call' && item.name !== UPDATE_PLAN && item.type !== 'compaction') this.calls += 1;
     if (kind === 'thought' || (kind === 'call' && before !== 'thought' && before !== 'call')) this.turns += 1;
     this.items[index] = {
       id: item.id,
@@ -162,7 +163,7 @@ function kindOf(type) {
 
 function textOf(item) {
   if (item.type !== 'reasoning' && item.type !== 'message') return undefined;
-  return (item.content ?? []).map(({ text = '' }) => text).join('');
+  return (item.content ?? []).map(({ text, refusal }) => text ?? refusal ?? '').join('');
 }
 
 /** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */
@@ -178,6 +179,9 @@ function callOf(item) {
     action,
     code,
     outputs,
+    queries,
+    results,
+    operation,
     server_label,
     tools,
   } = item;
@@ -198,7 +202,12 @@ function callOf(item) {
       return { name: String(server_label), arguments: '', result: error ?? json(tools) };
     default: {
       const label = name ? `${server_label ?? type}.${name}` : String(type);
-      return { name: label, arguments: args ?? input ?? json(action), result: result ?? output ?? error ?? undefined };
+      const given = args ?? input ?? json(action ?? operation ?? (queries && { queries }));
+      return {
+        name: label,
+        arguments: given,
+        result: result ?? output ?? error ?? (results && json(results)) ?? undefined,
+      };
     }
   }
 }

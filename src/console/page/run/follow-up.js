@@ -5,7 +5,7 @@ import { Link } from '../parts/link.js';
 import { asksBack, isProposal, PlanToApprove } from '../parts/plan.js';
 
 /** What can be said to a run that has ended: a follow-up, an answer to what it asked, a word on its plan. */
-export function FollowUp({ session }) {
+export function FollowUp({ session, asked }) {
   const { models } = app.value;
   const { state } = session;
   const { status, response } = state;
@@ -17,22 +17,37 @@ export function FollowUp({ session }) {
   if (!model) return null;
   const thread = String(response.metadata?.thread ?? session.id);
   if (isProposal(state)) {
-    return html`<section class="follow-up"><h2>The plan</h2><${Approval} session=${session} model=${model} thread=${thread} /></section>`;
+    return html`<section class="follow-up"><h2>The plan</h2><${Approval} session=${session} asked=${asked} model=${model} thread=${thread} /></section>`;
   }
   const answers = asksBack(state);
   return html`<section class="follow-up"><h2>${answers ? 'The run asks back' : 'Follow up'}</h2>
-    <${Composer} compact answers=${answers} models=${usable} model=${model} previous=${session.id} thread=${thread} onSubmit=${ask} /></section>`;
+    <${Composer} compact answers=${answers} models=${usable} model=${model} previous=${session.id} thread=${thread} given=${answers ? givenTo(response, asked) : undefined} onSubmit=${ask} /></section>`;
 }
 
-function Approval({ session, model, thread }) {
-  const { plan, metadata } = session.state.response;
+/** What the request of a run said of its research: what goes on from it begins with that, too. */
+function givenTo({ instructions, reasoning, text, ...response }, asked = {}) {
+  const given = {
+    ...asked,
+    instructions,
+    reasoning: reasoning?.effort ? { effort: reasoning.effort } : null,
+    text: text?.format?.type === 'json_schema' ? text : null,
+    max_tool_calls: response.max_tool_calls,
+    max_output_tokens: response.max_output_tokens,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null && value !== undefined));
+}
+
+function Approval({ session, asked, model, thread }) {
+  const { response } = session.state;
+  const { plan, metadata } = response;
   /** The same words have the same key: pressing again after a lost answer does not ask twice. */
   const once = useRef(new Map());
   const go = (text) => {
     const key = once.current.get(text) ?? `${Date.now()}-${Math.random()}`;
     once.current.set(text, key);
     const title = String(metadata?.title ?? text);
-    const body = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
+    const said = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
+    const body = { ...givenTo(response, asked), ...said };
     return ask(body, { once: key });
   };
   return html`<${PlanToApprove} plan=${plan} onGo=${go} />`;

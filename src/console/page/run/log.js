@@ -33,12 +33,14 @@ export function Log({ session, state }) {
       </select></label>
       <span class="quiet">Byte for byte what every reader of this run gets.</span>
     </div>
+    <div class="log-body" data-chosen=${chosen !== null}>
     ${
       shown.length === 0
         ? html`<${Empty} title="No events" />`
         : html`<${VirtualList} count=${shown.length} draw=${draw} rowAt=${(at) => ({ key: String(shown[at].sequence_number), kind: 'event' })} dependsOn=${(at) => [shown[at], shown[at] === chosen]} key=${type} estimate=${ROW} label="Events" follow=${!state.ended} />`
     }
     ${chosen && html`<${LongText} key=${chosen.sequence_number} text=${JSON.stringify(chosen, null, 2)} label=${`Event ${chosen.sequence_number}`} />`}
+    </div>
   </div>`;
 }
 

@@ -1,27 +1,29 @@
 import { compact, elapsed, money } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
+import { clockOf } from '../watching/clock.js';
 
 /** Letters of a token, where the run has not yet said how many it used. */
 const LETTERS_PER_TOKEN = 4;
 
 /**
- * What the run has used so far, and what is left of what it was given. `replaying`: its log holds no times, so how long
- * it took to get to this point is not known.
+ * What the run has used so far, and what is left of what it was given. `replaying`: how long it took to get to this point
+ * stands in its `timeline`, where that has times.
  */
-export function Meters({ state, asked, replaying = false }) {
+export function Meters({ state, asked, replaying = false, timeline }) {
   const { response } = state;
   const now = useSeconds(!state.ended && !replaying);
   if (!response) return null;
   const { usage } = response;
   const start = (response.started_at ?? response.created_at) * 1000;
   const end = response.completed_at ? response.completed_at * 1000 : now;
+  const passed = replaying && !state.ended ? clockOf(timeline)?.(state.last) : end - start;
   const { calls } = state;
   const known = usage?.total_tokens > 0;
   const written = Math.round(state.written / LETTERS_PER_TOKEN);
   const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
   const limit = asked?.max_cost ? `of ${asked.max_cost}` : undefined;
   return html`<dl class="meters">
-    <${Meter} name="Time" value=${replaying && !state.ended ? '–' : elapsed(end - start)} />
+    <${Meter} name="Time" value=${passed === undefined ? '–' : elapsed(passed)} />
     <${Meter} name="Turns" value=${state.turns} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
     <${Meter} name="Tool calls" value=${calls} about=${left} />
     <${Meter} name="Sources" value=${state.sources.size} about=${`${state.sources.read} read`} />
@@ -34,8 +36,22 @@ export function Meters({ state, asked, replaying = false }) {
           />`
         : html`<${Meter} name="Tokens" value=${`≈ ${compact(written)}`} about="written so far" />`
     }
-    ${usage?.cost ? html`<${Meter} name="Cost" value=${money(usage.cost)} about=${limit} />` : limit && html`<${Meter} name="Cost" value="…" about=${limit} />`}
+    <${Cost} state=${state} turns=${endedTurns(timeline, replaying ? (passed ?? 0) : Number.POSITIVE_INFINITY)} currency=${timeline?.currency} limit=${limit} />
   </dl>`;
+}
+
+function endedTurns(timeline, ms) {
+  return (timeline?.turns ?? []).filter((turn) => turn.ended_ms <= ms);
+}
+
+/** What it cost, or while it goes on, what the turns cost that have ended. */
+function Cost({ state: { ended, response }, turns, currency, limit }) {
+  const known = response.usage?.cost;
+  if (known && (ended || known.total > 0)) return html`<${Meter} name="Cost" value=${money(known)} about=${limit} />`;
+  const costs = turns.map(({ cost }) => cost).filter((cost) => cost !== null);
+  if (costs.length === 0) return limit && html`<${Meter} name="Cost" value="…" about=${limit} />`;
+  const total = costs.reduce((sum, cost) => sum + cost, 0);
+  return html`<${Meter} name="Cost" value=${money({ total, currency })} about=${['so far', limit].filter(Boolean).join(', ')} />`;
 }
 
 function Meter({ name, value, about }) {

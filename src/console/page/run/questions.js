@@ -2,17 +2,35 @@ import { useEffect, useState } from '../lib/preact.js';
 
 /** Questions that are read at the same time for a search. */
 const AT_ONCE = 4;
+/** When a question is read again that could not be read, in milliseconds. */
+const RETRY_MS = 5000;
 
-const questions = new Map();
+/** Questions that are kept, of each key: another one must not see them. */
+const MOST = 2000;
+const questionsOf = new WeakMap();
+
+function known(client) {
+  const questions = questionsOf.get(client) ?? new Map();
+  questionsOf.set(client, questions);
+  return questions;
+}
 
 /** What was asked: the last user message of a run's input. `undefined` while it is read. */
 export function useQuestion(client, id) {
-  const [question, setQuestion] = useState(questions.get(id));
+  const [question, setQuestion] = useState(known(client).get(id));
   useEffect(() => {
     let left = false;
-    void read(client, id).then((found) => !left && setQuestion(found));
+    let timer;
+    const look = async () => {
+      const found = await read(client, id);
+      if (left) return;
+      setQuestion(found);
+      if (!found) timer = setTimeout(look, RETRY_MS);
+    };
+    void look();
     return () => {
       left = true;
+      clearTimeout(timer);
     };
   }, [id]);
   return question;
@@ -23,7 +41,7 @@ export function useQuestions(client, ids) {
   const [, draw] = useState(0);
   useEffect(() => {
     let left = false;
-    const unknown = ids.filter((id) => !questions.has(id));
+    const unknown = ids.filter((id) => !known(client).has(id));
     const readOn = async () => {
       while (!left && unknown.length > 0) {
         await read(client, unknown.shift());
@@ -35,17 +53,20 @@ export function useQuestions(client, ids) {
       left = true;
     };
   }, [ids.join()]);
-  return new Map(ids.map((id) => [id, questions.get(id)?.text ?? '']));
+  return new Map(ids.map((id) => [id, known(client).get(id)?.text ?? '']));
 }
 
 async function read(client, id) {
+  const questions = known(client);
   if (questions.has(id)) return questions.get(id);
   try {
     const { data } = await client.input(id);
     questions.set(id, questionIn(data));
+    if (questions.size > MOST) questions.delete(questions.keys().next().value);
     return questions.get(id);
-  } catch {
-    return { text: '', files: 0 };
+  } catch ({ status }) {
+    // What cannot be reached comes back; what is refused stays so.
+    return status >= 400 && status < 500 ? { text: '', files: 0 } : undefined;
   }
 }
 

@@ -3,8 +3,14 @@ import { RunState } from './fold.js';
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
-/** A stream that is silent for longer is dead, whatever the network says: heartbeats come every 15 s by default. */
+/**
+ * A stream that is silent for longer is dead, whatever the network says: heartbeats come every 15 s by default. Where
+ * they come more rarely, each silence makes the next one twice as long.
+ */
 const SILENCE_MS = 50_000;
+const MAX_SILENCE_MS = 600_000;
+/** How long it is shown that the connection is back, in milliseconds. */
+const BACK_MS = 10_000;
 
 /**
  * One run as the page follows it: its events, the state they add up to, and the connection. It reconnects by itself
@@ -18,12 +24,14 @@ export class RunSession {
   /** When the next attempt to reconnect begins, in Unix milliseconds. */
   retryAt = 0;
   error = null;
-  /** Whether the connection was lost since it was last fine; shown until it is back. */
+  /** Whether the connection was lost since it was last fine; shown for a moment when it is back. */
   resumed = false;
   #client;
   #id;
   #listeners = new Set();
   #drawing = 0;
+  #back = 0;
+  #silenceMs = SILENCE_MS;
   #stopped = new AbortController();
   #wake = () => {};
   #replay = { state: new RunState(), at: 0 };
@@ -55,6 +63,7 @@ export class RunSession {
   stop() {
     this.#stopped.abort(new DOMException('The page left the run.', 'AbortError'));
     removeEventListener('online', this.retryNow);
+    clearTimeout(this.#back);
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
   }
@@ -111,11 +120,21 @@ export class RunSession {
     let watch;
     const heard = () => {
       clearTimeout(watch);
-      watch = setTimeout(() => attempt.abort(new Error('The connection is silent.')), SILENCE_MS);
+      watch = setTimeout(() => {
+        this.#silenceMs = Math.min(MAX_SILENCE_MS, this.#silenceMs * 2);
+        attempt.abort(new Error('The connection is silent.'));
+      }, this.#silenceMs);
     };
     heard();
     try {
-      const onOpen = () => this.#set('live');
+      const onOpen = () => {
+        this.#set('live');
+        clearTimeout(this.#back);
+        this.#back = setTimeout(() => {
+          this.resumed = this.connection === 'lost';
+          this.#draw();
+        }, BACK_MS);
+      };
       const options = { after: this.state.last, signal: attempt.signal, onBytes: heard, onOpen };
       for await (const events of this.#client.stream(this.#id, options)) {
         this.#take(events);

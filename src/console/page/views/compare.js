@@ -1,7 +1,7 @@
 import { app, move } from '../app.js';
 import { line, number, placeOf } from '../format.js';
 import { html, useCallback, useMemo, useState } from '../lib/preact.js';
-import { Status, Tabs } from '../parts/controls.js';
+import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
 import { ReportView } from '../report/report-view.js';
@@ -51,6 +51,8 @@ function Side({ session, other, tab }) {
   const { sources } = state;
   const sourceOf = useCallback((url) => sources.get(url), [sources]);
   const source = opened && sourceOf(opened.annotation.url);
+  if (session.connection === 'gone' || session.connection === 'refused')
+    return html`<section class="compare-side"><h2>${session.id}</h2><${Failure} error=${session.error} /></section>`;
   return html`<section class="compare-side">
     <h2 dir="auto"><${Link} class="link" to=${{ name: 'run', id: session.id }}>${line(question?.text ?? '…', 140)}<//></h2>
     <p class="run-about"><${Status} ...${statusOf(state.response ?? state)} /><span>${state.response?.model}</span></p>

@@ -1,26 +1,23 @@
 import { app } from '../app.js';
-import { html } from '../lib/preact.js';
-import { Audit } from '../operate/audit.js';
-import { Config } from '../operate/config.js';
-import { Keys } from '../operate/keys.js';
-import { Overview } from '../operate/overview.js';
-import { Usage } from '../operate/usage.js';
+import { html, useEffect, useState } from '../lib/preact.js';
+import { Failure } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
 import { useStore } from '../store.js';
 
+/** Each is loaded when it is looked at: most readers have none of them. */
 const PAGES = {
-  overview: { title: 'Overview', View: Overview },
-  keys: { title: 'Keys', View: Keys },
-  usage: { title: 'Usage', View: Usage },
-  config: { title: 'Configuration', View: Config },
-  audit: { title: 'Audit', View: Audit },
+  overview: { title: 'Overview', load: () => import('../operate/overview.js').then((loaded) => loaded.Overview) },
+  keys: { title: 'Keys', load: () => import('../operate/keys.js').then((loaded) => loaded.Keys) },
+  usage: { title: 'Usage', load: () => import('../operate/usage.js').then((loaded) => loaded.Usage) },
+  config: { title: 'Configuration', load: () => import('../operate/config.js').then((loaded) => loaded.Config) },
+  audit: { title: 'Audit', load: () => import('../operate/audit.js').then((loaded) => loaded.Audit) },
 };
 
 /** What keys with `admin: true` see of the gateway, and change. */
 export function Operate({ page = 'overview', place = {} }) {
   const isAdmin = useStore(app, (value) => value.admin);
-  const { title, View } = PAGES[page];
+  const { title, load } = PAGES[page];
   useTitle(page === 'overview' ? 'Operate' : title);
   // Until it is known whether the key may see this, nothing is asked.
   if (isAdmin === undefined) return html`<section class="operate"><h1 tabindex="-1">Operate</h1></section>`;
@@ -37,6 +34,21 @@ export function Operate({ page = 'overview', place = {} }) {
           html`<${Link} key=${name} to=${{ name: 'operate', page: name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
       )}
     </nav>
-    <${View} place=${place} />
+    <${Page} key=${page} load=${load} place=${place} />
   </section>`;
+}
+
+function Page({ load, place }) {
+  const [{ View, error }, setLoaded] = useState({ View: null, error: null });
+  useEffect(() => {
+    const away = { code: 'unreachable', message: 'The gateway cannot be reached.' };
+    void load().then(
+      (found) => setLoaded({ View: found, error: null }),
+      () => setLoaded({ View: null, error: away }),
+    );
+  }, []);
+  // A browser does not ask again for a module that it could not load.
+  return View
+    ? html`<${View} place=${place} />`
+    : html`<${Failure} error=${error} onRetry=${() => location.reload()} />`;
 }

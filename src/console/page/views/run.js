@@ -26,6 +26,8 @@ import { Waterfall } from '../watching/waterfall-view.js';
 
 /** Letters of a question that stand above its report at first. */
 const QUESTION_LENGTH = 180;
+/** From so many letters on it is set smaller. */
+const LONG_QUESTION = 90;
 
 const TABS = ['report', 'timeline', 'waterfall', 'sources', 'log', 'deliveries'];
 /** Tabs that take the whole width: nothing stands beside them. */
@@ -61,7 +63,11 @@ export function Run({ id, asked, place = {} }) {
     setReplaying(false);
     setPosition(null);
   };
+  const isWritten = (state.message?.text ?? '') !== '';
+  // The plan stands in place of the report then.
+  const isWaiting = !isWritten && !state.ended;
   const outline =
+    isWritten &&
     headings.length > 1 &&
     html`<${Outline} headings=${headings} report=${prose} onPart=${(part) => {
       move({ part });
@@ -80,7 +86,7 @@ export function Run({ id, asked, place = {} }) {
     <${Connection} session=${session} />
     ${session.connection === 'refused' && html`<${Failure} error=${session.error} />`}
     <${Failure} error=${problem} />
-    <${Meters} state=${state} asked=${asked} replaying=${position !== null} />
+    <${Meters} state=${state} asked=${asked} replaying=${position !== null} timeline=${times.timeline} />
     ${replaying && html`<${Scrubber} session=${session} ...${times} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
     <div class="run-body">
       <${Tabs}
@@ -98,9 +104,9 @@ export function Run({ id, asked, place = {} }) {
         ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}<${PlanView} plan=${state.plan} open=${!ended} /><h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
+      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
-    ${ended && position === null && html`<${FollowUp} session=${session} />`}
+    ${ended && position === null && html`<${FollowUp} session=${session} asked=${asked} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}
   </article>`;
 }
@@ -149,7 +155,7 @@ function Title({ state, question }) {
   const long = line(text, QUESTION_LENGTH + 1).length > QUESTION_LENGTH;
   const shown = whole ? text : line(text, QUESTION_LENGTH);
   return html`<div class="run-title">
-    <h1 tabindex="-1" dir="auto">${question === undefined ? '…' : shown || 'A run without a question'}</h1>
+    <h1 tabindex="-1" dir="auto" data-long=${shown.length > LONG_QUESTION}>${question === undefined ? '…' : shown || 'A run without a question'}</h1>
     ${long && html`<button type="button" class="link" aria-expanded=${String(whole)} onClick=${() => setWhole(!whole)}>${whole ? 'Less of the question' : 'All of the question'}</button>`}
     <p class="run-about">
       <${Status} ...${statusOf(response ?? state)} />

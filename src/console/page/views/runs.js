@@ -1,6 +1,6 @@
 import { app, go, move } from '../app.js';
 import { number } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Entry } from '../list/entry.js';
 import { KINDS, runOfEntry } from '../list/kinds.js';
 import { dayStart, daysOf, fits, threadsOf } from '../list/threads.js';
@@ -24,17 +24,20 @@ export function Runs({ kind = 'responses', place = {} }) {
   const query = (place.q ?? '').slice(0, 200);
   const { from = '', to = '' } = place;
   const [chosen, setChosen] = useState([]);
-  const { entries, more, error, load, loading } = useList(KINDS[kind], { status, model });
-  const search = useSearch({ client, query, from, to, entries, more, loading });
+  const { entries, more, error, load, loading, changed } = useList(KINDS[kind], { status, model });
+  const search = useSearch({ client, query, from, to, entries, more, loading, error });
   const searches = query !== '' || from !== '' || to !== '';
   const choose = (id) =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-2));
-  const act = async (work) => {
-    await work();
+  const act = async (id, work) => {
+    const now = await work();
+    if (!now) setChosen(chosen.filter((other) => other !== id));
+    changed(id, now);
     void load();
   };
-  const draw = (entry) => html`<${Entry}
+  const draw = (entry, day) => html`<${Entry}
     entry=${entry}
+    day=${day}
     kind=${kind}
     client=${client}
     chosen=${chosen.includes(entry.id)}
@@ -46,7 +49,7 @@ export function Runs({ kind = 'responses', place = {} }) {
       <h1 tabindex="-1">Runs</h1>
       ${
         kind === 'responses' &&
-        html`<${Button} icon="compare" disabled=${chosen.length !== 2} title="Choose two runs in the list" onClick=${() => go({ name: 'compare', ids: chosen })}>Compare${chosen.length > 0 ? ` (${chosen.length} of 2)` : ''}<//>`
+        html`<${Button} icon="compare" disabled=${chosen.length !== 2} onClick=${() => go({ name: 'compare', ids: chosen })}>${chosen.length === 0 ? 'Choose two to compare' : `Compare (${chosen.length} of 2)`}<//>`
       }
     </header>
     <${Tabs}
@@ -67,7 +70,7 @@ export function Runs({ kind = 'responses', place = {} }) {
       ${daysOf(threadsOf(search.found)).map(
         ({ day, threads }) => html`<section class="day" key=${day}>
           <h2>${day}</h2>
-          <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${draw} />`)}</ul>
+          <ul class="entries">${threads.map((thread) => html`<${Thread} key=${thread.key} thread=${thread} draw=${(entry) => draw(entry, thread.newest)} />`)}</ul>
         </section>`,
       )}
       ${(searches ? search.older : more) && !search.goesOn && html`<p class="more"><${Button} disabled=${loading} onClick=${searches ? search.goOn : () => more()}>${loading ? 'Loading…' : searches ? 'Search older ones' : 'Older'}<//></p>`}
@@ -87,21 +90,28 @@ function Thread({ thread, draw }) {
 function Filters({ kind, status, model, query, from, to }) {
   const { models } = app.value;
   const [typed, setTyped] = useState(query);
+  /** What the address says for this field: where it comes to say something else, the field says that, too. */
+  const told = useRef(query);
   useEffect(() => {
-    const timer = setTimeout(() => move({ q: typed.trim() === '' ? undefined : typed }), PAUSE_MS);
+    if (told.current !== query) setTyped(query);
+    told.current = query;
+  }, [query]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      told.current = typed.trim() === '' ? '' : typed;
+      move({ q: told.current || undefined });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const names = models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => id);
   if (model !== '' && !names.includes(model)) names.push(model);
   return html`<form class="list-tools" role="search" onSubmit=${(event) => event.preventDefault()}>
-    <label class="list-search"><span class="sr">Search in questions</span>
-      <input type="search" placeholder="Search in questions" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
+    <label class="list-search"><span class="sr">Search in questions and tags</span>
+      <input type="search" placeholder="Search in questions and tags" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
     <label class="inline">State <select value=${status} onChange=${(event) => move({ status: event.currentTarget.value })}>
       <option value="">all</option>
       ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
     </select></label>
-    <label class="inline day-choice">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
-    <label class="inline day-choice">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
     ${
       kind === 'responses' &&
       html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
@@ -109,6 +119,8 @@ function Filters({ kind, status, model, query, from, to }) {
         ${names.map((id) => html`<option value=${id} key=${id}>${id}</option>`)}
       </select></label>`
     }
+    <label class="inline">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
+    <label class="inline">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
   </form>`;
 }
 
@@ -121,10 +133,10 @@ function Nothing({ kind, filtered }) {
 }
 
 /**
- * The entries of these days whose question, model or id has the words: older pages are read for it, up to a bound that
+ * The entries of these days whose question, model, tag or id has the words: older pages are read for it, up to a bound that
  * moves on demand, and not behind the first day.
  */
-function useSearch({ client, query, from, to, entries = [], more, loading }) {
+function useSearch({ client, query, from, to, entries = [], more, loading, error }) {
   const [bound, setBound] = useState(SEARCHED);
   const untitled = query === '' ? [] : entries.filter(({ title }) => title === '').map(runOfEntry);
   const questions = useQuestions(client, untitled);
@@ -133,14 +145,15 @@ function useSearch({ client, query, from, to, entries = [], more, loading }) {
   const older = more !== undefined && (entries.at(-1)?.created ?? 0) >= first;
   const goesOn = asked && older && entries.length < bound;
   useEffect(() => {
-    if (goesOn && !loading) void more(SEARCH_PAGE);
-  }, [goesOn, loading, entries.length]);
+    // What failed is tried again with the next look at the first page.
+    if (goesOn && !loading && !error) void more(SEARCH_PAGE);
+  }, [goesOn, loading, entries.length, error]);
   if (!asked) return { found: entries, goesOn: false };
   const found = entries.filter(
     (entry) =>
       entry.created >= first &&
       entry.created < end &&
-      fits(query, [entry.title, entry.model, entry.id, questions.get(runOfEntry(entry)) ?? '']),
+      fits(query, [entry.title, entry.model, entry.tag, entry.id, questions.get(runOfEntry(entry)) ?? '']),
   );
   const about = `${number(found.length)} of ${number(entries.length)} runs fit${goesOn ? '; older ones are being read…' : older ? '; older ones were not searched.' : '.'}`;
   return { found, about, goesOn, older, goOn: () => setBound(entries.length + SEARCHED) };

@@ -24,9 +24,13 @@ export function Task({ id }) {
         const found = await client.task(id);
         if (left) return;
         setTask(found);
+        setError(null);
         if (/^(CREATED|IN_PROGRESS)$/.test(found.status)) timer = setTimeout(look, REFRESH_MS);
       } catch (thrown) {
-        if (!left) setError(thrown);
+        if (left) return;
+        setError(thrown);
+        // What is refused stays refused; what cannot be reached comes back.
+        if (!(thrown.status >= 400 && thrown.status < 500)) timer = setTimeout(look, REFRESH_MS);
       }
     };
     // A research run is read through either interface; a proxy model's task only as a task.

@@ -1,12 +1,15 @@
 import { app } from '../app.js';
 import { number } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
 
 /** What the model was asked with in a turn: for operators, message by message. */
 export function TurnPrompt({ id, turn, name, onClose }) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
+  const panel = useRef(null);
+  // Whoever asked from far down in the list sees it.
+  useEffect(() => panel.current.scrollIntoView({ block: 'nearest' }), [turn, found]);
   useEffect(() => {
     setFound(null);
     setError(null);
@@ -19,7 +22,7 @@ export function TurnPrompt({ id, turn, name, onClose }) {
       left = true;
     };
   }, [id, turn]);
-  return html`<section class="turn-prompt" aria-label=${`Prompt of ${name}`}>
+  return html`<section class="turn-prompt" ref=${panel} aria-label=${`Prompt of ${name}`}>
     <div class="turn-prompt-head"><h3>Prompt of ${name}</h3><${Button} kind="bare" icon="cross" aria-label="Close the prompt" onClick=${onClose} /></div>
     <${Failure} error=${error} />
     ${found && html`<${Messages} of=${found} />`}
@@ -29,7 +32,7 @@ export function TurnPrompt({ id, turn, name, onClose }) {
 function Messages({ of: { messages, tools, estimated_tokens: size } }) {
   const isHidden = messages.every(({ text }) => text === null);
   return html`
-    <p class="run-about" role="status">${number(messages.length)} messages, some ${number(size)} tokens. Tools: ${tools.join(', ') || 'none'}.</p>
+    <p class="quiet" role="status">${number(messages.length)} messages, some ${number(size)} tokens. Tools: ${tools.join(', ') || 'none'}.</p>
     ${isHidden && html`<p class="quiet">Texts are shown where the configuration says <code>telemetry.contents: true</code>.</p>`}
     <ol class="prompt-messages">${messages.map((message, at) => html`<${Message} key=${at} of=${message} />`)}</ol>
   `;

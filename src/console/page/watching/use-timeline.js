@@ -1,16 +1,29 @@
 import { app } from '../app.js';
-import { useEffect, useState } from '../lib/preact.js';
+import { useEffect, useRef, useState } from '../lib/preact.js';
 
 /** A run that goes on is asked for its times at most so often, in milliseconds. */
 const PAUSE_MS = 3000;
+/** When it is asked again after a failure, in milliseconds. */
+const RETRY_MS = 10_000;
 /** Timelines of runs that ended, which change no more. */
 const MAX_KEPT = 6;
-const kept = new Map();
+const keptOf = new WeakMap();
+
+/** Those of a key: another one must not see them. */
+function keptFor(client) {
+  const kept = keptOf.get(client) ?? new Map();
+  keptOf.set(client, kept);
+  return kept;
+}
 
 /** The timeline of a run as far as it is known, `{timeline, error}`; read again as the run gets further. */
 export function useTimeline(session, wanted = true) {
   const { id, state } = session;
+  const { client } = app.value;
+  const kept = keptFor(client);
   const [shown, setShown] = useState({ timeline: kept.get(id) ?? null, error: null, at: 0 });
+  const current = useRef(id);
+  current.current = id;
   const done = state.items.filter((item) => item?.done).length;
   const { ended } = state;
   useEffect(() => {
@@ -19,15 +32,17 @@ export function useTimeline(session, wanted = true) {
     const read = async () => {
       const at = Date.now();
       try {
-        const timeline = await app.value.client.timeline(id);
+        const timeline = await client.timeline(id);
         if (ended) kept.set(id, timeline);
         if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
-        if (!left) setShown({ timeline, error: null, at });
+        if (current.current === id) setShown((before) => (before.at > at ? before : { timeline, error: null, at }));
       } catch (error) {
-        if (!left) setShown((before) => ({ ...before, error, at }));
+        if (current.current !== id) return;
+        setShown((before) => ({ ...before, error, at }));
+        if (!left) timer = setTimeout(read, RETRY_MS);
       }
     };
-    const timer = setTimeout(read, Math.max(0, shown.at + PAUSE_MS - Date.now()));
+    let timer = setTimeout(read, Math.max(0, shown.at + PAUSE_MS - Date.now()));
     return () => {
       left = true;
       clearTimeout(timer);

@@ -32,12 +32,12 @@ export function Waterfall({ state, timeline, error }) {
       : html`<${Empty} title="No times">This run was stored before the gateway kept times. Its order stands in the timeline.<//>`;
   }
   const end = rows.reduce((last, row) => Math.max(last, row.end), 1);
-  const currency = state.response?.usage?.cost?.currency;
+  const { currency } = timeline;
   const nameOf = (at) => (rows[at].name === 'Turn' ? `Turn ${turnNumber(rows, at)}` : rows[at].name);
   const asked = (at) =>
     isAdmin && PROMPTED.has(rows[at].turn?.kind) && (() => setPrompt({ turn: rows[at].number, name: nameOf(at) }));
   const draw = (at) =>
-    html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${asked(at)} />`;
+    html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${asked(at)} isAsked=${prompt !== null && prompt.turn === rows[at].number} />`;
   return html`<div class="waterfall">
     <${Shares} rows=${rows} end=${end} />
     ${prompt && html`<${TurnPrompt} id=${timeline.id} ...${prompt} onClose=${() => setPrompt(null)} />`}
@@ -47,7 +47,7 @@ export function Waterfall({ state, timeline, error }) {
       count=${rows.length}
       draw=${draw}
       rowAt=${(at) => ({ key: rows[at].key, kind: rows[at].kind })}
-      dependsOn=${(at) => [rows[at], end, isAdmin]}
+      dependsOn=${(at) => [rows[at], end, isAdmin, prompt?.turn]}
       estimate=${40}
       label="Waterfall"
       follow=${running}
@@ -83,7 +83,7 @@ function Shares({ rows, end }) {
   </p>`;
 }
 
-function Line({ row, end, currency, name, onPrompt }) {
+function Line({ row, end, currency, name, onPrompt, isAsked }) {
   const { kind, item, turn, lane, start, wait } = row;
   const took = row.end - start;
   const { title } = item ? headingOf(item) : { title: { name, about: '' } };
@@ -92,7 +92,7 @@ function Line({ row, end, currency, name, onPrompt }) {
     insetInlineStart: `${(from / end) * 100}%`,
     inlineSize: `${((to - from) / end) * 100}%`,
   });
-  return html`<div class="fall-row" data-kind=${kind} data-state=${row.open ? 'working' : failed ? 'failed' : 'done'}>
+  return html`<div class="fall-row" data-kind=${kind} data-asked=${isAsked} data-state=${row.open ? 'working' : failed ? 'failed' : 'done'}>
     <span class="fall-name"><span>${title.name}</span>${lane !== undefined && html` <span class="mark">lane ${lane}</span>`}${title.about && html` <span class="fall-about" dir="auto">${title.about}</span>`}</span>
     <span class="fall-track" aria-hidden="true">
       ${wait > 0 && html`<span class="fall-bar" data-part="wait" style=${place(start, start + wait)}></span>`}
@@ -103,7 +103,7 @@ function Line({ row, end, currency, name, onPrompt }) {
       ${wait > 0 && html`<span>waited ${duration(wait)}</span>`}
       ${turn && html`<span title=${tokensInFull(turn)}>${compact(turn.input_tokens)} in, ${compact(turn.output_tokens)} out</span>`}
       ${turn && turn.cost !== null && html`<span>${money({ total: turn.cost, currency })}</span>`}
-      ${onPrompt && html`<${Button} kind="link" aria-label=${`Prompt of ${name}`} onClick=${onPrompt}>Prompt<//>`}
+      ${onPrompt && html`<${Button} kind="link" aria-label=${`Prompt of ${name}`} aria-expanded=${String(isAsked)} onClick=${onPrompt}>Prompt<//>`}
     </span>
   </div>`;
 }

@@ -35,7 +35,6 @@ export class Footnotes {
     return citations.map((citation) => this.#reference(citation)).join(RAISED_COMMA);
   }
 
-  /** Ends the part `footnotes.xml`. */
   end(): Buffer {
     return this.#part.add('</w:footnotes>').toBuffer();
   }

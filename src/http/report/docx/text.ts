@@ -13,7 +13,6 @@ export interface TextStyle {
   lines?: boolean;
 }
 
-/** What a paragraph is. */
 export interface ParagraphStyle {
   /** The id of its style; absent: plain text. */
   style?: string;
@@ -59,7 +58,6 @@ export function textRuns(text: string, style: TextStyle = {}): string {
     .join('');
 }
 
-/** A line break. */
 export const LINE_BREAK = '<w:r><w:br/></w:r>';
 
 function run(text: string, style: TextStyle): string {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
-import { emptyUsage, type UsageRow } from '../../../store/beside/usage-store.ts';
-import { addTo, dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
+import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
+import { dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -71,7 +71,7 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
       throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
     }
     sums.set(name, sum);
-    addTo(sum, row);
+    for (const name of USAGE_COUNTS) sum[name] += row[name];
   }
 }
 
@@ -90,16 +90,7 @@ function shown(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][
 }
 
 function toCsv(rows: UsageList['data'], groups: readonly UsageGroup[]): string {
-  const columns = [
-    ...groups,
-    'requests',
-    'errors',
-    'input_tokens',
-    'cached_tokens',
-    'output_tokens',
-    'reasoning_tokens',
-    'cost',
-  ] as const;
+  const columns = [...groups, ...USAGE_COUNTS.filter((name) => name !== 'cost_nanos'), 'cost'] as const;
   const lines = rows.map((row) => columns.map((column) => cell(row[column] ?? '')).join(','));
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`;
 }

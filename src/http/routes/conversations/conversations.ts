@@ -6,13 +6,15 @@ import { shownConversation } from '../../../runs/conversations.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
-import { readJson } from '../../middleware/body.ts';
+import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
 import { sentConversationItems } from './items.ts';
+
+const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
 /** `POST /v1/conversations` (docs/api.md, "Conversations"). */
 export function postConversation(deps: AppDeps): Endpoint {
   return async (call) => {
-    const body = await readJson(call);
+    const body = hasBody(call.req) ? await readJson(call) : NOTHING;
     const { value } = parseBody(createConversation, body.json);
     requireExactMetadata(body.raw);
     const items = value.items ? await sentConversationItems(deps, call, body.json.items) : [];

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { toSeconds } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
+import { parseJson } from '../../../base/json.ts';
 import { publicFileId } from '../../../files/files.ts';
 import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
@@ -11,6 +12,7 @@ import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
 import { Query } from '../../query.ts';
+import { ignoredHeader } from '../../submission/ignored.ts';
 import { readUpload, type Upload } from './read-upload.ts';
 
 /** `POST /v1/files` (docs/files.md). */
@@ -26,7 +28,11 @@ export function postFile(deps: AppDeps): Endpoint {
     const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
     const keepMs = expires_after && expires_after.seconds * 1000;
     const { name, type, taken } = file;
-    return json(shown(await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs })));
+    const added = await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs });
+    const ignored = [...fields.keys()].filter(
+      (field) => !/^(?:purpose|expires_after(?:\[(?:anchor|seconds)\])?)$/.test(field),
+    );
+    return json(shown(added), { headers: ignoredHeader(ignored, {}) });
   };
 }
 
@@ -97,9 +103,11 @@ function shown({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): 
   };
 }
 
-/** The fields of a form as an object: `expires_after[seconds]` is a field of `expires_after`. */
+/** The fields of a form as an object: `expires_after[seconds]` is a field of `expires_after`, which may also be JSON. */
 function shaped(fields: Upload['fields']): Record<string, unknown> {
   const purpose = fields.get('purpose');
+  const whole = fields.get('expires_after');
+  if (whole !== undefined) return { purpose, expires_after: parseJson(whole) ?? whole };
   const after = { anchor: fields.get('expires_after[anchor]'), seconds: fields.get('expires_after[seconds]') };
   const expires_after = after.anchor === undefined && after.seconds === undefined ? undefined : after;
   return { purpose, expires_after };

@@ -44,10 +44,14 @@ export async function readUpload(
   const either = AbortSignal.any([signal, stop.signal]);
   const parser = makeParser({ ...req.headers, 'content-type': type });
   parser.on('field', (name: string, value: string) => void fields.set(name, value));
-  parser.on('file', (field: string, source: Readable, name: string, _encoding: string, type: string) => {
+  parser.on('file', (field: string, source: Readable, name: string, encoding: string, type: string) => {
     // It fails with its form, also once nobody reads it any more.
     source.on('error', () => {});
     if (field !== 'file') source.resume();
+    else if (/^(?:base64|quoted-printable)$/i.test(encoding))
+      stop.abort(
+        new GatewayError('invalid_parameter', 'file: send its bytes as they are, not encoded.', { param: 'file' }),
+      );
     else if (taking)
       stop.abort(new GatewayError('invalid_parameter', 'file: send one file at a time.', { param: 'file' }));
     else {

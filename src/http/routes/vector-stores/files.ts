@@ -1,5 +1,4 @@
 import { GatewayError } from '../../../base/errors.ts';
-import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import { attachFileBody, createBatchBody, updateFileBody } from '../../../protocol/vector-stores.ts';
 import { UnreadableDocument } from '../../../vector-stores/document-text.ts';
@@ -7,11 +6,12 @@ import { FILE_STATES, type StoredFile } from '../../../vector-stores/records.ts'
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
-import { readJson, skipBody } from '../../middleware/body.ts';
+import { skipBody } from '../../middleware/body.ts';
 import { Query } from '../../query.ts';
+import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownBatch, shownFile } from './shown.ts';
-import { storeOf } from './vector-stores.ts';
+import { cursorPage, storeOf } from './vector-stores.ts';
 
 /** `/v1/vector_stores/:id/files` and `/file_batches` (docs/vector-stores.md). */
 
@@ -19,13 +19,14 @@ import { storeOf } from './vector-stores.ts';
 export function attachFile(deps: AppDeps): Endpoint {
   return async (call) => {
     refuseNewWork(deps);
-    const { file_id: id, attributes, chunking_strategy } = parseValue(attachFileBody, (await readJson(call)).json);
+    const { value, headers } = await readFields(call, attachFileBody);
+    const { file_id: id, attributes, chunking_strategy } = value;
     const store = await storeOf(deps, call);
     const named = [{ id, attributes: attributes ?? {}, chunking: chunking_strategy ?? undefined }];
     const files = await filesIn(deps, store.user, named, 'file_id');
     const [file] = await deps.vectorStores.attach(store, { files });
     void deps.vectorStores.touch(store);
-    return json(file && shownFile(file));
+    return json(file && shownFile(file), { headers });
   };
 }
 
@@ -34,13 +35,10 @@ export function listStoreFiles(deps: AppDeps): Endpoint {
   return async (call) => {
     const store = await storeOf(deps, call);
     const query = new Query(call.req);
-    const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+    const { cursor, isBackward, ...paging } = cursorPage(query);
     const state = query.choice('filter', FILE_STATES);
-    const at = before ?? after;
-    const behind = at === undefined ? undefined : (await deps.vectorStores.file(store.id, at)).entry;
-    const isBackward = before !== undefined;
-    const direction = isBackward ? (order === 'asc' ? 'desc' : 'asc') : order;
-    const page = await deps.vectorStores.listFiles(store.id, { limit, order: direction, after: behind, state });
+    const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
+    const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state });
     const files = isBackward ? page.files.reverse() : page.files;
     return json(listOf(files.map(shownFile), page.hasMore));
   };
@@ -54,9 +52,9 @@ export function getStoreFile(deps: AppDeps): Endpoint {
 /** `POST .../files/:file`: other attributes. */
 export function updateStoreFile(deps: AppDeps): Endpoint {
   return async (call) => {
-    const { attributes } = parseValue(updateFileBody, (await readJson(call)).json);
+    const { value, headers } = await readFields(call, updateFileBody);
     const { store, id } = await fileOf(deps, call);
-    return json(shownFile(await deps.vectorStores.setAttributes(store, id, attributes ?? {})));
+    return json(shownFile(await deps.vectorStores.setAttributes(store, id, value.attributes ?? {})), { headers });
   };
 }
 
@@ -92,7 +90,8 @@ export function getStoreFileContent(deps: AppDeps): Endpoint {
 export function createFileBatch(deps: AppDeps): Endpoint {
   return async (call) => {
     refuseNewWork(deps);
-    const { file_ids, files, attributes, chunking_strategy } = parseValue(createBatchBody, (await readJson(call)).json);
+    const { value, headers } = await readFields(call, createBatchBody);
+    const { file_ids, files, attributes, chunking_strategy } = value;
     if (!file_ids === !files) {
       throw new GatewayError('invalid_parameter', 'file_ids: give either file_ids or files.', { param: 'file_ids' });
     }
@@ -108,7 +107,7 @@ export function createFileBatch(deps: AppDeps): Endpoint {
     const found = await filesIn(deps, store.user, named, file_ids ? 'file_ids' : 'files');
     const batch = await deps.fileBatches.create(store, found);
     void deps.vectorStores.touch(store);
-    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
+    return json(shownBatch(batch, await deps.fileBatches.files(batch)), { headers });
   };
 }
 

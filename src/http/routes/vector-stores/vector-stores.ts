@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GatewayError } from '../../../base/errors.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import {
@@ -12,8 +13,9 @@ import type { StoreValue, VectorStore } from '../../../vector-stores/records.ts'
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
-import { hasBody, readJson, skipBody } from '../../middleware/body.ts';
+import { hasBody, skipBody } from '../../middleware/body.ts';
 import { Query } from '../../query.ts';
+import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownStore } from './shown.ts';
 
@@ -25,26 +27,25 @@ const searchFilters = z.object({ filters: filterSchema.nullish() });
 export function postVectorStore(deps: AppDeps): Endpoint {
   return async (call) => {
     refuseNewWork(deps);
-    const body = parseValue(createVectorStoreBody, hasBody(call.req) ? (await readJson(call)).json : {});
+    const { value: body, headers } = hasBody(call.req)
+      ? await readFields(call, createVectorStoreBody)
+      : { value: createVectorStoreBody.parse({}), headers: {} };
     const { user } = call.identity.caller;
     const chunking = body.chunking_strategy ?? undefined;
     const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
     const files = await filesIn(deps, user, named, 'file_ids');
     const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
     if (files.length > 0) await deps.vectorStores.attach(store, { files });
-    return json(await shown(deps, store));
+    return json(await shown(deps, store), { headers });
   };
 }
 
 /** `GET /v1/vector_stores`. */
 export function listVectorStores(deps: AppDeps): Endpoint {
   return async ({ req, identity: { caller } }) => {
-    const { limit, order = 'desc', after, before } = new Query(req).page({ limit: 20, max: 100 });
-    const at = before ?? after;
-    const behind = at === undefined ? undefined : await deps.vectorStores.find(caller.user, at);
-    const isBackward = before !== undefined;
-    const direction = isBackward ? (order === 'asc' ? 'desc' : 'asc') : order;
-    const page = await deps.vectorStores.list(caller.user, { limit, order: direction, after: behind?.entry });
+    const { cursor, isBackward, ...query } = cursorPage(new Query(req));
+    const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
+    const page = await deps.vectorStores.list(caller.user, { ...query, after });
     const stores = isBackward ? page.stores.reverse() : page.stores;
     return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
   };
@@ -58,11 +59,12 @@ export function getVectorStore(deps: AppDeps): Endpoint {
 /** `POST /v1/vector_stores/:id`. */
 export function updateVectorStore(deps: AppDeps): Endpoint {
   return async (call) => {
-    const body = parseValue(updateVectorStoreBody, (await readJson(call)).json);
+    const { value: body, headers } = await readFields(call, updateVectorStoreBody);
     const { user } = call.identity.caller;
     const now = deps.clock.now();
     const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
-    return json(await shown(deps, await deps.vectorStores.update(user, String(call.req.params.id), change)));
+    const store = await deps.vectorStores.update(user, String(call.req.params.id), change);
+    return json(await shown(deps, store), { headers });
   };
 }
 
@@ -80,7 +82,7 @@ export function deleteVectorStore(deps: AppDeps): Endpoint {
 export function searchVectorStore(deps: AppDeps): Endpoint {
   return async (call) => {
     refuseNewWork(deps);
-    const body = parseValue(searchBody, (await readJson(call)).json);
+    const { value: body, headers } = await readFields(call, searchBody);
     const { query, filters, max_num_results: limit, ranking_options } = body;
     const filter = parseValue(searchFilters, { filters }).filters ?? undefined;
     const store = await storeOf(deps, call);
@@ -106,8 +108,20 @@ export function searchVectorStore(deps: AppDeps): Endpoint {
       has_more: false,
       next_page: null,
     };
-    return json(page);
+    return json(page, { headers });
   };
+}
+
+/** Where a page of a list begins, and in which direction it is read. */
+export function cursorPage(query: Query) {
+  const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+  if (after !== undefined && before !== undefined)
+    throw new GatewayError('invalid_parameter', 'before: give either after or before.', { param: 'before' });
+  const isBackward = before !== undefined;
+  const id = before ?? after;
+  const cursor = id === undefined ? undefined : { id, param: isBackward ? 'before' : 'after' };
+  const direction = isBackward ? (order === 'asc' ? 'desc' : 'asc') : order;
+  return { limit, order: direction, cursor, isBackward } as const;
 }
 
 /** The vector store that a path names. @throws GatewayError `not_found`. */
@@ -117,7 +131,7 @@ export function storeOf({ vectorStores }: AppDeps, { req, identity }: Call): Pro
 
 async function shown(deps: AppDeps, store: VectorStore) {
   const counts = await deps.vectorStores.counts(store.id);
-  return shownStore(store, counts, await deps.vectorStores.bytes(store.id));
+  return shownStore(store, counts, await deps.vectorStores.bytes(store.id, { grows: counts.in_progress > 0 }));
 }
 
 type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;

@@ -1,6 +1,6 @@
 import type { Language } from './language.ts';
 import { cjkNumber, NUMBER_WORDS, partsIn } from './number-words.ts';
-import { PERCENT, rateAt, type Unit, unitAt } from './units.ts';
+import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
 import type { Spoken } from './word-list.ts';
 
 /** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
@@ -83,7 +83,11 @@ export function figuresIn(
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
-  return withUnitsBehind(withUnitsBefore(figures.sort((a, b) => a.start - b.start)), text);
+  const inOrder = joined(
+    figures.sort((a, b) => a.start - b.start),
+    text,
+  );
+  return withUnitsBehind(withUnitsBefore(inOrder), text);
 }
 
 /** A part of a whole that is written as words is never exact. */
@@ -96,6 +100,24 @@ function added(before: Figure, rest: Figure): Figure {
   const sum = (before.values[0] ?? 0) + (rest.values[0] ?? 0);
   return { ...rest, start: before.start, values: [sum], steps: rest.steps.slice(0, 1) };
 }
+
+/** `2 hours 51 minutes`, `2メートル37センチ`: one figure in the larger unit. */
+function joined(figures: readonly Figure[], text: string): Figure[] {
+  const all: Figure[] = [];
+  for (const figure of figures) {
+    const before = all.at(-1);
+    const scale = before?.unit && figure.unit && scaleBetween(before.unit, figure.unit);
+    const [whole = 0, rest = 0] = [before?.values[0], figure.values[0]];
+    const isPart = scale !== undefined && scale < 1 && rest * scale < 1;
+    if (!before || !isPart || !COMPOUND.test(text.slice(before.end, figure.start))) all.push(figure);
+    else {
+      const steps = [(figure.steps[0] ?? 1) * scale];
+      all[all.length - 1] = { ...before, end: figure.end, values: [whole + rest * scale], steps };
+    }
+  }
+  return all;
+}
+const COMPOUND = /^ ?(?:(?:and|und|et|y|e) )?$/;
 
 /** `500-700 million dollars`: the first has what the second is counted in. */
 function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
@@ -248,7 +270,7 @@ const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
 ];
 const AFTER: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [/^.{0,4}?(?:以上|余|餘|多|强|超|を超|を上回)/, 'over'],
-  [/^.{0,4}?(?:近く|未満|弱|以下|以内)/, 'under'],
+  [/^.{0,4}?(?:近く|未満|弱|以下|以内|を切|を下回)/, 'under'],
   [/^.{0,6}?(?:左右|上下|前后|ほど|程度|くらい|ぐらい|前後)/, 'about'],
 ];
 
@@ -261,68 +283,4 @@ function precisionOf(before: string, after: string): Precision {
   for (const [pattern, precision] of BEFORE) if (pattern.test(before)) return precision;
   for (const [pattern, precision] of AFTER) if (pattern.test(after)) return precision;
   return 'exact';
-}
-
-/** How far a figure that is said to be rounded may be from what it rounds, as a part of it. */
-const ROUGHLY = 0.06;
-const FAR = 0.12;
-const FAR_OF_PART = 0.34;
-
-/** Whether a figure of a claim says what one of its source says. */
-export function sameFigure(claim: Figure, source: Figure): boolean {
-  const scale = scaleBetween(claim.unit, source.unit);
-  if (scale === undefined || isOtherSide(claim, source)) return false;
-  if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
-  return claim.values.some((said, reading) =>
-    source.values.some((found, other) => {
-      const step = claim.steps[reading] ?? 1;
-      // Only what a number means first is rounded.
-      if (other > 0 && reading === 0) return scale === 1 && said === found;
-      if (other === 0 && reading > 0 && scale !== 1) return false;
-      return isClose(said, { found: found * scale, claim, step, converted: scale !== 1 });
-    }),
-  );
-}
-
-/** `Less than 842 million` is not `more than 842 million`. */
-function isOtherSide(claim: Figure, source: Figure): boolean {
-  if (claim.values[0] !== source.values[0]) return false;
-  const own = claim.precision();
-  return (own === 'over' && source.precision() === 'under') || (own === 'under' && source.precision() === 'over');
-}
-
-/** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
-function scaleBetween(claim: Unit | undefined, source: Unit | undefined): number | undefined {
-  if (!claim || !source) return claim?.name === 'percent' || source?.name === 'percent' ? undefined : 1;
-  if (claim.name === source.name) return 1;
-  if (claim.name === 'cent' && source.dimension === 'money') return 100;
-  if (source.name === 'cent' && claim.dimension === 'money') return 0.01;
-  if (claim.dimension !== source.dimension || claim.factor === undefined || source.factor === undefined)
-    return undefined;
-  return source.factor / claim.factor;
-}
-
-function isClose(
-  said: number,
-  { found, claim, step, converted }: { found: number; claim: Figure; step: number; converted: boolean },
-): boolean {
-  const difference = said - found;
-  const size = Math.max(Math.abs(said), Number.EPSILON);
-  if (Math.abs(difference) <= size * 1e-9) return true;
-  if (converted && Math.abs(difference) <= size * 0.01) return true;
-  const digits = said / step;
-  // A last digit that is not a zero, of several, was rounded to: 26 % for 26.3 %, 5.9 million for 5 889 000.
-  const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
-  if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
-  switch (claim.precision()) {
-    case 'about':
-      return Math.abs(difference) <= size * ROUGHLY;
-    case 'over':
-      // `More than half` is said of all that is less than another part.
-      return difference <= 0 && -difference <= size * (claim.isRounded && claim.unit === PERCENT ? FAR_OF_PART : FAR);
-    case 'under':
-      return difference >= 0 ? difference <= size * FAR : -difference <= (size * ROUGHLY) / 4;
-    default:
-      return false;
-  }
 }

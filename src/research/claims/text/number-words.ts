@@ -1,3 +1,4 @@
+import { foldedPattern } from './fold.ts';
 import type { Language } from './language.ts';
 import type { Spoken } from './word-list.ts';
 
@@ -80,17 +81,46 @@ const MAGNITUDES: Readonly<Record<string, number>> = {
 };
 const WORD = /\p{L}+(?:-\p{L}+)?/gu;
 
-const FRACTION =
-  /(?<!\p{L})(?:(?:a|one|ein|einem|einen|eine|die|un|une|la|el|il|der|los|le) )?(?<two>two[ -]|zwei |deux |dos |due )?(?<three>three[ -]|drei |trois |tres |tre )?(?<name>half|halfte|moitie|mitad|meta|third|drittel|tiers|tercios?|terz[oi]|quarter|viertel|quart|cuart[oa]s?|quart[oi]|quarters|thirds|fifths?|funftel|cinquiemes?|quint[oi]s?)(?= (?:of|der|des|de|d'|von|di|del)(?!\p{L})|[.,;]|$)/gu;
-const PARTS: readonly (readonly [pattern: RegExp, part: number])[] = [
-  [/^(?:half|halfte|moitie|mitad|meta)$/, 50],
-  [/^(?:third|drittel|tiers|tercio|terz)/, 100 / 3],
-  [/^(?:quart|viertel|cuart)/, 25],
-  [/^(?:fifth|funftel|cinquieme|quint)/, 20],
+/** Names of parts that are no ordinals, and those that are one in another place: `a third runway`. */
+const HALF = 'half|halfte|moitie|mitad|meta';
+const PART_NAME =
+  'fifths|sixths|sevenths|eighths|ninths|tenths|quarters|thirds|drittel|viertel|funftel|sechstel|siebtel|achtel|neuntel|zehntel|tiers|cinquiemes|sixiemes|septiemes|huitiemes|dixiemes|tercios|quintos|sextos|octavos|decimos|terzi|quinti|sesti|ottavi|decimi';
+const ORDINAL_TOO =
+  'third|tercio|terzo|quarter|quart|quarts|cuarto|cuartos|cuarta|quarto|quarti|fifth|cinquieme|quinto|tenth|dixieme|decimo';
+const FRACTION = new RegExp(
+  foldedPattern(
+    `(?<!\\p{L})(?<!(?<!\\p{L})(?:and|und|et|y|e) (?:an? |ein |une? )?)(?:(?<count>\\p{L}+)[ -])?(?<name>(?:${HALF}|${PART_NAME})(?!\\p{L})|(?:${ORDINAL_TOO})(?= (?:of|der|des|de|d'|von|di|del|dei|delle)(?!\\p{L})|[.,;]|$))`,
+  ),
+  'g',
+);
+/** `The third quarter` is one of a row. */
+const OF_A_ROW =
+  /^(?:first|second|third|fourth|last|erste[snmr]?|zweite[snmr]?|dritte[snmr]?|premier|primer|ultimo|primo|secondo|terzo|[a-z]{3,}ieme)$/;
+/** What is made half of it. */
+const HALVED = new RegExp(
+  foldedPattern('(?<!\\p{L})(?:halved|halves|halving|halbier\\p{L}*|dimezza\\p{L}*)(?!\\p{L})'),
+  'g',
+);
+const PARTS: readonly (readonly [pattern: RegExp, whole: number])[] = [
+  [/^(?:half|halfte|moitie|mitad|meta)/, 2],
+  [/^(?:third|drittel|tiers|tercio|terz)/, 3],
+  [/^(?:quart|viertel|cuart)/, 4],
+  [/^(?:fifth|funftel|cinquieme|quint)/, 5],
+  [/^(?:sixth|sechstel|sixieme|sext|sest)/, 6],
+  [/^(?:seventh|siebtel|septieme)/, 7],
+  [/^(?:eighth|achtel|huitieme|octav|ottav)/, 8],
+  [/^(?:ninth|neuntel)/, 9],
+  [/^(?:tenth|zehntel|dixieme|decim)/, 10],
 ];
+/** Parts in Chinese and Japanese: `三分之二`, `3分の2`, `半分`. */
+const CJK_PART =
+  /(?<whole>[二三四五六七八九]|(?<!\d)\d{1,3})(?:分[之の]|[軒人世個][軒人帯]?に)(?<part>[一二三四五六七八九]|\d{1,3})|半[数減减分]|一半/g;
 
 /** `six in ten`, `drei von zehn`, `4 sur 10`. */
-const OF_SO_MANY = / (?:in|out of|von|sur|de cada|su) (?<whole>[a-z]+|\d+)(?![a-z\d])/g;
+const OF_SO_MANY = new RegExp(
+  ` (?:in|out of|von|sur|de cada|su) (?<whole>\\d+|${[...WORDS.keys()].join('|')})(?![a-z\\d])`,
+  'g',
+);
 const PART = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3})$/;
 const PART_WITH_NOUN = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3}) [a-zß-ʯ]{1,24}$/;
 /** The longest part with its noun. */
@@ -104,13 +134,14 @@ const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3,
 /** Tenths, as Chinese and Japanese count them. */
 const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
 
-/** Without one of these no part of a whole is written as words: one look is cheaper than four expressions. */
-const MAY_BE_PART =
-  /(?: in | of | von | sur | cada | su |jede|every|each|ogni|成|割|hal[bf]|halfte|moitie|mitad|meta|third|drittel|tier|ter[cz]i?|quart|viert|cuart|fifth|funft|cinqu|quint)/;
+/** Without one of these no part of a whole is written as words: a look is cheaper than an expression. */
+const MAY_BE_EACH = /jede|every|each|ogni/;
+const MAY_BE_FRACTION =
+  /half|hal[bf]|halv|dimezz|moitie|mitad|meta|third|ths|tel|tier|ter[cz]i?|quart|cuart|fifth|tenth|ieme|quint|decim|sest|sext|ottav|octav/;
+const MAY_BE_CJK_PART = /[成割半分に]/;
 
 /** Parts of a whole that are written as words, in percent. */
 export function* partsIn(text: string): Generator<FoundNumber> {
-  if (!MAY_BE_PART.test(text)) return;
   for (const { 0: words, index, groups } of text.matchAll(OF_SO_MANY)) {
     const whole = countOf(groups?.whole);
     if (whole === undefined || whole > 100) continue;
@@ -122,19 +153,31 @@ export function* partsIn(text: string): Generator<FoundNumber> {
     const start = index - (ofNoun?.[0] ?? found?.[0] ?? '').length;
     yield { start, end: index + words.length, values: [(part * 100) / whole], steps: [1] };
   }
-  for (const { 0: words, index, groups = {} } of text.matchAll(EACH)) {
+  const within = (look: RegExp, pattern: RegExp) => (look.test(text) ? text.matchAll(pattern) : []);
+  for (const { 0: words, index, groups = {} } of within(MAY_BE_EACH, EACH)) {
     const name = Object.keys(groups).find((key) => groups[key] !== undefined) ?? '';
     yield { start: index, end: index + words.length, values: [EACH_PARTS[name] ?? 0], steps: [1] };
   }
-  for (const { 0: sign, index, groups } of text.matchAll(TENTHS)) {
+  for (const { 0: sign, index, groups } of within(MAY_BE_CJK_PART, TENTHS)) {
     const tenths = (DIGITS[groups?.part ?? ''] ?? Number(groups?.part)) + (groups?.half === undefined ? 0 : 0.5);
     yield { start: index, end: index + sign.length, values: [tenths * 10], steps: [1] };
   }
-  for (const { 0: words, index, groups } of text.matchAll(FRACTION)) {
-    const part = PARTS.find(([pattern]) => pattern.test(groups?.name ?? ''))?.[1];
-    if (part === undefined || words === groups?.name) continue;
-    const times = groups?.two !== undefined ? 2 : groups?.three !== undefined ? 3 : 1;
-    yield { start: index, end: index + words.length, values: [part * times], steps: [1] };
+  for (const { 0: words, index, groups } of within(MAY_BE_FRACTION, FRACTION)) {
+    const whole = PARTS.find(([pattern]) => pattern.test(groups?.name ?? ''))?.[1];
+    if (whole === undefined) continue;
+    const count = countOf(groups?.count);
+    if ((count ?? 1) >= whole || OF_A_ROW.test(groups?.count ?? '')) continue;
+    const end = index + words.length;
+    const start = count === undefined ? end - (groups?.name ?? '').length : index;
+    yield { start, end, values: [((count ?? 1) * 100) / whole], steps: [1] };
+  }
+  for (const { 0: word, index } of within(MAY_BE_FRACTION, HALVED))
+    yield { start: index, end: index + word.length, values: [50], steps: [1] };
+  for (const { 0: words, index, groups } of within(MAY_BE_CJK_PART, CJK_PART)) {
+    const [part = 1, whole = 2] = [groups?.part, groups?.whole].map((sign) =>
+      sign === undefined ? undefined : (DIGITS[sign] ?? Number(sign)),
+    );
+    if (part < whole) yield { start: index, end: index + words.length, values: [(part * 100) / whole], steps: [1] };
   }
 }
 
@@ -143,9 +186,11 @@ export const NUMBER_WORDS = {
   *find({ text, words }: Spoken, language: Language | undefined): Generator<FoundNumber> {
     if (!words.some((word) => numberOf(word) !== undefined)) return;
     for (const { 0: word, index } of text.matchAll(WORD)) {
-      const value = numberOf(word);
-      if (value === undefined || (ONLY_IN.get(word) ?? language) !== language) continue;
-      const end = index + word.length;
+      // `Eight-month`: what is counted is joined to the number.
+      const counted = numberOf(word) === undefined ? (word.split('-', 1)[0] ?? '') : word;
+      const value = numberOf(counted);
+      if (value === undefined || (ONLY_IN.get(counted) ?? language) !== language) continue;
+      const end = index + counted.length;
       const next = /^ (\p{L}+)/u.exec(text.slice(end, end + 14));
       const factor = MAGNITUDES[next?.[1] ?? ''];
       const values = [value * (factor ?? 1)];

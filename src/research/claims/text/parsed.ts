@@ -1,7 +1,8 @@
 import { datesIn, type FoundDate } from './dates.ts';
 import { type Figure, figuresIn, precisionAt } from './figures.ts';
-import { foldText } from './fold.ts';
+import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
+import { unitAt } from './units.ts';
 import { type Spoken, spoken } from './word-list.ts';
 import { type Word, wordsIn } from './words.ts';
 
@@ -54,11 +55,17 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
   };
 }
 
-/** `Some 1400 animals`: a number that is more or less of something is no year. */
+/** `Some 1400 animals`, `1956公里`: a number that is more or less of something, or has a unit, is no year. */
 function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: string): boolean {
   const isYear = month === undefined && decade === undefined && quarter === undefined;
-  return isYear && precisionAt(folded, { start, end }) !== 'exact';
+  if (!isYear) return false;
+  const unit = unitAt('', folded.slice(end, end + LONGEST_UNIT));
+  // Short units are other words, too: `in 1974 in Rome`.
+  const isCounted = unit !== undefined && (unit.length > SHORT_UNIT || CJK.test(folded[end] ?? ''));
+  return isCounted || precisionAt(folded, { start, end }) !== 'exact';
 }
+const LONGEST_UNIT = 32;
+const SHORT_UNIT = 3;
 
 function isListNumber(folded: string, { start, end }: Figure): boolean {
   return start === 0 && /^[.)]\s/.test(folded.slice(end, end + 2));

@@ -1,3 +1,4 @@
+import { allSteps } from '../../../base/load/event-loop.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { type Parsed, parseSentence } from './parsed.ts';
@@ -21,11 +22,7 @@ export class SourceText {
 
   /** Takes a text apart at once; for long ones there is `opening`. */
   static open(source: { title: string; text: string }): SourceText {
-    const steps = SourceText.opening(source);
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done) return value;
-    }
+    return allSteps(SourceText.opening(source));
   }
 
   /** The same in steps. */

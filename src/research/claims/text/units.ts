@@ -122,6 +122,7 @@ const AFTER: readonly Row[] = [
   ['week', 'time', 604_800, 'weeks?|wochen?|semaines?|semanas?|settiman[ae]|周|週間|недел\\p{L}*'],
   ['month', 'time', 2_629_800, 'months?|monaten?|monate|mois|mes(?:es)?|mes[ie]|个月|か月|ヶ月|カ月|месяц\\p{L}*'],
   ['year', 'time', 31_557_600, 'years?|jahren?|jahre|ans?|annees?|anos?|ann[oi]|年|лет|год\\p{L}*|سن\\p{L}*'],
+  ['times', 'ratio', 1, 'times|fold|fach\\p{L}*|mal|fois|veces|volte|倍'],
   ['cent', 'money', undefined, 'cents?|centimes?|centimos?|centesimi|centavos?|美分|セント'],
   [
     'dollar',
@@ -154,18 +155,18 @@ export const PERCENT: Unit = { name: 'percent', dimension: 'share', factor: 1 };
 const units = new Map<string, Unit>(
   AFTER.map(([name, dimension, factor]) => [name, { name, dimension, ...(factor === undefined ? {} : { factor }) }]),
 );
-const patterns = AFTER.map(([name, , , pattern]) => ({
-  unit: units.get(name),
-  // Nothing that goes on with letters of its own script is a unit.
-  pattern: new RegExp(foldedPattern(`^(?:\\s|-)?(?:${pattern})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`)),
-}));
-/** Those that may stand where a text begins with this sign. */
-const byFirst = new Map<string, (typeof patterns)[number][]>();
-for (const [index, [, , , pattern]] of AFTER.entries()) {
-  const own = patterns[index];
-  for (const sign of new Set(alternatives(pattern).flatMap(firstSigns))) {
-    if (own) byFirst.set(sign, [...(byFirst.get(sign) ?? []), own]);
-  }
+/** Those that may stand where a text begins with a sign: one expression for all of them, with a group for each. */
+const byFirst: ReadonlyMap<string, { names: readonly string[]; pattern: RegExp }> = new Map(
+  [...Map.groupBy(AFTER.flatMap(firstOf), ({ sign }) => sign)].map(([sign, rows]) => {
+    const groups = rows.map(({ pattern }) => `(${pattern})`).join('|');
+    // Nothing that goes on with letters of its own script is a unit.
+    const pattern = `^(?:\\s|-)?(?:${groups})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`;
+    return [sign, { names: rows.map(({ name }) => name), pattern: new RegExp(foldedPattern(pattern)) }];
+  }),
+);
+
+function firstOf([name, , , pattern]: Row): { sign: string; name: string; pattern: string }[] {
+  return [...new Set(alternatives(pattern).flatMap(firstSigns))].map((sign) => ({ sign, name, pattern }));
 }
 
 /** The signs that an alternative may begin with: of `(?:us-?)?dollars?` both. */
@@ -191,10 +192,10 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
   const between = BETWEEN.exec(after)?.[0].length ?? 0;
   const particle = PARTICLE.exec(after)?.[0].length ?? between;
   const rest = particle > between ? ` ${after.slice(particle)}` : after.slice(between);
-  for (const { unit, pattern } of byFirst.get(/^[\s-]/.test(rest) ? rest.charAt(1) : rest.charAt(0)) ?? []) {
-    const found = pattern.exec(rest)?.[0];
-    if (unit && found !== undefined) return { unit, length: found.length + Math.max(between, particle - 1) };
-  }
+  const all = byFirst.get(/^[\s-]/.test(rest) ? rest.charAt(1) : rest.charAt(0));
+  const found = all?.pattern.exec(rest);
+  const unit = found && units.get(all?.names[found.findIndex((group, at) => at > 0 && group !== undefined) - 1] ?? '');
+  if (unit) return { unit, length: found[0].length + Math.max(between, particle - 1) };
   return undefined;
 }
 
@@ -205,4 +206,15 @@ export function rateAt(after: string): string | undefined {
   const found = RATE.exec(after);
   const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
   return unit?.dimension === 'time' ? unit.name : undefined;
+}
+
+/** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
+export function scaleBetween(claim: Unit | undefined, source: Unit | undefined): number | undefined {
+  if (!claim || !source) return claim?.name === 'percent' || source?.name === 'percent' ? undefined : 1;
+  if (claim.name === source.name) return 1;
+  if (claim.name === 'cent' && source.dimension === 'money') return 100;
+  if (source.name === 'cent' && claim.dimension === 'money') return 0.01;
+  if (claim.dimension !== source.dimension || claim.factor === undefined || source.factor === undefined)
+    return undefined;
+  return source.factor / claim.factor;
 }

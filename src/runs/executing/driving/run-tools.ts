@@ -32,7 +32,6 @@ interface ToolOptions {
   log: Logger;
 }
 
-/** Opens the tools of a run. */
 export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,

@@ -19,7 +19,6 @@ import { fileIdIn } from '../../../tools/attached-file.ts';
  * `profile`).
  */
 
-/** The item of a tool call. */
 export type CallItem = ToolCallItem | OpenAiCall;
 
 /** An item and the events that tell of it. */

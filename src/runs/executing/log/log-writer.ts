@@ -28,7 +28,6 @@ export interface LogWriterOptions {
   lease: RunLease;
   /** Sequence number of the last event in the log. */
   last: number;
-  /** Number of transcript entries that are stored. */
   entries: number;
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;

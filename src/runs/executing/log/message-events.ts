@@ -1,6 +1,14 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
-import { logprobSize, type MessageItem, type TokenLogprob, type UrlCitation } from '../../../protocol/items.ts';
+import {
+  answerIn,
+  logprobSize,
+  type MessageItem,
+  type MessagePart,
+  messageWords,
+  type TokenLogprob,
+  type UrlCitation,
+} from '../../../protocol/items.ts';
 
 /** How the message of an answer stands in a log. */
 
@@ -8,18 +16,27 @@ import { logprobSize, type MessageItem, type TokenLogprob, type UrlCitation } fr
 export interface OpenMessage {
   index: number;
   item: MessageItem;
+  /** It says that the model will not answer. */
+  refuses: boolean;
   text: string;
   annotations: UrlCitation[];
   logprobs: TokenLogprob[];
 }
 
+function partOf({ refuses, text, annotations, logprobs }: Omit<OpenMessage, 'index' | 'item'>): MessagePart {
+  return refuses ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations, logprobs };
+}
+
 /** A message without text, and the events that open it and its part. */
-export function openedMessage(run: RunId, index: number): { open: OpenMessage; events: UnnumberedEvent[] } {
+export function openedMessage(
+  run: RunId,
+  { index, refuses }: { index: number; refuses: boolean },
+): { open: OpenMessage; events: UnnumberedEvent[] } {
   const id = itemId('msg', run, { output: index });
   const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
-  const part = { type: 'output_text' as const, text: '', annotations: [], logprobs: [] };
+  const part = partOf({ refuses, text: '', annotations: [], logprobs: [] });
   return {
-    open: { index, item, text: '', annotations: [], logprobs: [] },
+    open: { index, item, refuses, text: '', annotations: [], logprobs: [] },
     events: [
       { type: 'response.output_item.added', output_index: index, item },
       { type: 'response.content_part.added', item_id: id, output_index: index, content_index: 0, part },
@@ -29,22 +46,25 @@ export function openedMessage(run: RunId, index: number): { open: OpenMessage; e
 
 /** A message that a crash left open, to be gone on with. */
 export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
-  const { text = '', annotations = [], logprobs = [] } = item.content[0] ?? {};
-  return { index, item, text, annotations: [...annotations], logprobs: [...logprobs] };
+  const { annotations = [], logprobs = [] } = answerIn(item) ?? {};
+  const refuses = item.content[0]?.type === 'refusal';
+  return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-/** The closed item, and the events that close it and its part. */
 export function closedMessage(
-  { index, text, annotations, logprobs, item: open }: OpenMessage,
+  open: OpenMessage,
   status: 'completed' | 'incomplete',
 ): { item: MessageItem; events: UnnumberedEvent[] } {
-  const part = { type: 'output_text' as const, text, annotations, logprobs };
-  const item: MessageItem = { ...open, status, content: [part] };
+  const { index, refuses, text, logprobs } = open;
+  const part = partOf(open);
+  const item: MessageItem = { ...open.item, status, content: [part] };
   const place = { item_id: item.id, output_index: index, content_index: 0 };
   return {
     item,
     events: [
-      { type: 'response.output_text.done', ...place, text, logprobs },
+      refuses
+        ? { type: 'response.refusal.done', ...place, refusal: text }
+        : { type: 'response.output_text.done', ...place, text, logprobs },
       { type: 'response.content_part.done', ...place, part },
       { type: 'response.output_item.done', output_index: index, item },
     ],

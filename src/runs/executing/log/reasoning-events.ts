@@ -25,7 +25,6 @@ export function textOfReasoning({ content, summary }: ReasoningItem): string {
   return content[0]?.text ?? summary[0]?.text ?? '';
 }
 
-/** The events that open the parts of an item. */
 export function openedParts(style: ReasoningStyle, place: Place): UnnumberedEvent[] {
   const content = { ...place, content_index: 0, part: { type: 'reasoning_text' as const, text: '' } };
   const summary = { ...place, summary_index: 0 as const, part: { type: 'summary_text' as const, text: '' } };
@@ -35,7 +34,6 @@ export function openedParts(style: ReasoningStyle, place: Place): UnnumberedEven
   return events;
 }
 
-/** The closed item, and the events that close it and its parts. */
 export function closedItem(
   style: ReasoningStyle,
   open: {
@@ -93,7 +91,6 @@ export function compaction(
   return { item, events: wholeItem(item, index) };
 }
 
-/** The events of an item that is told whole. */
 function wholeItem(item: OutputItem, index: number, begun: OutputItem = item): UnnumberedEvent[] {
   return [
     { type: 'response.output_item.added', output_index: index, item: begun },

@@ -2,6 +2,7 @@ import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
 import {
+  answerIn,
   logprobSize,
   type OutputItem,
   type ReasoningItem,
@@ -11,13 +12,7 @@ import {
 import { UPDATE_PLAN } from '../../../protocol/plan.ts';
 import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
-import {
-  type FunctionCall,
-  isProgress,
-  type ListedServer,
-  type StartedCall,
-  type Step,
-} from '../../../research/run/steps.ts';
+import { isProgress, type ListedServer, type StartedCall, type Step } from '../../../research/run/steps.ts';
 import {
   asOpenAi,
   beginCall,
@@ -114,7 +109,7 @@ export class Recorder {
       if (item.type === 'message' && item.status === 'in_progress') {
         this.#message = reopenedMessage(item, index);
       }
-      if (item.type === 'message') this.#probabilities += logprobSize(item.content[0]?.logprobs ?? []);
+      if (item.type === 'message') this.#probabilities += logprobSize(answerIn(item)?.logprobs ?? []);
     });
   }
 
@@ -161,7 +156,10 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const call of step.calls) this.#tellFunctionCall(call);
+        for (const call of step.calls) {
+          const index = this.#output.length;
+          this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
+        }
         break;
       case 'lane_turn':
         this.#tellLaneTurn(step);
@@ -247,11 +245,11 @@ export class Recorder {
     return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
-  #addAnswer({ delta, annotations = [], logprobs }: Extract<Step, { type: 'answer' }>): void {
+  #addAnswer({ delta, annotations = [], logprobs, refuses }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
     if (!this.#encrypts) this.endReasoning('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#runId, this.#output.length);
+      const { open, events } = openedMessage(this.#runId, { index: this.#output.length, refuses: refuses ?? false });
       this.#tell({ item: open.item, events }, open.index);
       this.#message = open;
     }
@@ -259,13 +257,14 @@ export class Recorder {
     open.text += delta;
     if (delta !== '') {
       this.#writer.pushDelta({
-        type: 'response.output_text.delta',
+        type: open.refuses ? 'response.refusal.delta' : 'response.output_text.delta',
         itemId: open.item.id,
         outputIndex: open.index,
         delta,
         ...(logprobs && { logprobs: this.#told(open, logprobs) }),
       });
     }
+    if (open.refuses) return;
     for (const annotation of annotations)
       this.#addAnnotation(open, this.#profile === undefined ? annotation : asOpenAi(annotation));
   }
@@ -302,11 +301,6 @@ export class Recorder {
     const shown = calls.filter((call) => !this.#isHidden(call));
     for (const [at, told] of endedCalls(shown, { profile: this.#profile, run: this.#runId, first, lane }))
       this.#tell(told, at);
-  }
-
-  #tellFunctionCall(call: FunctionCall): void {
-    const index = this.#output.length;
-    this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
   }
 
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {

@@ -69,7 +69,7 @@ local r = redis.call('HMGET', KEYS[1], 'holder', 'heldSince', 'version')
 if not r[1] then return {'missing'} end
 local now = timeOf(ARGV[2])
 if r[1] ~= '' and r[1] ~= ARGV[3] then return {'busy', r[1], whole(now - tonumber(r[2]))} end
-if r[3] ~= ARGV[4] then return {'changed'} end
+if r[1] == '' and r[3] ~= ARGV[4] then return {'changed'} end
 redis.call('HSET', KEYS[1], 'holder', ARGV[3], 'heldSince', whole(now))
 keep(ARGV[1])
 return {'held'}`),
@@ -122,7 +122,6 @@ const holdReply = z.union([
   z.tuple([z.literal('busy'), z.string(), number]),
 ]);
 
-/** Conversations in Redis. */
 export class RedisConversations implements ConversationStore {
   readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> };
 

@@ -7,12 +7,16 @@ import { loadScript } from '../scripts.ts';
 
 /**
  * Each day is a hash: a field for each count of each row, named by the row's labels and the count; a set knows the days.
- * KEYS counts. ARGV field, number, and so on.
+ * What was added leaves a mark: the answer may be lost, and replicas may be late. KEYS counts, mark. ARGV seconds of the
+ * mark, field, number, and so on.
  */
 const ADD = loadScript(`
-for at = 1, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
+if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[1]) then return 0 end
+for at = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
 return 1`);
 
+/** How long it is known what was added, in seconds: an instance repeats a batch every second until it succeeds. */
+const MARK_SECONDS = 7 * 86_400;
 /** Arguments of one script: Lua takes a few thousand. */
 const AT_ONCE = 200;
 
@@ -27,13 +31,14 @@ export class RedisUsage implements UsageStore {
     this.#parts = parts;
   }
 
-  add: UsageStore['add'] = async (rows) => {
+  add: UsageStore['add'] = async (rows, { id }) => {
     const { redis, keys, have } = this.#parts;
     for (const [day, some] of Map.groupBy(rows, (row) => row.day)) {
       await redis.command(['SADD', keys.usageDays, day]);
       for (let from = 0; from < some.length; from += AT_ONCE) {
         const args = some.slice(from, from + AT_ONCE).flatMap(fieldsOf);
-        if (args.length > 0) await redis.script(ADD, [keys.usage(day)], args);
+        const mark = keys.usageMark(day, `${id} ${from}`);
+        if (args.length > 0) await redis.script(ADD, [keys.usage(day), mark], [`${MARK_SECONDS}`, ...args]);
       }
       await have(keys.usageTag(day));
     }

@@ -19,7 +19,6 @@ export interface ConnectionOptions {
 /** A connection to one server. */
 export interface NodeOptions extends ConnectionOptions {
   address: Address;
-  /** Called when the connection is lost. */
   onLost(): void;
   /** Called when it is there again, subscriptions included. */
   onBack(): void;

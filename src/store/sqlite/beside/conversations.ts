@@ -76,7 +76,7 @@ export class SqliteConversations implements ConversationStore {
       if (!row) return 'missing';
       const { holder, ...record } = this.#record(row);
       if (holder && holder.run !== run) return holder;
-      if (record.version !== version) return 'changed';
+      if (!holder && record.version !== version) return 'changed';
       this.#statements.hold.run(run, this.#now(), this.#now() + keepMs, integer(row, 'key'));
       return 'held';
     });

@@ -11,7 +11,6 @@ const LOG_MAGIC = 0x37_7f_06_82;
 export interface LogIndex {
   /** Of the database, in bytes. */
   pageBytes: number;
-  /** How many frames the log has. */
   frames: number;
   /** How many of them were moved into the database. */
   moved: number;

@@ -56,7 +56,6 @@ export type ParsedDocument = z.output<typeof parsedDocument>;
 /** The longest content that is kept, in UTF-16 code units. */
 export const MAX_CONTENT = 2_000_000;
 
-/** What the child says of a job. */
 export const childMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('parsed'), document: parsedDocument }),
   z.object({ type: z.literal('failed'), message: z.string() }),

@@ -11,6 +11,8 @@ export interface ParsePoolOptions {
   size?: number;
   /** Limits of one document. Default 3 s and 512 MiB. */
   limits?: Partial<WorkLimits>;
+  /** Whether its processes stand back behind what somebody waits for. */
+  inBackground?: boolean;
   /** Documents waiting for a process at most. Default 1024. */
   maxWaiting?: number;
 }
@@ -33,14 +35,14 @@ export class ParsePool implements Disposable {
     full: tooMany,
   });
 
-  constructor({ size = 2, limits, maxWaiting = 1024 }: ParsePoolOptions = {}) {
+  constructor({ size = 2, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...limits };
     this.#pool = new ConfinedPool({
       name: 'parsers',
       permits: size,
       maxWaiting,
       full: tooMany,
-      start: startParser,
+      start: () => startParser(inBackground),
       idleMs: IDLE_MS,
     });
   }
@@ -75,10 +77,11 @@ export class ParsePool implements Disposable {
   }
 }
 
-function startParser(): ConfinedWorker<ChildMessage> {
+function startParser(inBackground: boolean): ConfinedWorker<ChildMessage> {
   return new ConfinedWorker(new URL('./parse-child.ts', import.meta.url), {
     packages: ['htmlparser2', 'entities', 'yauzl', 'zod', 'unpdf'],
     heapMb: HEAP_MB,
+    inBackground,
     read: (message) => childMessage.safeParse(message).data,
   });
 }

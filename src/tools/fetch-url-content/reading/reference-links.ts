@@ -31,7 +31,6 @@ export function withReferences(content: string): Pick<ParsedDocument, 'content' 
   return numbers.size === 0 ? { content } : { content: lines.join('\n'), links: [...numbers.keys()] };
 }
 
-/** Changes a line but for its spans of code. */
 function outsideOfCode(line: string, change: (text: string) => string): string {
   if (!line.includes('`')) return change(line);
   const tokens = line.split(/(`+)/);

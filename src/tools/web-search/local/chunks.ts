@@ -1,3 +1,4 @@
+import { allSteps } from '../../../base/load/event-loop.ts';
 import { htmlToText } from '../../text/html-text.ts';
 import { firstHeading, isFence, markdownHeading } from '../../text/markdown-heading.ts';
 import { publishedDate } from '../published.ts';
@@ -39,11 +40,7 @@ const LINES_A_STEP = 200;
  * under one heading, however short that makes it, because it is cited with its place.
  */
 export function chunkDocument(text: string, about: DocumentAbout): ChunkedDocument {
-  const steps = chunkInSteps(text, about);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return allSteps(chunkInSteps(text, about));
 }
 
 interface DocumentAbout {

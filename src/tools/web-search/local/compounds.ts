@@ -14,7 +14,6 @@ const MIN_SEEN = 2;
 /** What stands between two parts: nothing, or what German, Dutch and the languages of the north put there. */
 const LINKS = ['', 's', 'es', 'n', 'en', 'er', 'e'];
 
-/** What was learned of one word. */
 export interface LearnedWord {
   language: IndexLanguage;
   stem: string;

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import type { ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
@@ -28,8 +28,12 @@ export interface IndexedDocument {
 /** The first of them, which are ranked anew by what they have in common. */
 const RERANKED = 24;
 
-/** A long document goes in for so long at a time, in milliseconds. */
+/** A long document goes in for so long at a time, in milliseconds, where nothing else is asked for. */
 const SLICE_MS = 3;
+
+/** What others changed is taken in this often at most, in milliseconds, and so many words of theirs in one step. */
+const FOLLOW_MS = 5000;
+const FOLLOWED = 500;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
@@ -50,15 +54,18 @@ function atOnce(work: () => void): boolean {
   return true;
 }
 
-/** Takes steps in slices, each in a turn of its own. `slice` does what it is given, and may refuse to go on. */
+/**
+ * Takes steps in slices, each in a turn of its own and of so many milliseconds. `slice` does what it is given, and may
+ * refuse to go on.
+ */
 export async function takeInSlices<T>(
   steps: Generator<void, T>,
-  slice: (work: () => void) => boolean = atOnce,
+  { slice = atOnce, sliceMs = SLICE_MS }: { slice?: (work: () => void) => boolean; sliceMs?: number | undefined } = {},
 ): Promise<T | undefined> {
   let step: IteratorResult<void, T> | undefined;
   while (!step?.done) {
     await ownTurn();
-    const until = performance.now() + SLICE_MS;
+    const until = performance.now() + sliceMs;
     const goesOn = slice(() => {
       do step = steps.next();
       while (!step.done && performance.now() < until);
@@ -74,18 +81,26 @@ export async function takeInSlices<T>(
  */
 export class DocumentIndex implements Disposable {
   readonly #db: DatabaseSync;
+  readonly #sliceMs: number;
+  /** What tells whether another connection has changed something. */
+  readonly #version: StatementSync;
+  #seenVersion: unknown;
+  #followsAgainAt = 0;
   readonly #stems = new Stems();
   readonly #compounds = new Compounds(this.#stems);
   readonly #passages: PassageSearch;
   readonly #writer: IndexWriter;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
-  constructor(file?: { path: string; owner: boolean }) {
+  constructor(file?: { path: string; owner: boolean }, { sliceMs = SLICE_MS }: { sliceMs?: number | undefined } = {}) {
     const owner = file?.owner ?? true;
+    this.#sliceMs = sliceMs;
     this.#db = openIndexDatabase(file?.path, { owner });
+    this.#version = this.#db.prepare('PRAGMA data_version');
     this.#passages = new PassageSearch(this.#db);
-    this.#writer = new IndexWriter(this.#db, { owner, stems: this.#stems, compounds: this.#compounds });
+    this.#writer = new IndexWriter(this.#db, { owner, stems: this.#stems, compounds: this.#compounds, sliceMs });
     this.recall();
+    this.#seenVersion = this.#version.get()?.data_version;
   }
 
   /** The tables, for what else is kept of the documents. */
@@ -93,15 +108,43 @@ export class DocumentIndex implements Disposable {
     return this.#db;
   }
 
-  /** Takes in what other processes learned of the words. */
+  /** Takes in what other connections learned of the words. */
   recall(): void {
-    const rows = this.#db.prepare('SELECT language, stem, count FROM learned').all();
-    this.#compounds.restore(
-      rows.flatMap(({ language, stem, count }) => {
-        const name = String(language);
-        return isLanguage(name) ? [{ language: name, stem: String(stem), count: Number(count) }] : [];
-      }),
-    );
+    for (const _ of this.#recall());
+  }
+
+  /** Takes in, now and then and in slices, what other connections changed of what is kept in memory. */
+  follow(): void {
+    if (performance.now() < this.#followsAgainAt) return;
+    const version = this.#version.get()?.data_version;
+    if (version === this.#seenVersion) return;
+    this.#seenVersion = version;
+    this.#followsAgainAt = performance.now() + FOLLOW_MS;
+    const whileOpen = (work: () => void) => this.#db.isOpen && atOnce(work);
+    // What cannot be read now is read the next time.
+    takeInSlices(this.#recall(), { slice: whileOpen }).catch(() => {});
+  }
+
+  /** What was counted of words is not so any more: another connection took documents out. */
+  forgetCounts(): void {
+    this.#passages.forget();
+  }
+
+  *#recall(): Generator<void> {
+    const sql =
+      'SELECT language, stem, count FROM learned WHERE (language, stem) > (?, ?) ORDER BY language, stem LIMIT ?';
+    const some = this.#db.prepare(sql);
+    let last = { language: '', stem: '' };
+    for (;;) {
+      const rows = some.all(last.language, last.stem, FOLLOWED);
+      for (const { language, stem, count } of rows) {
+        last = { language: String(language), stem: String(stem) };
+        if (isLanguage(last.language))
+          this.#compounds.restore([{ language: last.language, stem: last.stem, count: Number(count) }]);
+      }
+      if (rows.length < FOLLOWED) return;
+      yield;
+    }
   }
 
   /** The signature of every document in the index, or of the one at `path`, by path. */
@@ -164,14 +207,15 @@ export class DocumentIndex implements Disposable {
   }
 
   async #takeInSlices(steps: Generator<void>): Promise<void> {
-    await takeInSlices(steps, (work) => {
+    const slice = (work: () => void) => {
       if (!this.#db.isOpen) return false;
       this.#writer.inTransaction(() => {
         work();
         this.#writer.rememberWords();
       });
       return true;
-    });
+    };
+    await takeInSlices(steps, { slice, sliceMs: this.#sliceMs });
   }
 
   /**
@@ -248,7 +292,6 @@ export class DocumentIndex implements Disposable {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  /** Those of the documents. */
   #languages(): IndexLanguage[] {
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')

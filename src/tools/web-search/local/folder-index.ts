@@ -136,7 +136,8 @@ export class FolderIndex implements Disposable {
       await this.#update();
       this.#nextLookAt = performance.now() + REST_FACTOR * (performance.now() - started);
     } catch (thrown) {
-      if (!isOfSqlite(thrown)) throw thrown;
+      // Errors of SQLite have a number.
+      if (!(thrown instanceof Error && 'errcode' in thrown)) throw thrown;
       this.#nextLookAt = performance.now() + TROUBLE_REST_MS;
       this.#options.onTrouble(`the index of the local search cannot be written to: ${messageOf(thrown)}`);
     } finally {
@@ -219,8 +220,4 @@ function openIndex({ indexFile, onTrouble }: FolderIndexOptions): {
     onTrouble(`the index of the local search is kept in memory, as its file cannot be used: ${messageOf(thrown)}`);
     return { index: new DocumentIndex() };
   }
-}
-
-function isOfSqlite(thrown: unknown): boolean {
-  return thrown instanceof Error && 'errcode' in thrown;
 }

@@ -5,9 +5,11 @@ import { prepareWrite } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, type IndexLanguage, type Stems } from './languages.ts';
 import { indexText, wordsOf } from './terms.ts';
 
-/** Passages of a document that are taken out in one step, and pages of the full-text index that are merged in one. */
+/** Passages of a document that are taken out in one step. */
 const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
+/** Pages of the full-text index that are merged in one step, and after a slice for each so many milliseconds of it. */
 const MERGED = 16;
+const MERGED_EACH_MS = 10;
 
 /** The last is of the passages themselves, by which the others know them. */
 const DELETIONS = [
@@ -22,6 +24,7 @@ export class IndexWriter {
   readonly #db: DatabaseSync;
   readonly #stems: Stems;
   readonly #compounds: Compounds;
+  readonly #merged: number;
   readonly #insertDocument: StatementSync;
   readonly #isThere: StatementSync;
   readonly #finish: StatementSync;
@@ -33,8 +36,9 @@ export class IndexWriter {
   readonly #mergeSome: StatementSync;
   readonly #deleteDocument: StatementSync;
 
-  constructor(db: DatabaseSync, about: { owner: boolean; stems: Stems; compounds: Compounds }) {
+  constructor(db: DatabaseSync, about: { owner: boolean; stems: Stems; compounds: Compounds; sliceMs: number }) {
     this.#db = db;
+    this.#merged = MERGED * Math.ceil(about.sliceMs / MERGED_EACH_MS);
     this.#stems = about.stems;
     this.#compounds = about.compounds;
     this.#insertDocument = prepareWrite(
@@ -145,7 +149,7 @@ export class IndexWriter {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
-      this.#mergeSome.run(MERGED);
+      this.#mergeSome.run(this.#merged);
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#db.exec('ROLLBACK');

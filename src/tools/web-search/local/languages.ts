@@ -145,7 +145,6 @@ const LANGUAGES_OF = new Map<string, IndexLanguage[]>();
 for (const language of LANGUAGES)
   for (const word of smallWords(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), language]);
 
-/** The small words of a language. */
 export function smallWords(language: IndexLanguage): ReadonlySet<string> {
   return SMALL_WORDS.get(language) ?? new Set();
 }

@@ -61,7 +61,7 @@ export class Meaning implements Disposable {
   /** Sees that passages without vectors get them. */
   work(): void {
     if (this.#isWorking) return;
-    this.#vectors.tidy();
+    this.tidy();
     if (!this.#options.owner()) return;
     this.#vectors.claim();
     this.#isWorking = true;
@@ -70,6 +70,11 @@ export class Meaning implements Disposable {
       .finally(() => {
         this.#isWorking = false;
       });
+  }
+
+  /** Lets go of the vectors of passages that were taken out. */
+  tidy(): void {
+    this.#vectors.tidy();
   }
 
   [Symbol.dispose](): void {

@@ -8,8 +8,17 @@ const CANDIDATES = 80;
 const SCORED = 2000;
 /** In an index of more passages than this, common words do not score either. */
 const LARGE = 20_000;
-/** A word in so many passages is common. */
+/** A word in so many passages is common there. */
 const COMMON = 1500;
+/** A word in so many says nothing beside others, and to weigh it costs milliseconds: it is counted no further. */
+const EVERYWHERE = 50_000;
+/** Passages that are scored at most, whatever the words: of common words in a large index, and where each is looked up. */
+const MOST_SCORED = 10_000;
+const MOST_LOOKED_UP = 5000;
+/** To so few documents a search is confined by a list of all their passages, else each passage is looked up. */
+const FEW_DOCUMENTS = 2000;
+/** All that there are, as SQLite says it. */
+const NO_LIMIT = -1;
 
 /** Terms whose counts are remembered at most, and how many times more passages there may be until they are counted anew. */
 const MAX_COUNTS = 20_000;
@@ -19,8 +28,9 @@ const GROWTH = 1.5;
 const rowsWhere = (condition: string) => `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
     chunks.page AS page, chunks.section AS section, documents.language AS language, found.score AS score
-  FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} ORDER BY score
-    LIMIT ${CANDIDATES}) AS found
+  FROM (SELECT rowid, score
+    FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} LIMIT ?)
+    ORDER BY score LIMIT ${CANDIDATES}) AS found
   JOIN chunks ON chunks.id = found.rowid
   JOIN documents ON documents.id = chunks.document
   ORDER BY found.score
@@ -29,18 +39,21 @@ const rowsWhere = (condition: string) => `
 /** The plus keeps SQLite from asking the full-text index for one passage after the other. */
 const AMONG = 'words MATCH ? AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)';
 
-/** Only passages of some documents; the list is JSON. */
-const WITHIN = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
+/** Only passages of some documents, a few or many; the list is JSON. */
+const WITHIN_FEW = `words MATCH ? AND +rowid IN
+    (SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?)))`;
+const WITHIN_MANY = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
     WHERE passage.id = words.rowid AND passage.document IN (SELECT value FROM json_each(?)))`;
 
-/** The passages that match an expression of the full-text index, best first. */
+/** The passages that match an expression of the full-text index, best first; in a large index of the first so many. */
 type Find = (match: string) => ReturnType<StatementSync['all']>;
 
 /** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
 export class PassageSearch {
   readonly #search: StatementSync;
   readonly #searchAmong: StatementSync;
-  readonly #searchWithin: StatementSync;
+  readonly #searchWithinFew: StatementSync;
+  readonly #searchWithinMany: StatementSync;
   readonly #count: StatementSync;
   readonly #last: StatementSync;
   readonly #counts = new Map<string, number>();
@@ -49,8 +62,9 @@ export class PassageSearch {
   constructor(db: DatabaseSync) {
     this.#search = db.prepare(rowsWhere('words MATCH ?'));
     this.#searchAmong = db.prepare(rowsWhere(AMONG));
-    this.#searchWithin = db.prepare(rowsWhere(WITHIN));
-    this.#count = db.prepare(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON})`);
+    this.#searchWithinFew = db.prepare(rowsWhere(WITHIN_FEW));
+    this.#searchWithinMany = db.prepare(rowsWhere(WITHIN_MANY));
+    this.#count = db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)');
     this.#last = db.prepare('SELECT max(id) AS id FROM chunks');
   }
 
@@ -66,17 +80,20 @@ export class PassageSearch {
       this.#counts.clear();
       this.#countedOf = all;
     }
-    const find = this.#finder(within);
-    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms, find);
-    const rarest = all > SCORED ? this.#rarest(expressions) : [];
+    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms, within);
+    const rarest = all > SCORED && !within ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
-    return rarest.length > 0 && !within ? this.#searchAmong.all(match, anyOf(rarest)) : find(match);
+    return rarest.length > 0
+      ? this.#searchAmong.all(match, anyOf(rarest), NO_LIMIT)
+      : this.#finder(within, { isLarge: false })(match);
   }
 
-  #finder(within: readonly number[] | undefined): Find {
-    if (!within) return (match) => this.#search.all(match);
+  #finder(within: readonly number[] | undefined, { isLarge }: { isLarge: boolean }): Find {
+    const most = isLarge ? MOST_SCORED : NO_LIMIT;
+    if (!within) return (match) => this.#search.all(match, most);
     const documents = JSON.stringify(within);
-    return (match) => this.#searchWithin.all(match, documents);
+    if (within.length <= FEW_DOCUMENTS) return (match) => this.#searchWithinFew.all(match, documents, most);
+    return (match) => this.#searchWithinMany.all(match, documents, isLarge ? MOST_LOOKED_UP : NO_LIMIT);
   }
 
   /** How many passages there are, or were. */
@@ -98,22 +115,44 @@ export class PassageSearch {
    * In a large index a word that half of the documents have says little and costs much, so the rare ones decide there; a
    * query of common words alone wants passages that have all of them.
    */
-  #rowsOfMany(expressions: readonly string[], terms: readonly string[], find: Find) {
-    const counted = terms.map((term) => ({ term, count: this.#countOf(term) }));
-    const rare = counted.filter(({ count }) => count > 0 && count < COMMON).map(({ term }) => term);
-    if (rare.length > 0) return find(anyOf(rare));
-    const present = counted.filter(({ count }) => count > 0).map(({ term }) => term);
-    if (present.length === 0) return find(anyOf(expressions));
-    const together = find(present.join(' AND '));
-    return together.length > 0 ? together : find(anyOf(present.slice(0, 2)));
+  #rowsOfMany(expressions: readonly string[], terms: readonly string[], within: readonly number[] | undefined) {
+    const find = this.#finder(within, { isLarge: true });
+    const rare = terms.filter((term) => this.#isRare(term));
+    if (rare.length > 0) {
+      const rarest = this.#rarest(rare);
+      const isAll = rarest.length === rare.length;
+      return within || isAll ? find(anyOf(rare)) : this.#searchAmong.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
+    }
+    const counted = this.#counted(terms, EVERYWHERE);
+    const telling = counted.filter(({ count }) => count < EVERYWHERE);
+    // Of those that stand everywhere the two that are rarest.
+    const wanted = telling.length > 0 ? telling : this.#counted(terms, NO_LIMIT).slice(0, 2);
+    const [rarest] = wanted;
+    if (!rarest) return find(anyOf(expressions));
+    const together = find(wanted.map(({ term }) => term).join(' AND '));
+    return together.length > 0 ? together : find(rarest.term);
   }
 
-  /** How many passages match a term, at most `COMMON`; there may be more by now. */
-  #countOf(term: string): number {
-    let count = this.#counts.get(term);
+  /** Those that are there, the rarest first. */
+  #counted(terms: readonly string[], limit: number) {
+    return terms
+      .map((term) => ({ term, count: this.#countOf(term, limit) }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => a.count - b.count);
+  }
+
+  #isRare(term: string): boolean {
+    const count = this.#countOf(term);
+    return count > 0 && count < COMMON;
+  }
+
+  /** How many passages match a term, counted up to a limit; there may be more by now. */
+  #countOf(term: string, limit = COMMON): number {
+    const name = `${limit} ${term}`;
+    let count = this.#counts.get(name);
     if (count === undefined) {
-      count = Number(this.#count.get(term)?.count ?? 0);
-      this.#counts.set(term, count);
+      count = Number(this.#count.get(term, limit)?.count ?? 0);
+      this.#counts.set(name, count);
     }
     return count;
   }
@@ -121,8 +160,8 @@ export class PassageSearch {
   /** The rarest of expressions, as many as match `SCORED` passages together; none where all are common. */
   #rarest(expressions: readonly string[]): string[] {
     const counted = expressions
+      .filter((expression) => this.#isRare(expression))
       .map((expression) => ({ expression, count: this.#countOf(expression) }))
-      .filter(({ count }) => count > 0 && count < COMMON)
       .sort((a, b) => a.count - b.count);
     let sum = 0;
     return counted

@@ -4,7 +4,6 @@ import { refuses, type Trait } from './trait.ts';
 interface InstructionRole {
   /** Who speaks instructions; `user`: they go into the first user message. */
   instructionRole: 'system' | 'developer' | 'user';
-  /** Roles that were refused for instructions. */
   refusedRoles: Set<'system' | 'developer'>;
 }
 

@@ -7,3 +7,9 @@ export function sentArguments(text: string): string {
   const repaired = repairJson(text)?.value;
   return JSON.stringify(isObject(repaired) ? repaired : { raw: text });
 }
+
+/** The text that a custom tool was called with, which stands in an object; a model that left that out meant the same. */
+export function customText(args: string): string {
+  const value = parseJson(args);
+  return isObject(value) && typeof value.input === 'string' ? value.input : args;
+}

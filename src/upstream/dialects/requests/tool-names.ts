@@ -15,7 +15,6 @@ export class ToolNames {
     for (const name of names) this.safe(name);
   }
 
-  /** The name to send. */
   safe(name: string): string {
     const known = this.#safe.get(name);
     if (known !== undefined) return known;

@@ -5,7 +5,6 @@ import { sentArguments } from './tool-arguments.ts';
 import type { Trait } from './trait.ts';
 
 interface ToolProtocol {
-  /** Whether tools are offered as such or in the text. */
   toolProtocol: 'native' | 'text';
 }
 

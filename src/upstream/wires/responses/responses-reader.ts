@@ -86,7 +86,7 @@ export class ResponsesReader implements TurnReader {
         this.#show(index, 'text', delta);
         return;
       case 'response.refusal.delta':
-        this.#show(index, 'text', delta);
+        this.#show(index, 'text', delta, { refuses: true });
         return;
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
@@ -122,7 +122,7 @@ export class ResponsesReader implements TurnReader {
     this.#added(index, item);
     if (item.type === 'message') {
       this.#takeLogprobs(item, { isShown: this.#shownOf(index).text !== '' });
-      this.#showRest(index, 'text', textOfParts(item.content));
+      this.#showRest(index, 'text', textOfParts(item.content), refusalOf(item));
     } else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
     else if (isClientCall(item)) this.deltas.count('.');
   }
@@ -166,16 +166,17 @@ export class ResponsesReader implements TurnReader {
     return shown;
   }
 
-  #show(index: number, type: Delta['type'], delta: string): void {
+  #show(index: number, type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
     const shown = this.#shownOf(index);
     shown[type] += delta;
-    this.deltas.push(shown.isCommentary ? 'reasoning' : type, delta);
+    if (shown.isCommentary) this.deltas.push('reasoning', delta);
+    else this.deltas.push(type, delta, how);
   }
 
   /** What the deltas left out. */
-  #showRest(index: number, type: Delta['type'], whole: string): void {
+  #showRest(index: number, type: Delta['type'], whole: string, how: Pick<Delta, 'refuses'> = {}): void {
     const shown = this.#shownOf(index)[type];
-    if (whole.startsWith(shown)) this.#show(index, type, whole.slice(shown.length));
+    if (whole.startsWith(shown)) this.#show(index, type, whole.slice(shown.length), how);
   }
 }
 
@@ -216,6 +217,12 @@ export function textOfParts(content: JsonValue | undefined): string {
   if (!Array.isArray(content)) return '';
   const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal) : undefined));
   return texts.filter((text) => typeof text === 'string').join('');
+}
+
+/** Whether a message says nothing but that its model will not answer. */
+function refusalOf({ content }: JsonObject): Pick<Delta, 'refuses'> {
+  const [first] = Array.isArray(content) ? content : [];
+  return isObject(first) && first.type === 'refusal' ? { refuses: true } : {};
 }
 
 /** Open models give the thoughts themselves, others a summary of them. */

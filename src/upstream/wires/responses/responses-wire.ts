@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
 import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
-import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
+import { customText, sentArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
 import { shapedRequest } from '../../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../../turn.ts';
@@ -88,9 +88,7 @@ function asCustom(items: readonly JsonObject[], { custom, names }: { custom: Rea
     if (isCall || item.type === 'custom_tool_call') calls.add(item.call_id);
     if (!isCall) return item;
     const { arguments: args, ...call } = item;
-    const value = parseJson(String(args));
-    const input = isObject(value) && typeof value.input === 'string' ? value.input : String(args);
-    return { ...call, type: 'custom_tool_call', input };
+    return { ...call, type: 'custom_tool_call', input: customText(String(args)) };
   });
 }
 

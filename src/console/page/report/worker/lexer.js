@@ -7,9 +7,11 @@ let before = [];
 
 /**
  * Reads Markdown beside the page: a text can be written so that reading it takes very long, and must not hold it up.
- * Answers `{id, keep, tokens}`: so many tokens of the answer before, then these. `whole`: nothing is kept, because the
+ * Says `{ready}` once it is loaded, then answers `{id, keep, tokens}`: so many tokens of the answer before, then these. `whole`: nothing is kept, because the
  * text is another one, or is at its end and a reference may be defined below where it is used.
  */
+postMessage({ ready: true });
+
 addEventListener('message', ({ data: { id, text, whole } }) => {
   const clean = text.replace(/\r\n?/g, '\n');
   const same = whole ? { keep: 0, length: 0 } : sameStart(before, clean);

@@ -1,75 +1,58 @@
 import { isObject } from '../../../../base/json.ts';
 import type { Block } from './blocks.ts';
+import { markedAuthors } from './marked-authors.ts';
 import { metaContents } from './meta-contents.ts';
-import { closest, type HtmlElement, type HtmlPage, lineOf, onOneLine, textOf } from './tree.ts';
+import { announcesName, BY, bylineIn, isNames, LONGEST_NAME, nameIn, namesIn } from './names.ts';
+import { type HtmlElement, type HtmlPage, lineOf } from './tree.ts';
 
 const MAX_AUTHORS = 10;
-/** In characters. */
-const LONGEST_NAME = 120;
-const LONGEST_LINE = 400;
 
 /** Names of meta tags, the surest first. */
-const META =
-  'author article:author dc.creator dcterms.creator parsely-author sailthru.author byl twitter:creator_name dc.contributor';
+const META = [
+  'author',
+  'article:author',
+  'dc.creator',
+  'dcterms.creator',
+  'parsely-author',
+  'sailthru.author',
+  'byl',
+  'twitter:creator_name',
+  'dc.contributor',
+];
 
 /** What is looked at for the names. */
 interface AuthoredPage {
   page: HtmlPage;
-  /** The article in structured data. */
+  /** The article in structured data, and all that is described there. */
   data: Record<string, unknown> | undefined;
+  nodes: readonly Record<string, unknown>[];
   elements: readonly HtmlElement[];
   blocks: readonly Block[];
 }
 
 /** Who wrote a page: as structured data, meta tags, its elements or the line under its heading say. */
-export function authorsOf({ page, data, elements, blocks }: AuthoredPage): string[] {
-  const named = authorNames(data?.author);
-  if (named.length > 0) return named;
+export function authorsOf({ page, data, nodes, elements, blocks }: AuthoredPage): string[] {
+  const named = namesOf(data?.author ?? data?.creator, nodes);
+  if (named.length > 0) return unique(named);
   const cited = metaContents(page, 'citation_author citation_authors').flatMap((names) =>
     names.split(';').map((name) => name.trim()),
   );
   if (cited.length > 0) return unique(cited.filter((name) => name !== ''));
-  const [one] = metaContents(page, META);
+  const told = META.map((name) => metaContents(page, name).filter((content) => !isAddress(content)));
   // A name may hold figures: nothing stands behind it here.
-  if (one?.trim()) return [one.replace(BY, '').trim()];
-  const isAuthor = ({ attributes }: HtmlElement) => attributes.itemprop === 'author' || attributes.rel === 'author';
-  const marked =
-    elements.find((each) => each.attributes.itemprop === 'name' && closest(each.parent, isAuthor)) ??
-    elements.find(isAuthor) ??
-    elements.find(({ attributes }) => attributes['data-author'] !== undefined) ??
-    elements.find((each) => BYLINES.some((name) => each.hasClass(name)));
-  const { content = '', 'data-author': told = '' } = marked?.attributes ?? {};
-  const shown = content.trim() || told.trim() || (marked ? firstLine(marked) : '');
-  const name = nameIn(shown) || ofProfile(page) || afterBy(blocks);
-  return name !== '' && name.length < LONGEST_NAME ? [name] : [];
+  const meta = told.find(({ length }) => length > 0) ?? [];
+  if (meta.length > 0) return unique(meta.map((name) => name.replace(BY, '').trim()));
+  const marked = markedAuthors(elements);
+  if (marked.length > 0) return unique(marked.flatMap(namesIn));
+  const profile = ofProfile(page);
+  if (profile !== '') return [profile];
+  const name = inCell(elements) || nearHeading(blocks);
+  return name !== '' && name.length < LONGEST_NAME ? unique(namesIn(name)) : [];
 }
 
-/** Classes of the elements in which themes say who wrote a page. */
-const BYLINES = [
-  'byline-name',
-  'byline',
-  'author-name',
-  'author',
-  'p-author',
-  'entry-author',
-  'post-author',
-  'ltx_personname',
-  'hnuser',
-];
-
-function firstLine(element: HtmlElement): string {
-  const lines = textOf(element).split('\n');
-  return lineOf(lines.find((line) => line.trim() !== ''));
-}
-
-/** `By`, in the languages that are read most. */
-const BY = /^(?:written by|posted by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
-/** What stands behind a name: what was done, and when. */
-const BEHIND_NAME = /(?:^|[\s,·|•–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/is;
-
-function nameIn(line: string): string {
-  const name = onOneLine(line.slice(0, LONGEST_LINE)).replace(BY, '').replace(BEHIND_NAME, '').trim();
-  return /\p{L}/u.test(name) ? name : '';
+/** An address without its scheme. */
+function isAddress(content: string): boolean {
+  return /^[\w-]+(?:\.[\w-]+)+\/\S*$/.test(content);
 }
 
 /** Networks title a post with the name and the account of who wrote it. */
@@ -78,25 +61,48 @@ function ofProfile(page: HtmlPage): string {
   return /^(.{1,60}?) \(@[\w.@-]+\)/.exec(title)?.[1] ?? '';
 }
 
+/** `Author:` in a table or a list of definitions, and the name beside it. */
+function inCell(elements: readonly HtmlElement[]): string {
+  const label = elements.find(
+    (element) => (element.name === 'th' || element.name === 'dt') && announcesName(lineOf(element)),
+  );
+  const cells = label?.parent?.elements ?? [];
+  const beside = label && cells[cells.indexOf(label) + 1];
+  const name = nameIn(lineOf(beside));
+  return namesIn(name).every(isNames) ? name : '';
+}
+
 /** Blocks around the heading of a page in which a name may stand. */
 const NEAR_HEADING = 8;
 
-/** Names begin with capitals, or are written without them. */
-const NAMES = /^\p{Lu}[\p{L}.'’-]*(?:(?:\s|,\s)(?:(?:and|und|et|y|e|&|de|van|von|der|la)\s)?\p{Lu}[\p{L}.'’-]*){0,7}$/u;
-
-/** The line beside the heading that begins with `By`, or the only one of the page. */
-function afterBy(blocks: readonly Block[]): string {
-  const names = blocks.map(({ text }) => (text.length < LONGEST_NAME && BY.test(text) ? nameIn(text) : ''));
+/** The line beside the heading that says who wrote what follows, or the only one of the page that begins with `By`. */
+function nearHeading(blocks: readonly Block[]): string {
   const heading = blocks.findIndex(({ element }) => element.name === 'h1');
-  const near = names.slice(Math.max(0, heading - 2), heading + NEAR_HEADING).find((name) => NAMES.test(name));
-  const all = new Set(names.filter((name) => NAMES.test(name)));
-  return near ?? (all.size === 1 ? [...all].join() : '');
+  const near = blocks.slice(Math.max(0, heading - 2), heading + NEAR_HEADING).map(({ text }) => text);
+  for (const [at, line] of near.entries()) {
+    const name = announcesName(line) ? nameIn(near[at + 1] ?? '') : bylineIn(line);
+    if (name !== '' && namesIn(name).every(isNames)) return name;
+  }
+  const all = new Set(blocks.map(({ text }) => (BY.test(text) ? bylineIn(text) : '')).filter((name) => name !== ''));
+  return all.size === 1 ? [...all].join() : '';
 }
 
-function authorNames(author: unknown): string[] {
-  if (Array.isArray(author)) return unique(author.slice(0, MAX_AUTHORS).flatMap(authorNames)).slice(0, MAX_AUTHORS);
-  const given = isObject(author) ? author.name : author;
-  const name = typeof given === 'string' ? given.replace(/\s+/g, ' ').trim() : '';
+/** Names of structured data: of one or several, said there or elsewhere in it. */
+function namesOf(author: unknown, nodes: AuthoredPage['nodes'], depth = 0): string[] {
+  if (depth > 2) return [];
+  if (Array.isArray(author)) return author.slice(0, MAX_AUTHORS).flatMap((one) => namesOf(one, nodes, depth + 1));
+  if (typeof author === 'string') return plainName(author);
+  if (!isObject(author)) return [];
+  const { name, givenName, familyName, '@id': id } = author;
+  const own = namesOf(Array.isArray(name) ? name[0] : name, nodes, 2);
+  if (own.length > 0) return own;
+  if (typeof givenName === 'string' && typeof familyName === 'string') return plainName(`${givenName} ${familyName}`);
+  const described = typeof id === 'string' ? nodes.find((node) => node['@id'] === id && node !== author) : undefined;
+  return described ? namesOf(described, nodes, depth + 1) : [];
+}
+
+function plainName(given: string): string[] {
+  const name = given.replace(/\s+/g, ' ').trim();
   return !/[\p{L}\p{N}]/u.test(name) || name.startsWith('http') ? [] : [name.replace(BY, '').trim()];
 }
 

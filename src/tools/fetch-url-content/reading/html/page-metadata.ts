@@ -55,7 +55,7 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
   const dates = datesShown(elements, blocks, heading || title);
   const published = day(text(data?.datePublished) || meta(META.published)) || dates.published;
   const updated = day(text(data?.dateModified) || meta(META.updated)) || dates.updated;
-  const author = authorsOf({ page, data, elements, blocks }).join(', ');
+  const author = authorsOf({ page, data, nodes, elements, blocks }).join(', ');
   const language = languageOf(page, data);
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
   const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
@@ -182,7 +182,7 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
 }
 
 function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string, unknown> | undefined {
-  const own = nodes.filter((node) => node.author || node.datePublished || node.dateModified);
+  const own = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
   return own.find((node) => PROSE_TYPE.test(typeOf(node))) ?? own.find((node) => ARTICLE_TYPE.test(typeOf(node)));
 }
 

@@ -1,0 +1,101 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { NamedTool, ToolChoice } from '../../protocol/requests/tool-choice.ts';
+import type { BuiltinTools, RequestedMcpServer } from '../../research/run/request.ts';
+import type { OfferedFunction } from '../../research/run/steps.ts';
+import type { TurnToolChoice } from '../../upstream/turn.ts';
+import { BUILTIN_OF_TYPE } from './input-tools.ts';
+
+/** The tools that a request has: the client's own, those that run here, and those of MCP servers. */
+interface OfferedTools {
+  tools: OfferedFunction[];
+  hosted?: BuiltinTools | undefined;
+  mcpServers: RequestedMcpServer[];
+}
+
+type Chosen<Tools> = Tools & { toolChoice: TurnToolChoice };
+
+/**
+ * Which of the tools may be called, and what has to be.
+ * @throws GatewayError `invalid_parameter` where a tool is named that is not there, or none is and one is required.
+ */
+export function chosenAmong<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Chosen<Tools> {
+  const chosen = choose(all, choice);
+  const { tools, hosted, mcpServers, toolChoice } = chosen;
+  if (toolChoice === 'required' && tools.length + (hosted?.builtin.length ?? 0) + mcpServers.length === 0) {
+    const param = 'tool_choice';
+    throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
+  }
+  return chosen;
+}
+
+function choose<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Chosen<Tools> {
+  if (typeof choice === 'string') return { ...all, toolChoice: choice };
+  if (choice.type !== 'allowed_tools') {
+    return { ...all, toolChoice: toolChoice(requireNamed(choice, { ...all, param: 'tool_choice' })) };
+  }
+  const allowed = choice.tools.map((named, index) => {
+    return requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` });
+  });
+  return { ...all, ...narrowed(all, allowed), toolChoice: choice.mode };
+}
+
+/** @throws GatewayError where a tool is named that is not among the tools. */
+function requireNamed(
+  named: NamedTool,
+  { tools, hosted, mcpServers, param }: OfferedTools & { param: string },
+): NamedTool {
+  if (isThere(named, { tools, hosted, mcpServers })) return named;
+  const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
+  throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
+}
+
+function isThere(named: NamedTool, { tools, hosted, mcpServers }: OfferedTools): boolean {
+  if (named.type === 'mcp') return mcpServers.some(({ name }) => name === named.server_label);
+  const [first = ''] = namesOf(named);
+  return isHosted(named)
+    ? (hosted?.builtin.includes(first) ?? false)
+    : tools.some((tool) => tool.name === first && kindOf(tool) === named.type);
+}
+
+type HostedName = Extract<NamedTool, { type: keyof typeof BUILTIN_OF_TYPE }>;
+
+function isHosted(named: NamedTool): named is HostedName {
+  return Object.hasOwn(BUILTIN_OF_TYPE, named.type);
+}
+
+/** What the model is offered a tool as: the one to call first. */
+function namesOf(named: Exclude<NamedTool, { type: 'mcp' }>): readonly string[] {
+  if (isHosted(named)) return BUILTIN_OF_TYPE[named.type];
+  return [named.type === 'function' || named.type === 'custom' ? named.name : named.type];
+}
+
+function kindOf({ custom, shell }: OfferedFunction): NamedTool['type'] {
+  return shell ?? (custom ? 'custom' : 'function');
+}
+
+/** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
+function toolChoice(named: NamedTool): TurnToolChoice {
+  if (named.type !== 'mcp') return { name: namesOf(named)[0] ?? '' };
+  return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
+}
+
+function narrowed({ tools, hosted, mcpServers }: OfferedTools, allowed: readonly NamedTool[]): OfferedTools {
+  const names = new Set<string>();
+  const servers = new Map<string, string[]>();
+  for (const named of allowed) {
+    if (named.type === 'mcp') {
+      const of = servers.get(named.server_label) ?? [];
+      servers.set(named.server_label, of);
+      if (named.name !== undefined) of.push(named.name);
+    } else for (const name of namesOf(named)) names.add(name);
+  }
+  return {
+    tools: tools.filter(({ name }) => names.has(name)),
+    hosted: hosted && { ...hosted, builtin: hosted.builtin.filter((name) => names.has(name)) },
+    mcpServers: mcpServers.flatMap((server) => {
+      const tools = servers.get(server.name);
+      if (!tools) return [];
+      return [tools.length === 0 ? server : { ...server, allowedTools: tools }];
+    }),
+  };
+}

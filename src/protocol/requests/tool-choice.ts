@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { boundedList, byType, chosenBy, optional } from './parse.ts';
+import { hostedType, isShellType, functionName as name } from './request-tools.ts';
+
+/** `tool_choice`: which tools may be called, and what has to be. */
+
+const namedFunction = z.object({ type: z.literal('function'), name });
+const namedCustom = z.object({ type: z.literal('custom'), name });
+const namedShell = z.object({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
+const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
+const namedHosted = z.object({
+  type: z.string().transform((type) => {
+    const hosted = hostedType(type);
+    return hosted === 'code_interpreter' || hosted === 'file_search' ? hosted : 'web_search';
+  }),
+});
+/** One tool, as `tool_choice` names it. */
+const namedTool = chosenBy((value) => {
+  const type = isObject(value) ? value.type : undefined;
+  if (type !== 'mcp' && hostedType(type)) return namedHosted;
+  if (isShellType(type)) return namedShell;
+  return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
+});
+const allowedTools = z.object({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: boundedList(namedTool, { max: 128 }),
+});
+const anyChoice = z.enum(['auto', 'none', 'required']);
+
+export const toolChoice = chosenBy((value) => {
+  if (typeof value === 'string') return anyChoice;
+  return isObject(value) && value.type === 'allowed_tools' ? allowedTools : namedTool;
+});
+export type NamedTool = z.output<typeof namedTool>;
+export type ToolChoice = z.output<typeof toolChoice>;
+
+/** A function as chat completions name it. */
+const chatNamed = z
+  .object({ type: z.literal('function'), function: z.object({ name }) })
+  .transform(({ function: { name } }): NamedTool => ({ type: 'function', name }));
+
+/** That of a research model, in the words of both APIs: what is demanded is demanded of its first turn. */
+export const researchToolChoice = chosenBy((value) => {
+  return isObject(value) && isObject(value.function) ? chatNamed : toolChoice;
+}).meta({ default: 'auto', anyOf: [{ type: 'string', enum: anyChoice.options }, { type: 'object' }] });

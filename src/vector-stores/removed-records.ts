@@ -1,0 +1,29 @@
+import { GatewayError } from '../base/errors.ts';
+import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
+import { lists, OPEN } from './records.ts';
+
+/** What is known of records of a list that were removed, the last ones. */
+const MOST_REMOVED = 200;
+
+/** What a page of a list begins behind, and the parameter that says so. */
+export interface Cursor {
+  id: string;
+  param: string;
+}
+
+/** Notes that a record leaves its list: whoever deletes what a page shows asks for the next page behind it. */
+export async function noteRemoval(entries: EntryStore, list: string, { id, createdAt }: Entry): Promise<void> {
+  const noted = { id, state: OPEN, value: '', createdAt };
+  await entries.add(lists.removedFrom(list), noted, { newest: MOST_REMOVED });
+}
+
+/** Where a page of a list begins: behind a record that is there, or was. @throws GatewayError `not_found`, `store_unavailable`. */
+export async function placeInList(
+  entries: EntryStore,
+  list: string,
+  { id, param }: Cursor,
+): Promise<NonNullable<EntryQuery['after']>> {
+  const entry = (await entries.get(list, id)) ?? (await entries.get(lists.removedFrom(list), id));
+  if (!entry) throw new GatewayError('not_found', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
+  return entry;
+}

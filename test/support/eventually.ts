@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+
+/** Polls until something is so, for at most `limitMs`; what it was. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  limitMs = 60_000,
+): Promise<T> {
+  const limit = performance.now() + limitMs;
+  // What is not so at once is looked at less and less often: to look is often a request.
+  for (let wait = 5; ; wait = Math.min(wait * 1.2, 100)) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    assert.ok(performance.now() < limit, `it did not come to this in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { Registry } from 'prom-client';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { UsageRow, UsageStore } from '../../../src/store/beside/usage-store.ts';
+import { nothingUsed } from '../../../src/upstream/used.ts';
+import { UsageLog } from '../../../src/usage/usage.ts';
+
+/** A store that takes what it is given, or fails before or behind that. */
+function faultyStore() {
+  const added = new Map<string, readonly UsageRow[]>();
+  const store: UsageStore = {
+    async add(rows, { id }) {
+      if (faults[0] === 'before') throw new Error(faults.shift());
+      if (!added.has(id)) added.set(id, rows);
+      if (faults[0] === 'behind') throw new Error(faults.shift());
+    },
+    async read() {
+      return [...added.values()].flat();
+    },
+    async removeBefore() {},
+  };
+  const faults: string[] = [];
+  return { store, faults };
+}
+
+describe('what was used', () => {
+  it('is given again under the same name until the store says that it has it, and what came since behind it', async () => {
+    const { store, faults } = faultyStore();
+    const log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+    const call = { labels: { key: 'k', model: 'm' }, used: { ...nothingUsed(), inputTokens: 7 }, failed: false };
+    faults.push('behind', 'before', 'behind');
+    for (let n = 0; n < 4; n++) {
+      log.add(call);
+      await log.flush();
+    }
+    assert.deepEqual(faults, []);
+    const rows = await log.day('2026-11-26');
+    assert.deepEqual(
+      ['requests', 'input_tokens'].map((name) => rows.reduce((sum, row) => sum + Number(Reflect.get(row, name)), 0)),
+      [4, 28],
+    );
+    await log[Symbol.asyncDispose]();
+  });
+});
