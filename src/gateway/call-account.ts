@@ -1,10 +1,12 @@
 import { isObject, parseJson } from '../base/json.ts';
 import {
   answersText,
+  askedAnswers,
   BYTES_A_TOKEN,
   CallMeter,
   deliveredWeight,
   formTokens,
+  isCommon,
   isCredible,
   promptTokens,
   type TurnUsage,
@@ -28,10 +30,16 @@ const SEARCHED_ONE_IN = 8;
 /** Adds up what the attempts of one call used: several are paid where routes continue or overtake each other. */
 export class CallAccount {
   readonly #meters: AttemptMeter[] = [];
+  readonly #unseen: number;
+
+  /** `unseen`: tokens that an answer may have which goes on in the background; 0 where it ends with its call. */
+  constructor({ unseen = 0 } = {}) {
+    this.#unseen = unseen;
+  }
 
   /** A route is asked. */
   attempt({ price }: Pick<Route, 'price'>, request: Pick<TargetRequest, 'api' | 'body'>): AttemptMeter {
-    const meter = new AttemptMeter(price, request);
+    const meter = new AttemptMeter(price, request, this.#unseen);
     this.#meters.push(meter);
     return meter;
   }
@@ -45,24 +53,33 @@ export class CallAccount {
 /** The meter of one attempt, which counts an answer in the form in which it passes. */
 export class AttemptMeter extends CallMeter {
   readonly #api: string;
+  readonly #isBackground: boolean;
   /** What of a stream was searched: bytes, and the tokens in them. */
   #searched = 0;
   #found = 0;
   #pieces = 0;
 
-  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>) {
-    super({ price }, () => promptOf(body));
+  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, unseen: number) {
+    super(
+      { price },
+      () => promptOf(body),
+      () => askedAnswers(api, fieldsOf(body) ?? {}),
+    );
     this.#api = api;
+    this.#isBackground = unseen > 0;
+    this.unseen(unseen);
   }
 
-  /** Whole events of a stream came. */
-  events(bytes: Buffer): void {
+  /** Whole events of a stream came. Returns the estimated tokens in them. */
+  events(bytes: Buffer): number {
     const searched = bytes.subarray(0, this.#share());
     const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
     this.#searched += searched.length;
     this.#found += found;
     const rest = bytes.length - searched.length;
-    this.delivered(rest > 0 ? found + (rest * this.#found) / this.#searched : found);
+    const weight = rest > 0 ? found + (rest * this.#found) / this.#searched : found;
+    this.delivered(weight);
+    return weight;
   }
 
   /** How much of the next piece is searched, in bytes. */
@@ -80,21 +97,34 @@ export class AttemptMeter extends CallMeter {
   async result(result: Promise<AttemptResult>): Promise<AttemptResult> {
     const ended = await result;
     if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
-    const whole = ended.is === 'answered' || (ended.is === 'delivered' && ended.failure === undefined);
+    const whole = ended.is === 'answered' || (ended.is === 'delivered' && !ended.failure && !ended.midway);
     if (ended.usage) this.reported(ended.usage, { whole });
+    if (this.#isBackground && isOver(ended)) this.unseen(0);
     return ended;
   }
 
   /** An answer cannot have more text than bytes: most that is reported needs no second look. */
   #answered(body: Buffer, usage: TurnUsage | null): void {
-    if (usage && isCredible(usage.outputTokens, body.length / BYTES_A_TOKEN)) return;
+    const { outputTokens } = usage ?? { outputTokens: 0 };
+    if (usage && isCommon(outputTokens) && isCredible(outputTokens, body.length / BYTES_A_TOKEN)) return;
     this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
 
+/** Whether an answer that was asked for in the background is there to its end. */
+function isOver(ended: AttemptResult): boolean {
+  if (ended.is !== 'answered') return ended.is === 'delivered' && ended.failure === undefined;
+  const status = fieldsOf(ended.answer.body)?.status;
+  return status !== 'queued' && status !== 'in_progress';
+}
+
 /** An estimate of the tokens of a request, JSON or not. */
 function promptOf(body: TargetRequest['body']): number {
-  if (body === null) return 0;
-  const request = parseJson(body.toString());
-  return isObject(request) ? promptTokens(request) : formTokens(body.length);
+  const fields = fieldsOf(body);
+  return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
+}
+
+function fieldsOf(body: TargetRequest['body']): Record<string, unknown> | undefined {
+  const request = body === null ? undefined : parseJson(body.toString());
+  return isObject(request) ? request : undefined;
 }

@@ -10,7 +10,7 @@ import { tagOf } from '../usage/tag.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import { type Call, refuseNewWork } from './endpoint.ts';
-import { worstCase } from './limits/worst-case.ts';
+import { type WorstCase, worstCase } from './limits/worst-case.ts';
 import type { JsonBody } from './middleware/body.ts';
 import { providerPath } from './provider-path.ts';
 
@@ -48,12 +48,16 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
   const place = deps.answers.placeOf({ request, fields, modelName, model, key });
   const kept = await place?.find();
-  const account = new CallAccount();
+  const worst = worstCase({ api, body, fields }, { ...model, routes });
+  // Nobody here sees what is written once the call is over.
+  const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? worst.output : 0 });
+  const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const admitted = await deps.admission.admit({
     key,
-    ...(kept ? {} : mostOf({ api, body, fields }, { ...model, routes })),
+    ...(kept ? {} : mostOf(worst, routes)),
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
+    noted: (used) => usage.noted(used),
   });
   /** Undefined where it was refused, failed or left before an answer was passed on. */
   let whole: boolean | undefined;
@@ -85,16 +89,15 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     const { used } = account;
     const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
-    deps.usage.add({ labels: { key: key.id, team: key.team, model: modelName, tag }, used, failed });
+    usage.ended(used, { failed });
     await admitted.settle(used);
   }
   return { kind: 'written' };
 }
 
 /** The most that a call may use. */
-function mostOf(call: Parameters<typeof worstCase>[0], model: Parameters<typeof worstCase>[1]) {
-  const worst = worstCase(call, model);
-  const price = highestKnownPrice(model.routes);
+function mostOf(worst: WorstCase, routes: ProxyModelConfig['routes']) {
+  const price = highestKnownPrice(routes);
   return { tokens: worst.input + worst.output, cost: price && costOf(price, worst) };
 }
 

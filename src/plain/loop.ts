@@ -12,7 +12,7 @@ import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
-import { type Finish, MAX_CUT_TURNS, takeReasoning, unfinished } from '../research/turns.ts';
+import { type Finish, mayRepeat, takeReasoning, unfinished } from '../research/turns.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateTokens } from '../upstream/decoding/estimate.ts';
 import {
@@ -110,6 +110,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         written.text = '';
         written.cited = 0;
         written.thought = false;
+        cuts = 0;
       }
     } catch (thrown) {
       if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
@@ -118,8 +119,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       yield { type: 'reasoning_end', status: 'incomplete', entry };
       written.thought = false;
       if (run.request.truncates && thrown.kind === 'context_length' && truncation.refused(thread(run))) continue;
-      // Nothing that was asked for the same again has another answer.
-      if (!thrown.started || ++cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
+      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown);
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }

@@ -14,8 +14,13 @@ import type { Step } from './run/steps.ts';
 
 /** Asking the model for a turn until it is whole. */
 
-/** Cut turns in a row before the run fails: the routes had their own retries each time. */
-export const MAX_CUT_TURNS = 6;
+/** Cut turns in a row before the run fails, however many routes and retries there are. */
+const MAX_CUT_TURNS = 6;
+
+/** Whether a turn that was cut is asked for again, after so many cuts. Nothing that was asked for the same again has another answer. */
+export function mayRepeat({ started, mostTries }: TurnError, cuts: number): boolean {
+  return started && cuts < Math.min(MAX_CUT_TURNS, mostTries);
+}
 
 export type Finish = Extract<TurnPart, { type: 'finish' }>;
 
@@ -211,6 +216,6 @@ export async function* afterCut(
     run.log.info({ estimate, room: context.window.room }, 'the request did not fit the context, asking with less');
     return;
   }
-  if (!thrown.started || ++tries.cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
+  if (!mayRepeat(thrown, ++tries.cuts)) throw toRunError(thrown);
   run.log.warn({ err: thrown.message, cuts: tries.cuts }, 'turn cut, asking again');
 }

@@ -33,6 +33,8 @@ export interface ToolContext {
   /** Aborts when the run is cancelled or the tool's time limit is over. A tool stops within a second. */
   signal: AbortSignal;
   log: Logger;
+  /** Called with how many queries are sent to search providers. */
+  searching?: (queries: number) => void;
 }
 
 /** The failure of a tool call, told to the model and to the client as `{"error": {"message", "code"}}`. */

@@ -2,8 +2,12 @@ import { addUsage } from './decoding/usage.ts';
 import { priced } from './price.ts';
 import { noUsage, type RoutePrice, type TurnUsage } from './turn.ts';
 
-/** So many characters of text for a token: no tokeniser packs more, whatever a provider reports. */
-const LEAST_REPORTED = 1 / 10;
+/** How far a count and an estimate of the same text may lie apart: no tokeniser packs more, whatever a provider reports. */
+const FACTOR = 10;
+/** What one answer may have been thought with that nobody sees, in tokens: the longest outputs of models are half of it. */
+const MOST_THOUGHT = 256 * 1024;
+/** What a model may have read that is not in its request, in tokens: earlier turns, files, pages that its provider found. */
+const MOST_READ = 10_000_000;
 
 /**
  * What one call to a provider used. The rule for every road (docs/operating.md, "What is counted"): what the provider
@@ -13,6 +17,7 @@ const LEAST_REPORTED = 1 / 10;
 export class CallMeter {
   readonly #price: RoutePrice | undefined;
   readonly #prompt: () => number;
+  readonly #answers: () => number;
   #promptTokens: number | undefined;
   #isSent = false;
   #isError = false;
@@ -20,11 +25,16 @@ export class CallMeter {
   #delivered = 0;
   #reported: TurnUsage | undefined;
   #isWhole = false;
+  #unseen = 0;
 
-  /** `prompt`: the estimated tokens of the request; asked only where nobody reports them. */
-  constructor({ price }: { price?: RoutePrice | undefined }, prompt: () => number) {
+  /**
+   * `prompt`: the estimated tokens of the request; asked only where nobody reports them. `answers`: how many were asked for;
+   * asked only where more is reported than one can be.
+   */
+  constructor({ price }: { price?: RoutePrice | undefined }, prompt: () => number, answers = () => 1) {
     this.#price = price;
     this.#prompt = prompt;
+    this.#answers = answers;
   }
 
   /** The request is on its way. */
@@ -46,6 +56,11 @@ export class CallMeter {
     this.#delivered = weight;
   }
 
+  /** Tokens at most that are written though nobody is shown them: they count until the provider reports or the answer is over. */
+  unseen(tokens: number): void {
+    this.#unseen = tokens;
+  }
+
   /** What the provider reported. `whole`: with the whole answer, so that it is no figure on the way. */
   reported(usage: TurnUsage, { whole }: { whole: boolean }): void {
     this.#reported = usage;
@@ -56,18 +71,28 @@ export class CallMeter {
   get usage(): TurnUsage {
     const reported = this.#reported;
     if (!reported && (!this.#isSent || this.#isError)) return noUsage();
-    const output = Math.ceil(this.#delivered);
+    const output = Math.ceil(Math.max(this.#delivered, this.#isWhole ? 0 : this.#unseen));
     const outputTokens = reported ? this.#believed(reported.outputTokens, output) : output;
-    // No request is empty: a provider that counts nothing has not counted.
-    const inputTokens = reported?.inputTokens || this.#estimatedPrompt();
+    const inputTokens =
+      reported && this.#canBeRead(reported.inputTokens) ? reported.inputTokens : this.#estimatedPrompt();
     const isEstimated = !reported || outputTokens !== reported.outputTokens || inputTokens !== reported.inputTokens;
-    const usage = { ...(reported ?? noUsage()), inputTokens, outputTokens };
+    const usage = within({ ...(reported ?? noUsage()), inputTokens, outputTokens });
     return priced({ ...usage, estimated: usage.estimated || isEstimated }, this.#price);
   }
 
   #believed(reported: number, delivered: number): number {
-    const isBelieved = this.#isWhole ? isCredible(reported, delivered) : reported >= delivered;
-    return isBelieved ? reported : delivered;
+    const isEnough = this.#isWhole ? isCredible(reported, delivered) : reported >= delivered;
+    return isEnough && this.#canBeWritten(reported, delivered) ? reported : delivered;
+  }
+
+  #canBeWritten(reported: number, delivered: number): boolean {
+    const seen = FACTOR * delivered;
+    return reported <= seen + MOST_THOUGHT || reported <= seen + MOST_THOUGHT * this.#answers();
+  }
+
+  /** No request is empty: a provider that counts nothing has not counted. */
+  #canBeRead(reported: number): boolean {
+    return reported > 0 && (reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt());
   }
 
   #estimatedPrompt(): number {
@@ -76,9 +101,24 @@ export class CallMeter {
   }
 }
 
-/** Whether so many tokens can have been reported of an answer that is estimated to have `delivered`. */
+/** Whether no fewer tokens than these can have been reported of an answer that is estimated to have `delivered`. */
 export function isCredible(reported: number, delivered: number): boolean {
-  return reported >= delivered * LEAST_REPORTED;
+  return reported >= delivered / FACTOR;
+}
+
+/** Whether so many tokens are no more than one answer may have, though nothing of it were seen. */
+export function isCommon(reported: number): boolean {
+  return reported <= MOST_THOUGHT;
+}
+
+/** Parts are no more than the whole that they are of. */
+function within(usage: TurnUsage): TurnUsage {
+  const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage;
+  return {
+    ...usage,
+    cachedTokens: Math.min(cachedTokens, inputTokens),
+    reasoningTokens: Math.min(reasoningTokens, outputTokens),
+  };
 }
 
 /** What several calls used together. */

@@ -134,7 +134,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
     if (!(error instanceof AttemptFailure)) throw error;
     attempt.failed(error, { delivered: true });
     context.broken.push({ route, failure: error });
-    throw brokenTurn({ route, failure: error }, usageOf(turn.meters));
+    throw brokenTurn({ route, failure: error }, usageOf(turn.meters), context.routes());
   }
 }
 

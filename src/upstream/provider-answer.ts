@@ -3,7 +3,7 @@
  * `upstream.ts` (whom to ask) and `provider-target.ts` (how to ask) this is all that passing on needs to know.
  */
 
-export { CallMeter, isCredible, usageOf } from './call-meter.ts';
+export { CallMeter, isCommon, isCredible, usageOf } from './call-meter.ts';
 export {
   type AnswerSigns,
   chatSigns,
@@ -12,11 +12,12 @@ export {
   type ReadSigns,
   responseSigns,
 } from './decoding/answer-signs.ts';
+export { askedAnswers } from './decoding/asked-answers.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { BYTES_A_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
 export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
-export { readUsage } from './decoding/usage.ts';
+export { readInputUsage, readUsage } from './decoding/usage.ts';
 export { brokenChoice, isErrorOf, isPlainError, isStreamError } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';

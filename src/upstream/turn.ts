@@ -166,17 +166,26 @@ export class TurnError extends Error {
   /** Tokens spent on the attempt(s), so that nothing paid for is left out of the run's usage. */
   readonly usage: TurnUsage;
   readonly retryAfterMs: number | undefined;
+  /** How often such a turn may be asked for in all, by `max_retries` of its routes. */
+  readonly mostTries: number;
 
   constructor(
     kind: TurnFailureKind,
     message: string,
-    details: { started: boolean; usage?: TurnUsage; retryAfterMs?: number | undefined; cause?: unknown },
+    details: {
+      started: boolean;
+      usage?: TurnUsage;
+      retryAfterMs?: number | undefined;
+      mostTries?: number;
+      cause?: unknown;
+    },
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     this.started = details.started;
     this.usage = details.usage ?? noUsage();
     this.retryAfterMs = details.retryAfterMs;
+    this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
   }
 }
 

@@ -3,8 +3,15 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '../store/beside/usage-store.ts';
-import type { Used } from '../upstream/used.ts';
+import {
+  emptyUsage,
+  USAGE_COUNTS,
+  type UsageCounts,
+  type UsageLabels,
+  type UsageRow,
+  type UsageStore,
+} from '../store/beside/usage-store.ts';
+import { nothingUsed, type Used } from '../upstream/used.ts';
 import { UsageMetrics } from './metrics.ts';
 
 /** How long what was used stands in memory alone, in milliseconds. */
@@ -39,6 +46,13 @@ export interface UsedCall {
   failed: boolean;
 }
 
+/** A call under way. `used` is what it has used in all, so far or in the end. */
+interface OpenUsage {
+  /** Should this process die, so much is counted. */
+  noted(used: Used): void;
+  ended(used: Used, how: { failed: boolean }): void;
+}
+
 /**
  * What was used, by key, team, model, tag and day (docs/keys.md, "Usage"). It is folded from the accounts that limits are settled
  * by, kept in the store in batches of a second, and shown as metrics.
@@ -60,18 +74,32 @@ export class UsageLog implements AsyncDisposable {
   }
 
   /** Counts a call that has ended. */
-  add({ labels: { key, team = '', model, tag = '' }, used, failed }: UsedCall): void {
-    this.#metrics.add({ key, model, used, failed });
-    const day = dayOf(this.#options.clock.now());
-    const row = this.#rowOf({ day, key, team, model, tag: this.#boundedTag(day, key, tag) });
-    row.requests += 1;
-    if (failed) row.errors += 1;
-    row.input_tokens += used.inputTokens;
-    row.cached_tokens += used.cachedTokens;
-    row.output_tokens += used.outputTokens;
-    row.reasoning_tokens += used.reasoningTokens;
-    row.cost_nanos += Math.round(used.cost * 1e9);
-    this.#soon();
+  add({ labels, used, failed }: UsedCall): void {
+    this.begin(labels).ended(used, { failed });
+  }
+
+  /** A call that may be counted while it is under way: it counts on the day of its first note, else of its end. */
+  begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
+    let labels: (UsageLabels & { day: string }) | undefined;
+    let before = countsOf(nothingUsed(), { requests: 0, errors: 0 });
+    const count = (used: Used, errors: number) => {
+      if (!labels) {
+        const day = dayOf(this.#options.clock.now());
+        labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
+      }
+      const now = countsOf(used, { requests: 1, errors });
+      const row = this.#rowOf(labels);
+      for (const name of USAGE_COUNTS) row[name] += now[name] - before[name];
+      before = now;
+      this.#soon();
+    };
+    return {
+      noted: (used) => count(used, 0),
+      ended: (used, { failed }) => {
+        this.#metrics.add({ key, model, used, failed });
+        count(used, failed ? 1 : 0);
+      },
+    };
   }
 
   /**
@@ -153,6 +181,17 @@ export class UsageLog implements AsyncDisposable {
     tags.add(tag);
     return tag;
   }
+}
+
+function countsOf(used: Used, calls: Pick<UsageCounts, 'requests' | 'errors'>): UsageCounts {
+  return {
+    ...calls,
+    input_tokens: used.inputTokens,
+    cached_tokens: used.cachedTokens,
+    output_tokens: used.outputTokens,
+    reasoning_tokens: used.reasoningTokens,
+    cost_nanos: Math.round(used.cost * 1e9),
+  };
 }
 
 let latest = { day: Number.NaN, text: '' };

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { Registry } from 'prom-client';
+import { silentLogger } from '../../src/base/logger.ts';
 import { emptyUsage, type UsageRow, type UsageStore } from '../../src/store/beside/usage-store.ts';
+
+import { nothingUsed } from '../../src/upstream/used.ts';
+import { UsageLog } from '../../src/usage/usage.ts';
 
 /** The contract of `src/store/beside/usage-store.ts`, for any backend. */
 export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): void {
@@ -33,6 +38,32 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
       (await ofKey('2025-01-01', '2027-01-01')).map(({ day }) => day),
       ['2026-01-02', '2026-01-02'],
     );
+  });
+
+  it('a call that is noted while it is under way counts once, on one day, as what it came to', async () => {
+    const { store } = open();
+    const key = randomUUID();
+    const clock = { at: Date.parse('2026-04-30T23:59:59Z'), now: () => clock.at };
+    const metrics = new Registry();
+    await using log = new UsageLog({ store, registry: metrics, clock, log: silentLogger });
+    const used = (outputTokens: number, cost: number) => ({ ...nothingUsed(), inputTokens: 600, outputTokens, cost });
+    const counted = async () => {
+      await log.flush();
+      const rows = await store.read({ from: '2026-04-01', to: '2026-05-31' });
+      return rows
+        .filter((row) => row.key === key)
+        .map(({ day, requests, errors, ...row }) => [day, requests, errors, row.output_tokens, row.cost_nanos]);
+    };
+    const call = log.begin({ key, model: 'm' });
+    assert.deepEqual(await counted(), []);
+    call.noted(used(100, 0.001));
+    assert.deepEqual(await counted(), [['2026-04-30', 1, 0, 100, 1e6]]);
+    clock.at += 2000;
+    call.noted(used(310, 0.0031));
+    // The provider's count is lower than the estimate.
+    call.ended(used(270, 0.0027), { failed: true });
+    assert.deepEqual(await counted(), [['2026-04-30', 1, 1, 270, 2.7e6]]);
+    assert.match(await metrics.metrics(), /gateway_usage_tokens_total\{[^}]*output[^}]*\} 270\n/);
   });
 
   it('thousands of rows are added at once', async () => {

@@ -54,6 +54,14 @@ function start({ folder, provider, store, workers = 1 }: Options): Promise<Gatew
   );
 }
 
+/** What `GET /admin/usage` tells. */
+async function usedByKey(gateway: GatewayProcess): Promise<{ requests: number; tokens: number }> {
+  const usage: unknown = await (await fetch(`${gateway.url}/admin/usage?group_by=key`, { headers: HEADERS })).json();
+  assert.ok(isObject(usage) && Array.isArray(usage.data));
+  const [row = { requests: 0, input_tokens: 0, output_tokens: 0 }] = usage.data;
+  return { requests: row.requests, tokens: row.input_tokens + row.output_tokens };
+}
+
 async function used(gateway: GatewayProcess, name = 'tokens_per_day'): Promise<number> {
   const overview: unknown = await (await fetch(`${gateway.url}/admin/overview`, { headers: HEADERS })).json();
   assert.ok(isObject(overview) && Array.isArray(overview.keys));
@@ -174,18 +182,24 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
     // The last: over Redis, what it leaves is given back by its time.
     it('keep what open calls had used when they died, and nothing of what they had reserved', async () => {
       const before = await used(gateway);
+      const usedBefore = await usedByKey(gateway);
       const text = 'It is written down as it goes. '.repeat(400);
       provider.respond = () => stallAfter(401, { text, usage: null });
       const delivered = Math.floor((lengthOfFirst(text) / 4) * 0.9);
       const answer = await post(gateway, '/chat/completions', { model: 'paid', messages, stream: true });
       await answer.body?.getReader().read();
       await written(before + delivered);
+      await until(async () => (await usedByKey(gateway)).tokens >= usedBefore.tokens + delivered || undefined);
       await gateway.kill();
       await restart();
       const counted = (await used(gateway)) - before;
       // Over Redis others cannot know at once that it died: what it had reserved is given back by its time.
       if (name === 'Redis') assert.ok(counted > 1000);
       else assert.ok(counted >= delivered && counted <= delivered * 1.5, `${counted} of ${delivered}`);
+      const usage = await usedByKey(gateway);
+      const tokens = usage.tokens - usedBefore.tokens;
+      assert.equal(usage.requests, usedBefore.requests + 1);
+      assert.ok(tokens >= delivered && tokens <= delivered * 1.5, `${tokens} of ${delivered}`);
     });
   });
 }

@@ -42,7 +42,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
     server: { port: 0 },
     store: { url: 'memory:' },
     providers: {
-      scripted: { base_url: provider.url, max_retries: 0 },
+      scripted: { base_url: provider.url, max_retries: 1 },
       messages: { base_url: provider.url, max_retries: 0, wire: 'messages' },
     },
     models: {

@@ -169,6 +169,9 @@ describe('what calls of a proxy model cost', () => {
     await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () => turn({ text: 'Yes it is.', usage: { ...bill.add('one', 2000, 70) } });
     await asked(world, '/chat/completions', chat({ model: 'paid', ...streamed }));
+    // Thoughts that nobody sees.
+    one.respond = () => json(completion('Yes.', { usage: bill.add('one', 1000, 90_000) }));
+    await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () =>
       json({ object: 'list', data: [{ embedding: [1] }], usage: { ...bill.add('one', 77, 0), total_tokens: 77 } });
     await asked(world, '/embeddings', { input: 'word' });
@@ -410,4 +413,26 @@ describe('what a run costs', () => {
     same(Number(run.usage.cost.total), bill.total);
     assert.ok(bill.total <= 0.09 && turns > 2, `${bill.total} in ${turns} turns`);
   });
+
+  for (const [names, calls] of [
+    [['two'], 1],
+    [['one'], 2],
+    [['one', 'two'], 3],
+  ] as const) {
+    it(`holds ${calls} turns that broke off, as max_retries of ${names.join(' and ')} allow`, async () => {
+      const routes = names.map((provider) => ({ provider, model: 'm', price: PRICES[provider] }));
+      const models = {
+        run: { kind: 'research', routes, context_length: 32_000, research: { tools: [] } },
+        plain: { kind: 'proxy', apis: ['responses'], routes },
+      };
+      await using world = await openWorld({}, { models });
+      const { one, two } = world;
+      for (const provider of [one, two]) provider.respond = () => cutAfter(3, { text: 'one two three four five' });
+      for (const model of ['run', 'plain']) {
+        const before = one.requests.length + two.requests.length;
+        await (await send(world.gateway, '/responses', { body: { model, input: 'Why?', stream: false } })).text();
+        assert.equal(one.requests.length + two.requests.length - before, calls, model);
+      }
+    });
+  }
 });

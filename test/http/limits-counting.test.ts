@@ -8,6 +8,7 @@ import {
   hang,
   json,
   mayCallTools,
+  raw,
   type Script,
   type ScriptedProvider,
   stallAfter,
@@ -20,6 +21,8 @@ import {
 
 const PRICE = { input: 1, output: 10 };
 const PROMPT = 'Why does the lamp of a lighthouse turn so slowly? '.repeat(200);
+
+const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(300_000)}` } };
 
 interface World extends AsyncDisposable {
   gateway: ProxyGateway;
@@ -45,7 +48,7 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
         paid: {
           kind: 'proxy',
           responses: 'native',
-          apis: ['chat_completions', 'async', 'responses', 'completions'],
+          apis: ['chat_completions', 'async', 'responses', 'completions', 'messages', 'embeddings'],
           ...model,
         },
         run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
@@ -246,12 +249,18 @@ describe('what failed', () => {
 
 describe('usage that cannot be', () => {
   const text = 'The lamp turns slowly, by clockwork. '.repeat(100);
+  const [SENT, ANSWERED] = [PROMPT.length / 4, text.length / 4];
   const usages: readonly [string, unknown][] = [
     ['is absent', undefined],
     ['is negative', { prompt_tokens: -5, completion_tokens: -5 }],
     ['is no number', { prompt_tokens: 'NaN', completion_tokens: null }],
     ['is beyond all numbers', { prompt_tokens: 1e308, completion_tokens: 1e308, total_tokens: 1e308 }],
     ['is zero beside much text', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+    ['is a total beside no prompt', { prompt_tokens: null, completion_tokens: ANSWERED, total_tokens: 9000 }],
+    ['is a total alone', { total_tokens: 9000 }],
+    ['has a total that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, total_tokens: 90_000_000 }],
+    ['is more than models read or write', { prompt_tokens: 99_000_000, completion_tokens: 99_000_000 }],
+    ['has thoughts that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, reasoning_tokens: 90_000_000 }],
     ['forgets the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
   ];
   for (const [name, usage] of usages) {
@@ -267,6 +276,72 @@ describe('usage that cannot be', () => {
       });
     }
   }
+
+  const chunk = (fields: object) => `data: ${JSON.stringify({ id: 'x', choices: [], ...fields })}\n\n`;
+  const words = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  const half = { prompt_tokens: SENT, completion_tokens: ANSWERED / 2 };
+  const lie = { prompt_tokens: 90_000, completion_tokens: 90_000 };
+  const middle = text.length / 2;
+  const streams: readonly [string, string][] = [
+    [
+      'only in the middle',
+      chunk({ ...words(text.slice(0, middle)), usage: half }) + chunk(words(text.slice(middle))) + chunk(end),
+    ],
+    ['of another thing', chunk(words(text)) + chunk({ ...end, x_meta: { card: { usage: lie } } })],
+  ];
+  for (const [name, stream] of streams) {
+    it(`comes ${name}: what was sent and delivered is counted`, async () => {
+      await using world = await openWorld();
+      world.one.respond = () => raw(`${stream}data: [DONE]\n\n`);
+      await (
+        await send(world.gateway, '/chat/completions', { body: { model: 'paid', stream: true, messages } })
+      ).text();
+      await comesTo(world, () => sentTo(world.one) + ANSWERED);
+    });
+  }
+
+  it('is absent beside arguments of a tool: they are counted', async () => {
+    await using world = await openWorld();
+    const content = [{ type: 'tool_use', id: 't', name: 'f', input: { query: text } }];
+    world.one.respond = () => json({ type: 'message', role: 'assistant', content, stop_reason: 'tool_use' });
+    await answerOf(world, '/messages', { model: 'paid', max_tokens: 1000, messages });
+    await comesTo(world, () => sentTo(world.one) + ANSWERED);
+  });
+
+  it('is absent of a response in the background: all that it may write is counted, once it was taken', async () => {
+    await using world = await openWorld();
+    const queued = { id: 'resp_1', object: 'response', status: 'queued', background: true, output: [], usage: null };
+    const body = { model: 'paid', input: PROMPT, background: true, stream: false, max_output_tokens: 700 };
+    const comes = async (tokens: number) => {
+      const near = until(async () => (Math.abs((await world.used()) - tokens) < 300 ? true : undefined));
+      await near.catch(async () => assert.fail(`${await world.used()} instead of ${tokens}`));
+    };
+    world.one.respond = () => json(queued);
+    await answerOf(world, '/responses', body);
+    await comes(SENT + 700);
+    // The rest of a stream that breaks off is written all the same.
+    const first = { type: 'response.output_text.delta', delta: 'The lamp' };
+    world.one.respond = () => raw(`data: ${JSON.stringify(first)}\n\n`);
+    await (await send(world.gateway, '/responses', { body: { ...body, stream: true } })).text();
+    await comes(2 * (SENT + 700));
+    const usage = { input_tokens: SENT, output_tokens: 5 };
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Slowly.' }] }];
+    world.one.respond = () => json({ ...queued, status: 'completed', output, usage });
+    await answerOf(world, '/responses', body);
+    await comes(2 * (SENT + 700) + SENT + 5);
+    world.one.respond = () => status(400, { body: { error: { message: 'no' } } });
+    await (await send(world.gateway, '/responses', { body })).text();
+    await comes(2 * (SENT + 700) + SENT + 5);
+  });
+
+  it('is a total of embeddings: all of it is input', async () => {
+    await using world = await openWorld();
+    world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { total_tokens: 1200 } });
+    await answerOf(world, '/embeddings', { model: 'paid', input: PROMPT });
+    await until(async () => ((await world.used()) === 1200 ? true : undefined));
+    assert.equal(await world.used('cost_per_day'), 0.0012);
+  });
 });
 
 describe('the worst case', () => {
@@ -287,11 +362,14 @@ describe('the worst case', () => {
   };
   const cases: readonly [string, string, object, number][] = [
     ['several answers', '/chat/completions', { ...chat(), n: 10, max_tokens: 200 }, 2],
+    ['as many as a provider reads in a text', '/chat/completions', { ...chat(), n: '10', max_tokens: 200 }, 2],
     ['the longest answer of the model', '/chat/completions', chat(), 4],
     ['a bound in any of its names', '/chat/completions', { ...chat(), max_completion_tokens: 2000 }, 2],
     ['the bound of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
     ['the best of several', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
     ['an answer for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
+    // 1 000 tokens each, whatever the size.
+    ['a picture', '/chat/completions', { messages: [{ role: 'user', content: [PICTURE] }], max_tokens: 200 }, 3],
   ];
   for (const [name, path, body, most] of cases) {
     it(`is reserved: ${name}`, async () => {

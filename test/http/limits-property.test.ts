@@ -30,6 +30,8 @@ interface Plan {
   fate: Fate;
   stream: boolean;
   reports: boolean;
+  /** What it reports in place of what it used. */
+  lie: object | undefined;
   prompt: string;
   /** Pieces of text of each choice. */
   choices: string[][];
@@ -42,6 +44,14 @@ const tokensIn = (text: string) => text.length / 4;
 const promptOf = (plan: Plan) => Math.ceil(tokensIn(plan.prompt) + (plan.kind === 'completions' ? 0 : 4));
 const keyOf = ({ fate, reports, stream }: Pick<Plan, 'fate' | 'reports' | 'stream'>) =>
   `${fate} ${reports ? 'reported' : 'silent'} ${stream ? 'streamed' : 'whole'}`.replaceAll(' ', '-');
+
+const LIES: readonly object[] = [
+  { total_tokens: 90_000_000 },
+  { prompt_tokens: null, total_tokens: 5000 },
+  { prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+  { prompt_tokens: -5, completion_tokens: -1, input_tokens: 'many', output_tokens: null },
+  { prompt_tokens: 99e6, completion_tokens: 99e6, input_tokens: 99e6, output_tokens: 99e6, reasoning_tokens: 98e6 },
+];
 
 function plan(id: number, random: Random): Plan {
   const stream = random.chance(0.7);
@@ -60,6 +70,7 @@ function plan(id: number, random: Random): Plan {
     // Half a whole answer is no answer: only streams are cut or left in their middle.
     fate: !stream && (fate === 'cut' || fate === 'left') ? 'whole' : fate,
     reports: random.chance(0.5),
+    lie: random.chance(0.7) ? random.pick(LIES) : undefined,
     prompt: random.words(random.below(200) + 20),
     pieces: random.below(all) + 1,
   };
@@ -186,7 +197,7 @@ class CountingProvider implements AsyncDisposable {
   }
 
   #usage(plan: Plan): object | undefined {
-    if (!plan.reports) return undefined;
+    if (!plan.reports) return plan.lie;
     const [input, output] = [promptOf(plan), Math.ceil(tokensIn(textOf(plan)))];
     return plan.kind === 'responses' || plan.kind === 'messages'
       ? { input_tokens: input, output_tokens: output }
@@ -232,15 +243,17 @@ const PATHS = {
 function requestOf(plan: Plan): object {
   const common = { model: modelOf(plan), stream: plan.stream, metadata: { call: `call-${plan.id}` } };
   const { prompt } = plan;
-  const longest = Math.max(...plan.choices.map((pieces) => Math.ceil(tokensIn(pieces.join('')))));
+  const most = Math.max(...plan.choices.map((pieces) => Math.ceil(tokensIn(pieces.join('')))));
+  // Many providers read numbers in strings.
+  const [n, longest] = plan.id % 3 === 0 ? [`${plan.choices.length}`, `${most}`] : [plan.choices.length, most];
   switch (plan.kind) {
     case 'completions':
-      return { ...common, prompt, n: plan.choices.length, max_tokens: longest };
+      return { ...common, prompt, n, max_tokens: longest };
     case 'responses':
       return { ...common, input: [{ role: 'user', content: prompt }], max_output_tokens: longest };
     default: {
       const messages = [{ role: 'user', content: prompt }];
-      return { ...common, messages, n: plan.choices.length, max_tokens: longest };
+      return { ...common, messages, n, max_tokens: longest };
     }
   }
 }

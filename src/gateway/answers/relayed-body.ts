@@ -53,7 +53,7 @@ export class RelayedBody implements ResultReceiver {
     this.#begin();
     this.#write(this.#masked.end());
     this.#writer.end();
-    return { is: 'delivered', usage: lastReportedUsage(this.#tail.text()) };
+    return { is: 'delivered', usage: lastReportedUsage(this.#tail.text(), this.#context.api) };
   }
 
   broken(failure: AttemptFailure): AttemptResult {

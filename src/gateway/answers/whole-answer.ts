@@ -7,7 +7,7 @@ import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-re
 import type { AttemptMeter } from '../call-account.ts';
 import { judge, type StreamKind } from '../streams/stream-kind.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { lastReportedUsage, usageIn } from './reported-usage.ts';
+import { lastReportedUsage, usageOfPayload } from './reported-usage.ts';
 
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
@@ -123,9 +123,9 @@ export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptR
 /** Judges an answer of an API: there are providers that send errors, pages or nothing with status 200. */
 export function judgeWhole(
   answer: HeldAnswer,
-  { target, kind }: { target: ProviderTarget; kind: StreamKind },
+  { target, kind, api }: { target: ProviderTarget; kind: StreamKind; api: string },
 ): AttemptResult {
-  const judged = judgeJson(answer);
+  const judged = judgeJson(answer, api);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
   // JSON that is no object holds nothing that an API with known answers could show.
   const payload = isJsonObject(judged.parsed) ? judged.parsed : {};
@@ -149,21 +149,21 @@ export function isClients({ blames }: AttemptFailure): boolean {
 type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
 /** Judges whether an answer is JSON. `parsed` is absent where it is too long, and has long strings cut where it is long. */
-export function judgeJson(answered: HeldAnswer): Judged {
+export function judgeJson(answered: HeldAnswer, api: string): Judged {
   const body = withoutMark(answered.body);
   const answer = body === answered.body ? answered : { ...answered, body };
   const read = body.length > MAX_PARSED ? abridged(body) : body;
   const isRead = read.length <= MAX_PARSED;
   const text = read.toString('utf8');
   const parsed = isRead ? parseJson(text) : undefined;
-  if (isObject(parsed)) return { is: 'answered', answer, usage: usageIn(parsed.usage), parsed };
+  if (isObject(parsed)) return { is: 'answered', answer, usage: usageOfPayload(parsed, api), parsed };
   const trimmed = text.trim();
   if (trimmed === '') return failed('the answer is empty');
   if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
   if (parsed === undefined && (isRead || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
-  return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
+  return { is: 'answered', answer, usage: lastReportedUsage(text, api), parsed };
 }
 
 function failed(message: string): AttemptResult & { is: 'failed' } {

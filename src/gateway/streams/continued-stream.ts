@@ -38,6 +38,8 @@ export class ContinuedStream implements ResultReceiver {
   #opening: JsonObject[] = [];
   #hasEnd = false;
   #usage: TurnUsage | null = null;
+  /** Whether something was said behind it. */
+  #midway = false;
 
   constructor(head: AnswerHead, control: ResultControl, context: PassingContext, answer: ContinuedAnswer) {
     this.#head = head;
@@ -68,7 +70,7 @@ export class ContinuedStream implements ResultReceiver {
   broken(failure: AttemptFailure): AttemptResult {
     if (this.#hasBegun && this.#hasEnd) {
       this.#writer.end('data: [DONE]\n\n');
-      return { is: 'delivered', usage: this.#usage };
+      return { is: 'delivered', usage: this.#usage, midway: this.#midway };
     }
     return {
       is: 'failed',
@@ -94,10 +96,12 @@ export class ContinuedStream implements ResultReceiver {
   /** @throws AttemptFailure */
   #chunksFor(payload: JsonObject): JsonObject[] {
     const { target, meter } = this.#context;
-    this.#usage = readUsage(payload.usage) ?? this.#usage;
+    const usage = readUsage(payload.usage);
+    if (usage && (usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
     const judged = judge(this.#kind, payload);
     if (judged === 'failed') throw target.failureOfStreamError(payload);
-    meter.events(Buffer.from(JSON.stringify(payload)));
+    const weight = meter.events(Buffer.from(JSON.stringify(payload)));
+    this.#midway = usage === undefined && (this.#midway || weight > 0);
     this.#hasEnd ||= readFinishReason(finishOf(payload)) !== undefined;
     if (!this.#hasBegun && judged === 'waiting') {
       if (this.#size > MAX_OPENING) throw brokenStream('the stream does not begin');

@@ -190,24 +190,37 @@ const MOST_LINES = 4096;
 
 /** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */
 export function lastPayloads(text: string, most: number): JsonObject[] {
-  const payloads: JsonObject[] = [];
+  return payloadsFromEnd(text)
+    .take(most)
+    .map(({ payload }) => payload)
+    .toArray();
+}
+
+/**
+ * The payloads in a piece of a stream, the last first, and where in `text` each ends. `holding`: others than those whose JSON
+ * matches this are not read.
+ */
+export function* payloadsFromEnd(text: string, holding?: RegExp): Generator<{ payload: JsonObject; end: number }> {
   /** Lines of a frame whose first one was not met yet. */
   let rest: string[] = [];
+  let behind = text.length;
   let looked = 0;
-  for (let end = text.length; end > 0 && payloads.length < most && looked < MOST_LINES; looked += 1) {
+  for (let end = text.length; end > 0 && looked < MOST_LINES; looked += 1) {
     const start = text.lastIndexOf('\n', end - 1) + 1;
     const line = text.slice(start, end).trimEnd();
-    end = start - 1;
     if (line === '') rest = [];
+    if (rest.length === 0) behind = end;
+    end = start - 1;
     if (!line.startsWith(DATA)) continue;
     const data = line.slice(DATA.length).trim();
     rest = [data, ...rest.slice(0, MOST_FRAME_LINES)];
-    const payload = data.startsWith('{') ? (parseJson(data) ?? parseJson(rest.join('\n'))) : undefined;
+    if (!data.startsWith('{')) continue;
+    const payload =
+      holding && !holding.test(rest.join('\n')) ? undefined : (parseJson(data) ?? parseJson(rest.join('\n')));
     if (!isJsonObject(payload)) continue;
-    payloads.push(payload);
+    yield { payload, end: behind };
     rest = [];
   }
-  return payloads;
 }
 
 /** Payloads as the frames of a stream. */

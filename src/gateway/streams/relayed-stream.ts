@@ -181,7 +181,9 @@ export class RelayedStream implements ResultReceiver {
 
   /** What was read and thought for an answer that says nothing is paid all the same. */
   #unopened(failure: AttemptFailure, held: Buffer): AttemptResult {
-    const usage = lastReportedUsage(held.toString('utf8'));
+    const text = held.toString('utf8');
+    const { api } = this.#context;
+    const usage = this.#usageAtEnd(text).usage ?? lastReportedUsage(text, api);
     const answer = isClients(failure) && !this.#writer.hasHead ? { ...this.#head, body: held } : undefined;
     return { is: 'failed', failure, ...(answer && { answer }), ...(usage && { usage }) };
   }
@@ -296,7 +298,7 @@ export class RelayedStream implements ResultReceiver {
       return this.#fail(broken ?? brokenStream(this.#isFlawed ? MALFORMED : EARLY));
     }
     this.#writer.end();
-    return { is: 'delivered', usage: usageAtEnd(text, this.#first) };
+    return { is: 'delivered', ...this.#usageAtEnd(text) };
   }
 
   /** `text`: the last events. */
@@ -313,6 +315,10 @@ export class RelayedStream implements ResultReceiver {
     const payloads = failurePayloads(kind.failure(error, this.#first), told);
     const gap = this.#tail.endsFrame ? '' : '\n\n';
     this.#writer.end(gap + framesOf(payloads));
-    return { is: 'delivered', usage: usageAtEnd(this.#tail.text(), this.#first), failure };
+    return { is: 'delivered', ...this.#usageAtEnd(this.#tail.text()), failure };
+  }
+
+  #usageAtEnd(text: string) {
+    return usageAtEnd(text, { api: this.#context.api, first: this.#first });
   }
 }

@@ -1,13 +1,27 @@
 import { isJsonObject, isObject, type JsonObject } from '../../base/json.ts';
-import type { TurnUsage } from '../../upstream/provider-answer.ts';
-import { lastReportedUsage } from '../answers/reported-usage.ts';
+import { deliveredWeight, type TurnUsage } from '../../upstream/provider-answer.ts';
+import { usageOfPayload } from '../answers/reported-usage.ts';
+import { payloadsFromEnd } from './frames.ts';
 
-/** What a stream reported of its usage. `text`: its last events; `first`: its first payload. */
-export function usageAtEnd(text: string, first: JsonObject | undefined): TurnUsage | null {
-  if (!text.includes('"usage"')) return null;
+/** Where a usage object may stand in an event. */
+const USAGE = /"usage"\s{0,16}:\s{0,16}\{/;
+
+/**
+ * What a stream reported of its usage last; a count of nothing does not replace one of something. `text`: its last events;
+ * `first`: its first payload. `midway`: more was delivered behind it.
+ */
+export function usageAtEnd(
+  text: string,
+  { api, first }: { api: string; first: JsonObject | undefined },
+): { usage: TurnUsage | null; midway: boolean } {
   const told = usageOfStart(first);
-  // A frame may be spread over several lines.
-  return lastReportedUsage(text, told) ?? lastReportedUsage(text.replaceAll(/\ndata:/g, '\n'), told);
+  let nothing: TurnUsage | null = null;
+  for (const { payload, end } of text.includes('"usage"') ? payloadsFromEnd(text, USAGE) : []) {
+    const usage = usageOfPayload(payload, api, told);
+    if (usage && usage.inputTokens + usage.outputTokens === 0) nothing ??= usage;
+    else if (usage) return { usage, midway: deliveredWeight(text.slice(end), { api, streamed: true }) > 0 };
+  }
+  return { usage: nothing ?? (first ? usageOfPayload(first, api) : null), midway: true };
 }
 
 /** Anthropic's Messages tell of the input in their first event, and some never again. */

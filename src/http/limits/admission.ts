@@ -42,6 +42,8 @@ export interface AdmissionRequest {
   announce(headers: Record<string, string>): void;
   /** What a request that is no run has used so far: it is noted every second, for the case that this process dies. */
   usedSoFar?: () => Used;
+  /** Gets what is noted. */
+  noted?: (used: Used) => void;
 }
 
 /** An admitted request. The first call of one of the two counts; a run's `held` is given to `runEnded` instead. */
@@ -103,7 +105,14 @@ export class Admission {
     }
     const held = heldBy(limits);
     let open = true;
-    const call: OpenCall = { holder, held, used: request.usedSoFar ?? nothingUsed, noted: '', skipped: 0 };
+    const call: OpenCall = {
+      holder,
+      held,
+      used: request.usedSoFar ?? nothingUsed,
+      tell: request.noted,
+      noted: '',
+      skipped: 0,
+    };
     if (request.usedSoFar && hasBudgets(held)) {
       this.#calls.set(id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
@@ -114,6 +123,7 @@ export class Admission {
       this.#calls.delete(id);
       // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
       call.used = nothingUsed;
+      call.tell = undefined;
       await end();
     };
     return {
@@ -136,6 +146,7 @@ export class Admission {
       call.skipped = noted === call.noted ? call.skipped + 1 : 0;
       if (call.skipped % NOTES_SKIPPED > 0) continue;
       call.noted = noted;
+      call.tell?.(used);
       notes.push(...notesOf(call, used, CALL_MS));
     }
     // A store that is away gets the next note.
@@ -198,6 +209,7 @@ interface OpenCall {
   holder: LimitHolder;
   held: HeldLimits;
   used(): Used;
+  tell: ((used: Used) => void) | undefined;
   /** What was noted last. */
   noted: string;
   skipped: number;

@@ -1,5 +1,6 @@
 import type { ProxyModelConfig } from '../../config/schema.ts';
-import { BYTES_A_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
+import { askedAnswers, askedNumber } from '../../upstream/decoding/asked-answers.ts';
+import { ATTACHMENT_TOKENS, attachmentsIn, BYTES_A_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
 
 /** The most tokens that a request may use, before that is known: what is reserved of its key's limits. */
 export interface WorstCase {
@@ -9,13 +10,16 @@ export interface WorstCase {
 
 /** APIs whose answers are tokens. */
 const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-/** How many answers a request may ask for in each of the two ways. Providers allow 128 at most. */
-const MOST_ANSWERS = 1024;
 const BOUNDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'];
 
-/** A request with a body of so many bytes and one answer of so many tokens. */
-export function oneAnswer(body: Buffer, output: number): WorstCase {
-  return { input: Math.ceil(body.length / BYTES_A_TOKEN), output };
+/** A request with this body and one answer of so many tokens. `fields`: the body as it was read. */
+export function oneAnswer(
+  { raw, json }: { raw: Buffer; json: Readonly<Record<string, unknown>> },
+  output: number,
+): WorstCase {
+  const attached = attachmentsIn(json);
+  const read = Math.max(0, raw.length - attached.bytes);
+  return { input: Math.ceil(read / BYTES_A_TOKEN) + attached.count * ATTACHMENT_TOKENS, output };
 }
 
 /**
@@ -26,24 +30,17 @@ export function worstCase(
   { api, body, fields }: { api: string; body: Buffer; fields: Readonly<Record<string, unknown>> | undefined },
   model: Pick<ProxyModelConfig, 'max_completion_tokens' | 'hedge_after' | 'continue_streams' | 'routes'>,
 ): WorstCase {
-  const { input } = oneAnswer(body, 0);
-  const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
   if (!fields) return { input: formTokens(body.length), output: 0 };
+  const { input } = oneAnswer({ raw: body, json: fields }, 0);
+  const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
   if (!ANSWERING.has(api)) return { input: input * readers, output: 0 };
-  const bounds = BOUNDS.flatMap((name) => positive(fields[name]) ?? []);
-  const longest = bounds.length > 0 ? Math.max(...bounds) : model.max_completion_tokens;
-  return { input: input * readers, output: longest * answersOf(api, fields) };
+  const longest = longestAnswer(fields, model.max_completion_tokens);
+  return { input: input * readers, output: longest * askedAnswers(api, fields) };
 }
 
-/** Answers that are made, though fewer may be sent: `best_of`, and one for each of several prompts. */
-function answersOf(api: string, { n, best_of: bestOf, prompt }: Readonly<Record<string, unknown>>): number {
-  if (api !== 'chat_completions' && api !== 'completions') return 1;
-  const each = Math.min(MOST_ANSWERS, Math.max(positive(n) ?? 1, positive(bestOf) ?? 1));
-  // A list of numbers is one prompt that its client has taken apart.
-  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
-  return each * Math.min(MOST_ANSWERS, Math.max(1, prompts));
-}
-
-function positive(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 1 && Number.isSafeInteger(value) ? value : undefined;
+/** The largest bound of an answer that the request gives; `most` where it gives none, or one that bounds nothing. */
+function longestAnswer(fields: Readonly<Record<string, unknown>>, most: number): number {
+  const bounds = BOUNDS.flatMap((name) => askedNumber(fields[name]) ?? []);
+  if (bounds.length === 0) return most;
+  return Math.max(...bounds.map((bound) => (bound >= 1 && Number.isFinite(bound) ? bound : most)));
 }

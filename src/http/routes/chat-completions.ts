@@ -40,7 +40,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       identity,
       raw: body.raw,
       tools: value.tools,
-      worst: oneAnswer(body.raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+      worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
       submission: {
         api: 'chat_completions',
         model: name,

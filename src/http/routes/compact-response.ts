@@ -72,7 +72,7 @@ async function compactCounted(
 ) {
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
-  const worst = oneAnswer(body.raw, model.max_completion_tokens);
+  const worst = oneAnswer(body, model.max_completion_tokens);
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
   const tag = tagOf(req.headers, body.json.metadata);
   let turns = noUsage();

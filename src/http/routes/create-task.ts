@@ -87,7 +87,7 @@ async function taskOf(
       webhook: value.webhook,
     },
     tools: value.tools,
-    worst: oneAnswer(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
 }

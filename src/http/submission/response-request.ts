@@ -86,7 +86,7 @@ export async function submitResponse(
     previousResponseId: value.previous_response_id ?? null,
     conversation: joined?.joined,
   };
-  const worst = oneAnswer(body.raw, value.max_output_tokens ?? model.max_completion_tokens);
+  const worst = oneAnswer(body, value.max_output_tokens ?? model.max_completion_tokens);
   const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission, tools: value.tools });
   return { ...submitted, submission };
 }

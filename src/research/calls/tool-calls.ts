@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts';
 import { isJsonObject, isObject, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { inSpan, type OpenSpan } from '../../base/telemetry/spans.ts';
-import { type Tool, ToolError, type ToolOutput } from '../../tools/tool.ts';
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.ts';
 import type { ObservedToolCall } from '../run/run.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
@@ -66,6 +66,8 @@ export async function* runToolCalls(
 
 interface FinishedCall {
   call: ExecutableCall;
+  /** Queries that were sent to search providers. */
+  queries: number;
   outcome: { output: ToolOutput } | { failure: string };
 }
 
@@ -102,25 +104,32 @@ function show(span: OpenSpan, { call, outcome }: FinishedCall, { sources }: Tool
 
 async function runTimed(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
   const startedAt = performance.now();
-  const outcome = await attempt(call, runner);
+  let queries = 0;
+  const outcome = await attempt(call, runner, (sent) => {
+    queries += sent;
+  });
   const status = 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
   const ms = Math.round(performance.now() - startedAt);
   runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
   runner.onToolCall?.({ name: call.name, status, ms });
-  return { call, outcome };
+  return { call, queries, outcome };
 }
 
-async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall['outcome']> {
+async function attempt(
+  call: ExecutableCall,
+  runner: ToolRunner,
+  searching: (queries: number) => void,
+): Promise<FinishedCall['outcome']> {
   try {
     using _ = await runner.slot?.(runner.limit);
-    return { output: await execute(call, parseJson(call.arguments), runner) };
+    return { output: await execute(call, parseJson(call.arguments), { ...runner, searching }) };
   } catch (thrown) {
     return { failure: failureText(thrown, call, runner) };
   }
 }
 
-function toEntry({ call, outcome }: FinishedCall, registry: SourceRegistry): ResultEntry {
-  const base = { t: 'result' as const, call: call.call, queries: countQueries(call) };
+function toEntry({ call, queries, outcome }: FinishedCall, registry: SourceRegistry): ResultEntry {
+  const base = { t: 'result' as const, call: call.call, queries };
   if ('failure' in outcome) return { ...base, status: 'failed', result: outcome.failure, sources: [] };
   const { output } = outcome;
   const added = registry.add(output.sources);
@@ -137,13 +146,11 @@ function withRedirect(source: Source, value: unknown): Source {
   return { ...source, movedTo: value.final_url };
 }
 
-function countQueries(call: ExecutableCall): number {
-  if (call.name !== 'web_search') return 0;
-  const args = parseJson(call.arguments);
-  return isObject(args) && Array.isArray(args.queries) ? Math.max(args.queries.length, 1) : 1;
-}
-
-async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner): Promise<ToolOutput> {
+async function execute(
+  call: ExecutableCall,
+  args: unknown,
+  runner: ToolRunner & Pick<ToolContext, 'searching'>,
+): Promise<ToolOutput> {
   const tool = runner.tools.get(call.name);
   if (!tool) {
     const known = [...runner.tools.keys()].join(', ') || 'none';
@@ -155,8 +162,8 @@ async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner):
       'The arguments are not a JSON object. Call the tool again with valid JSON.',
     );
   }
-  const { limit, log } = runner;
-  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log });
+  const { limit, log, searching } = runner;
+  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log, ...(searching && { searching }) });
   return await withTimeout(call.name, tool.timeoutMs, run, { signal: limit });
 }
 

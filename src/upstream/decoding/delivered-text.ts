@@ -11,8 +11,12 @@ const FIELDS: Readonly<Record<string, { streamed: TextFields; whole: TextFields 
   chat_completions: alike('content', 'reasoning_content', 'reasoning', 'refusal', 'name', 'arguments', 'text'),
   completions: alike('text'),
   responses: { streamed: fields('delta'), whole: fields('text', 'refusal', 'name', 'arguments') },
-  messages: alike('text', 'thinking', 'partial_json'),
+  messages: alike('text', 'thinking', 'partial_json', 'input'),
 };
+/** Arguments of tools that are not written as text but as an object: Anthropic's, and of some servers all. */
+const OBJECTS = new Set(['arguments', 'input']);
+/** Objects are not read beyond this, in UTF-16 code units. */
+const LONGEST_OBJECT = 1024 * 1024;
 
 function alike(...names: string[]): { streamed: TextFields; whole: TextFields } {
   const both = fields(...names);
@@ -21,7 +25,7 @@ function alike(...names: string[]): { streamed: TextFields; whole: TextFields } 
 
 function fields(...names: string[]): TextFields {
   const ends = new Set(names.map((name) => name.slice(-2)));
-  return { names: new Set(names), ends: new RegExp(`(?:${[...ends].join('|')})"\\s{0,8}:\\s{0,8}"`, 'g') };
+  return { names: new Set(names), ends: new RegExp(`(?:${[...ends].join('|')})"\\s{0,8}:\\s{0,8}["{]`, 'g') };
 }
 
 /** Whether what an API answers with is text that a model wrote. */
@@ -44,11 +48,18 @@ export function deliveredWeight(json: string, { api, streamed }: { api: string; 
   ends.lastIndex = 0;
   while (ends.test(json)) {
     const start = ends.lastIndex;
+    const isObject = json[start - 1] === '{';
     // Inside a string its quotes would be escaped, so what stands between quotes before a colon is a field.
     const nameEnd = json.lastIndexOf('"', json.lastIndexOf(':', start));
     const name = json.slice(json.lastIndexOf('"', nameEnd - 1) + 1, nameEnd);
-    const end = endOfString(json, start);
+    if (isObject && !(OBJECTS.has(name) && names.has(name))) continue;
+    const end = isObject ? endOfObject(json, start) : endOfString(json, start);
     ends.lastIndex = end;
+    if (isObject) {
+      // Without the braces: a call may begin empty.
+      weight += tokenWeight(json.slice(start, end));
+      continue;
+    }
     if (!names.has(name)) continue;
     const text = json.slice(start, end);
     // Some providers tell the same thought under two names; a model that repeats itself says it again under the first.
@@ -70,6 +81,19 @@ function endOfString(json: string, start: number): number {
     if (slashes % 2 === 0) return end;
   }
   return json.length;
+}
+
+/** Where the object ends whose fields begin at `start`. */
+function endOfObject(json: string, start: number): number {
+  const most = Math.min(json.length, start + LONGEST_OBJECT);
+  let depth = 1;
+  for (let at = start; at < most; at++) {
+    const char = json[at];
+    if (char === '"') at = endOfString(json, at + 1);
+    else if (char === '{') depth += 1;
+    else if (char === '}' && --depth === 0) return at;
+  }
+  return most;
 }
 
 function unescaped(text: string): string {

@@ -8,7 +8,7 @@ const CHARGED_OVERHEAD = 4;
 const MESSAGE_OVERHEAD = 6;
 
 /** Tokens of an image or another attachment, whatever its size. */
-const ATTACHMENT_TOKENS = 1000;
+export const ATTACHMENT_TOKENS = 1000;
 
 /** Bytes that are taken for one token where no text can be read. */
 export const BYTES_A_TOKEN = 4;
@@ -140,6 +140,48 @@ function weigh(value: unknown, depth: number): number {
   let weight = value.role === undefined ? 0 : CHARGED_OVERHEAD;
   for (const [name, part] of Object.entries(value)) if (!UNREAD.has(name)) weight += weigh(part, depth + 1);
   return weight;
+}
+
+/** Where base64 stands that no model reads as text; in a message's own text it is text. */
+const ATTACHED = new Set(['url', 'image_url', 'file_data']);
+
+/** What is attached to a request as base64 in itself: how many, and their bytes in the body. */
+export function attachmentsIn({ messages, input, system }: Readonly<Record<string, unknown>>): Attachments {
+  const found = { count: 0, bytes: 0 };
+  for (const part of [messages, input, system]) {
+    if (typeof part === 'object' && part !== null) addAttachments(part, found, 0);
+  }
+  return found;
+}
+
+interface Attachments {
+  count: number;
+  bytes: number;
+}
+
+function addAttachments(value: object, found: Attachments, depth: number): void {
+  if (depth > MOST_DEPTH) return;
+  if (Array.isArray(value)) {
+    // A list of numbers or texts has none, however long it is.
+    if (typeof value[0] !== 'object') return;
+    for (const item of value) if (typeof item === 'object' && item !== null) addAttachments(item, found, depth + 1);
+    return;
+  }
+  for (const [name, part] of Object.entries(value)) {
+    if (typeof part === 'object' && part !== null) addAttachments(part, found, depth + 1);
+    else if (typeof part === 'string' && isObject(value) && isBase64(name, part, value)) {
+      found.count += 1;
+      found.bytes += part.length;
+    }
+  }
+}
+
+/** Text in base64 is as many tokens as text is. */
+function isBase64(name: string, text: string, { type, format, media_type: media }: Record<string, unknown>): boolean {
+  if (ATTACHED.has(name)) return isAttached(text) && !text.startsWith('data:text/');
+  // Anthropic's sources; audio.
+  const isData = name === 'data' && (type === 'base64' || (type === undefined && typeof format === 'string'));
+  return isData && !(typeof media === 'string' && media.startsWith('text/'));
 }
 
 function isAttached(text: string): boolean {

@@ -4,17 +4,17 @@ import type { TurnUsage } from '../turn.ts';
 /**
  * Token counts in a provider's words, or undefined without any. Providers that count reasoning beside the
  * completion tell so by a larger total (xAI), or by more reasoning than completion (Gemini through gateways, whose total
- * leaves it out). `reasoningBeside`: it is known of the model that it does the latter.
+ * leaves it out). `reasoningBeside`: it is known of the model that it does the latter. A total is split only where the
+ * prompt is told: without it, it says nothing of an answer.
  */
 export function readUsage(value: unknown, { reasoningBeside = false } = {}): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
-  const input = count(value.prompt_tokens) ?? inputTokensOf(value);
+  const inputTokens = count(value.prompt_tokens) ?? inputTokensOf(value) ?? 0;
   const completion = count(value.completion_tokens) ?? count(value.output_tokens);
-  const total = count(value.total_tokens);
-  if (input === undefined && completion === undefined && total === undefined) return undefined;
-  const inputTokens = input ?? 0;
+  if (inputTokens === 0 && completion === undefined) return undefined;
+  const total = inputTokens > 0 ? (count(value.total_tokens) ?? 0) : 0;
   const reasoning = reasoningTokens(value);
-  const told = Math.max(completion ?? 0, (total ?? 0) - inputTokens);
+  const told = Math.max(completion ?? 0, total - inputTokens);
   const isBeside = completion !== undefined && told === completion && (reasoningBeside || reasoning > completion);
   const outputTokens = isBeside ? completion + reasoning : told;
   const cached = Math.min(inputTokens, cachedTokens(value));
@@ -28,6 +28,22 @@ export function readUsage(value: unknown, { reasoningBeside = false } = {}): Tur
     ...(written > 0 ? { cacheWriteTokens: written } : {}),
   };
 }
+
+/** The same of an API that answers with no tokens, such as embeddings: all that was used is input (Voyage, Jina: a total alone). */
+export function readInputUsage(value: unknown): TurnUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const inputTokens = Math.max(count(value.total_tokens) ?? 0, count(value.prompt_tokens) ?? inputTokensOf(value) ?? 0);
+  return inputTokens === 0 ? undefined : readUsage({ ...value, prompt_tokens: inputTokens, ...NO_OUTPUT });
+}
+
+const NO_OUTPUT = {
+  completion_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  reasoning_tokens: 0,
+  completion_tokens_details: null,
+  output_tokens_details: null,
+};
 
 /** Whether a usage object shows that its reasoning is not within the completion, and that the total leaves it out. */
 export function showsReasoningBeside(value: unknown): boolean {

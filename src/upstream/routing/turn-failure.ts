@@ -1,5 +1,6 @@
 import { TurnError, type TurnFailureKind, type TurnUsage } from '../turn.ts';
 import type { FailedRoute } from './attempts.ts';
+import type { Route } from './routes.ts';
 
 /** The turn failed before anything was delivered: what its routes said, together. */
 export function failedTurn(modelName: string, failures: readonly FailedRoute[], usage: TurnUsage): TurnError {
@@ -13,10 +14,11 @@ export function failedTurn(modelName: string, failures: readonly FailedRoute[], 
   });
 }
 
-/** The turn failed after parts were delivered. */
-export function brokenTurn(failed: FailedRoute, usage: TurnUsage): TurnError {
+/** The turn failed after parts were delivered. `routes`: all of its model. */
+export function brokenTurn(failed: FailedRoute, usage: TurnUsage, routes: readonly Route[]): TurnError {
   const { kind, retryAfterMs } = failed.failure;
-  return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs });
+  const mostTries = routes.reduce((sum, { provider }) => sum + provider.config.max_retries + 1, 0);
+  return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs, mostTries });
 }
 
 /** What a failed attempt is called towards clients: the provider by its name, its answer without credentials. */

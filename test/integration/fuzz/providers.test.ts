@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
 import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/frames.ts';
+import { usageAtEnd } from '../../../src/gateway/streams/stream-end.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
 import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
@@ -306,7 +307,8 @@ const boundaries: Boundary[] = [
       if (flaw && 'end' in flaw) assert.ok(flaw.end <= bytes.length);
       const text = bytes.toString();
       saysDone(text);
-      lastReportedUsage(text);
+      lastReportedUsage(text, 'chat_completions');
+      usageAtEnd(text, { api: 'chat_completions', first: undefined });
       assert.ok(lastPayloads(text, 3).length <= 3);
     },
     allows: never,

@@ -36,7 +36,7 @@ function open({ status = 200, budget = 0, relay = true }: { status?: number; bud
       soon: () => {},
     },
     {
-      judge: judgeJson,
+      judge: (whole) => judgeJson(whole, 'chat_completions'),
       memory: account,
       meter: { bytes: () => {}, deliveredInAll: () => {} },
       ...(relay ? { relay: () => relaying } : {}),

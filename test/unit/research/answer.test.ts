@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import type { JsonObject } from '../../../src/base/json.ts';
 import { answerIn } from '../../../src/protocol/items.ts';
+import { SearchFailure, type SearchProvider } from '../../../src/tools/web-search/search-provider.ts';
+import { createWebSearchTool } from '../../../src/tools/web-search/web-search.ts';
 import { TurnError, type TurnFailureKind } from '../../../src/upstream/turn.ts';
 import { lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';
@@ -247,13 +250,34 @@ describe('usage', () => {
     assert.equal(response.usage.num_tool_calls, 1);
   });
 
-  it('counts the queries of searches', async () => {
-    const search = testTool('web_search', () => ({ result: '{"results":[{"title":"A page"}]}' }));
-    const { response } = await runResearch({
-      turns: [{ calls: [{ name: 'web_search', arguments: { queries: ['cats', 'dogs', 'whales'] } }] }],
-      tools: [search],
-    });
-    assert.equal(response.usage.num_search_queries, 3);
-    assert.equal(response.usage.num_tool_calls, 1);
+  it('counts the queries of searches that were made, not those that the model wrote', async () => {
+    let searched = 0;
+    const provider: SearchProvider = {
+      name: 'p',
+      cacheable: false,
+      async search({ text }) {
+        searched += 1;
+        if (text === 'sharks') throw new SearchFailure('rejected', 'no');
+        return { hits: [] };
+      },
+    };
+    const wanted: readonly [JsonObject, number][] = [
+      [{ queries: ['cats', 'dogs', 'whales'] }, 3],
+      [{ queries: Array.from({ length: 1000 }, (_, n) => `fish ${n % 2}`) }, 2],
+      [{ queries: Array.from({ length: 1000 }, (_, n) => `bird ${n}`) }, 8],
+      [{ query: 'ants' }, 1],
+      [{ queries: ['sharks'] }, 1],
+      [{ queries: [] }, 0],
+      [{ queries: ['bees'], time_range: 'whenever' }, 0],
+    ];
+    for (const [args, queries] of wanted) {
+      searched = 0;
+      const { response } = await runResearch({
+        turns: [{ calls: [{ name: 'web_search', arguments: args }] }],
+        tools: [createWebSearchTool({ providers: [provider] })],
+      });
+      assert.deepEqual([response.usage.num_search_queries, searched], [queries, queries], JSON.stringify(args));
+      assert.equal(response.usage.num_tool_calls, 1);
+    }
   });
 });

@@ -6,6 +6,7 @@ describe('the estimate of what was delivered', () => {
     deltas.map((delta) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`).join('');
   const weightOf = (deltas: readonly object[]) =>
     deliveredWeight(stream(deltas), { api: 'chat_completions', streamed: true });
+  const CHAT = { api: 'chat_completions', streamed: false };
   const once = weightOf([{ content: 'word ' }]);
 
   it('counts a text once that is told under several names', () => {
@@ -16,5 +17,28 @@ describe('the estimate of what was delivered', () => {
     for (const delta of [{ content: 'word ' }, { content: 'word ', text: 'word ' }]) {
       assert.equal(weightOf(Array.from({ length: 20 }, () => delta)), 20 * once);
     }
+  });
+
+  describe('of arguments that are an object', () => {
+    const input = { query: 'word '.repeat(100), deep: { text: 'a } " b' } };
+    const written = deliveredWeight(JSON.stringify({ arguments: JSON.stringify(input) }), CHAT);
+    const call = { function: { name: '', arguments: input } };
+    const use = { type: 'tool_use', name: 'f', input };
+    const cases: readonly [string, string, object][] = [
+      ['a chat', 'chat_completions', { choices: [{ message: { tool_calls: [call] } }] }],
+      ['a message', 'messages', { content: [use] }],
+      ['a response', 'responses', { output: [{ type: 'function_call', arguments: input }] }],
+    ];
+    for (const [name, api, answer] of cases) {
+      it(`is that of their JSON, in ${name}`, () => {
+        const weight = deliveredWeight(JSON.stringify(answer), { api, streamed: false });
+        assert.ok(Math.abs(weight - written) < 5 && weight > 100, `${weight}, not ${written}`);
+      });
+    }
+
+    it('is nothing where a call begins', () => {
+      const begun = JSON.stringify({ content_block: { type: 'tool_use', input: {} } });
+      assert.equal(deliveredWeight(begun, { api: 'messages', streamed: true }), 0);
+    });
   });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { CallMeter } from '../../../src/upstream/call-meter.ts';
 import { readUsage } from '../../../src/upstream/decoding/usage.ts';
+import { noUsage } from '../../../src/upstream/turn.ts';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf } from './chat-harness.ts';
 
@@ -36,10 +38,58 @@ describe('reasoning in the usage of a provider', () => {
     assert.deepEqual(outputs, [100, 47, 140]);
   });
 
+  it('is not split off a total whose prompt is not told', () => {
+    for (const prompt of [{}, { prompt_tokens: 0 }, { prompt_tokens: null }, { prompt_tokens: -5 }]) {
+      assert.equal(readUsage({ ...prompt, total_tokens: 870 }), undefined);
+      const told = readUsage({ ...prompt, completion_tokens: 270, total_tokens: 870 });
+      assert.deepEqual([told?.inputTokens, told?.outputTokens], [0, 270]);
+    }
+    assert.equal(readUsage({ prompt_tokens: 600, total_tokens: 870 })?.outputTokens, 270);
+  });
+
   it('is none where no turn can have so many', () => {
     for (const lie of [1e308, 1e18, Number.MAX_VALUE]) {
       assert.equal(readUsage({ prompt_tokens: lie, completion_tokens: lie, total_tokens: lie }), undefined);
       assert.equal(readUsage({ prompt_tokens: 10, completion_tokens: 5, total_tokens: lie })?.outputTokens, 5);
     }
+  });
+});
+
+describe('what is believed of a report', () => {
+  const PROMPT = 600;
+  const used = (reported: Parameters<CallMeter['reported']>[0], { delivered = 270, answers = 1 } = {}) => {
+    const meter = new CallMeter(
+      {},
+      () => PROMPT,
+      () => answers,
+    );
+    meter.sent();
+    meter.delivered(delivered);
+    meter.reported(reported, { whole: true });
+    const { inputTokens, outputTokens, reasoningTokens, cachedTokens, estimated } = meter.usage;
+    return { tokens: [inputTokens, outputTokens], reasoningTokens, cachedTokens, estimated };
+  };
+  const told = (inputTokens: number, outputTokens: number, reasoningTokens = 0) => ({
+    ...noUsage(),
+    inputTokens,
+    outputTokens,
+    reasoningTokens,
+  });
+
+  it('is thought that nobody saw, of each answer that was asked for', () => {
+    assert.deepEqual(used(told(600, 9011, 9000), { delivered: 1 }).tokens, [600, 9011]);
+    assert.deepEqual(used(told(600, 200_000, 199_000), { delivered: 1 }).tokens, [600, 200_000]);
+    assert.deepEqual(used(told(600, 2_000_000), { delivered: 128, answers: 128 }).tokens, [600, 2_000_000]);
+    assert.deepEqual(used(told(600, 2_000_000), { delivered: 300_000 }).tokens, [600, 2_000_000]);
+  });
+
+  it('is a prompt that is longer than what was sent: earlier turns, pages that were found', () => {
+    assert.deepEqual(used(told(2_000_000, 270)).tokens, [2_000_000, 270]);
+  });
+
+  it('is no more than a model can write or read', () => {
+    const lie = used({ ...told(99_000_000, 90_000_000, 90_000_000), cachedTokens: 98_000_000 });
+    assert.deepEqual(lie, { tokens: [600, 270], reasoningTokens: 270, cachedTokens: 600, estimated: true });
+    assert.deepEqual(used(told(600, 2_000_000), { answers: 2 }).tokens, [600, 270]);
   });
 });

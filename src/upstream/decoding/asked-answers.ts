@@ -1,0 +1,30 @@
+/** What a request asks for, as the most lenient provider reads it: many take numbers in strings, and fractions. */
+
+/** How many answers a request may ask for in each of the two ways. Providers allow 128 at most. */
+const MOST_ANSWERS = 1024;
+
+/**
+ * The largest whole number that some provider may read in `value`, rounded up; Infinity for what is none at all but stands there.
+ * Undefined where nothing is asked for: it is absent, null or a boolean.
+ */
+export function askedNumber(value: unknown): number | undefined {
+  if (value === undefined || value === null || typeof value === 'boolean') return undefined;
+  const read = typeof value === 'string' ? numberIn(value) : value;
+  return typeof read === 'number' && !Number.isNaN(read) ? Math.ceil(read) : Number.POSITIVE_INFINITY;
+}
+
+/** Python reads `1_000`; others read up to what is no digit. */
+function numberIn(text: string): number {
+  const plain = text.normalize('NFKC').replaceAll('_', '').trim();
+  const read = [plain === '' ? 0 : Number(plain), Number.parseFloat(plain)].filter((number) => !Number.isNaN(number));
+  return read.length > 0 ? Math.max(...read) : Number.NaN;
+}
+
+/** Answers that are made, though fewer may be sent: `best_of`, and one for each of several prompts. `api`: a name of `apis`. */
+export function askedAnswers(api: string, { n, best_of: bestOf, prompt }: Readonly<Record<string, unknown>>): number {
+  if (api !== 'chat_completions' && api !== 'completions') return 1;
+  const each = Math.min(MOST_ANSWERS, Math.max(1, askedNumber(n) ?? 1, askedNumber(bestOf) ?? 1));
+  // A list of numbers is one prompt that its client has taken apart.
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
+  return each * Math.max(1, prompts);
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { worstCase } from '../../../src/http/limits/worst-case.ts';
+
+const MOST = 1000;
+
+function reserved(fields: object, api = 'chat_completions') {
+  const body = Buffer.from(JSON.stringify(fields));
+  const model = { max_completion_tokens: MOST, hedge_after: undefined, continue_streams: false, routes: [] };
+  return worstCase({ api, body, fields: { ...fields } }, model);
+}
+
+describe('the output that is reserved', () => {
+  const cases: readonly [object, number][] = [
+    [{}, MOST],
+    [{ n: 3, max_tokens: 10 }, 30],
+    [{ n: '128', max_tokens: 100 }, 12_800],
+    [{ n: ' 1_28 ', max_tokens: 100 }, 12_800],
+    [{ n: '１２８', max_tokens: 100 }, 12_800],
+    [{ n: '1e2', max_tokens: 100 }, 10_000],
+    [{ n: '12 please', max_tokens: 100 }, 1200],
+    [{ n: '0x10', max_tokens: 100 }, 1600],
+    [{ n: 128.5, max_tokens: 100 }, 12_900],
+    [{ n: '2.5', max_tokens: 100 }, 300],
+    [{ n: 1e300, max_tokens: 1 }, 1024],
+    [{ n: {}, max_tokens: 1 }, 1024],
+    [{ n: [2], max_tokens: 1 }, 1024],
+    [{ n: null, max_tokens: 10 }, 10],
+    [{ n: 0, max_tokens: 10 }, 10],
+    [{ n: -5, max_tokens: '10' }, 10],
+    [{ n: 1, best_of: '7', max_tokens: 10 }, 70],
+    [{ max_tokens: '2000', max_completion_tokens: 1 }, 2000],
+    [{ max_tokens: 1, max_completion_tokens: 99.5 }, 100],
+    [{ max_tokens: 1, max_completion_tokens: null }, 1],
+    // What bounds nothing bounds by what the model may write.
+    [{ max_tokens: -1 }, MOST],
+    [{ max_tokens: 0, max_completion_tokens: 5 }, MOST],
+    [{ max_tokens: 'many' }, MOST],
+    [{ max_tokens: '1e999' }, MOST],
+    [{ max_tokens: [1], max_completion_tokens: 5 }, MOST],
+  ];
+  for (const [fields, output] of cases) {
+    it(`is ${output} of ${JSON.stringify(fields)}`, () => assert.equal(reserved(fields).output, output));
+  }
+
+  it('has an answer for each of several prompts, however many', () => {
+    const prompt = Array.from({ length: 3000 }, () => 'x');
+    assert.equal(reserved({ prompt, n: '2', max_tokens: 10 }, 'completions').output, 60_000);
+    assert.equal(reserved({ prompt: [1, 2, 3], max_tokens: 10 }, 'completions').output, 10);
+  });
+});
+
+describe('the input that is reserved', () => {
+  const BYTES = 3_000_000;
+  const base64 = 'A'.repeat(BYTES);
+  const url = (type: string) => `data:${type};base64,${base64}`;
+  const said = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
+  const source = { type: 'base64', media_type: 'image/png', data: base64 };
+  const attached: readonly [string, object][] = [
+    ['a picture of a chat', said({ type: 'image_url', image_url: { url: url('image/png') } })],
+    ['a picture of a response', { input: [{ role: 'user', content: [{ image_url: url('image/png') }] }] }],
+    ['a file', said({ type: 'file', file: { file_data: url('application/pdf') } })],
+    ['audio', said({ type: 'input_audio', input_audio: { data: base64, format: 'wav' } })],
+    ['a picture of a message', said({ type: 'image', source })],
+    ['a picture in the result of a tool', said({ type: 'tool_result', content: [{ type: 'image', source }] })],
+  ];
+  for (const [name, fields] of attached) {
+    it(`is a thousand tokens of ${name}`, () => {
+      const { input } = reserved(fields);
+      assert.ok(input >= 1000 && input < 1100, `${input}`);
+    });
+  }
+
+  const read: readonly [string, object][] = [
+    ['a message', said({ type: 'text', text: url('image/png') })],
+    ['a message without parts', { messages: [{ role: 'user', content: url('image/png') }] }],
+    ['a text file', said({ type: 'file', file: { file_data: url('text/plain') } })],
+    ['a text document', said({ source: { type: 'text', media_type: 'text/plain', data: base64 } })],
+    ['a text document in base64', said({ source: { type: 'base64', media_type: 'text/plain', data: base64 } })],
+    ['the schema of a tool', { messages: [], tools: [{ parameters: { url: url('image/png') } }] }],
+  ];
+  for (const [name, fields] of read) {
+    it(`is what the model may read of ${name}`, () => assert.ok(reserved(fields).input >= BYTES / 4));
+  }
+});
