@@ -416,8 +416,8 @@ describe('what a run costs', () => {
 
   for (const [names, calls] of [
     [['two'], 1],
-    [['one'], 2],
-    [['one', 'two'], 3],
+    [['one'], 6],
+    [['one', 'two'], 6],
   ] as const) {
     it(`holds ${calls} turns that broke off, as max_retries of ${names.join(' and ')} allow`, async () => {
       const routes = names.map((provider) => ({ provider, model: 'm', price: PRICES[provider] }));

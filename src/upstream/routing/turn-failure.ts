@@ -17,7 +17,9 @@ export function failedTurn(modelName: string, failures: readonly FailedRoute[], 
 /** The turn failed after parts were delivered. `routes`: all of its model. */
 export function brokenTurn(failed: FailedRoute, usage: TurnUsage, routes: readonly Route[]): TurnError {
   const { kind, retryAfterMs } = failed.failure;
-  const mostTries = routes.reduce((sum, { provider }) => sum + provider.config.max_retries + 1, 0);
+  // An operator who wants no retries gets none: each route is asked once.
+  const mayRetry = routes.some(({ provider }) => provider.config.max_retries > 0);
+  const mostTries = mayRetry ? Number.POSITIVE_INFINITY : routes.length;
   return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs, mostTries });
 }
 
