@@ -57,7 +57,7 @@ interface Page {
 
 /** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
 const VIEW =
-  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|operate(?:\/(?:keys|usage|config|audit))?)$/;
+  /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|documents(?:\/[\w-]{1,200})?|operate(?:\/(?:keys|usage|config|audit))?)$/;
 const MAX_DEPTH = 3;
 
 /**
@@ -184,7 +184,7 @@ function digest(content: Buffer | string): string {
 }
 
 /** Modules that are loaded when they are wanted: the worker's, and the operator's pages. */
-const LATER = /^(?:report\/worker|operate)\//;
+const LATER = /^(?:report\/worker|operate|documents)\//;
 const OF_WORKER: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
 
 const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;

@@ -132,6 +132,45 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
+  it('documents stand in collections: they are dropped, read, searched, asked with and deleted', async () => {
+    await using console = await openConsole(browser, { url: gateway.url, viewport: PHONE });
+    const { page } = console;
+    await page.goto(`${gateway.url}/console`);
+    await page.getByRole('link', { name: 'Documents' }).click();
+    await page.getByText('No collections yet').waitFor();
+    const name = HOSTILE_TEXTS[3] ?? '';
+    await page.getByLabel('Name of a new collection').fill(name);
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByText('Nothing in it yet').waitFor();
+    const files = [
+      { name: 'lake <img src=x>.txt', mimeType: 'text/plain', buffer: Buffer.from('The lake is 1642 metres deep.') },
+      { name: 'broken.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7\nno document at all') },
+    ];
+    await page.locator('input[type=file]').first().setInputFiles(files);
+    await page.getByText('2 documents, 1 read, 1 could not be read').waitFor();
+    const list = page.getByRole('list', { name: 'Documents' });
+    assert.match(await list.innerText(), /broken\.pdf\s*failed\s*\S+[\s\S]*lake <img src=x>\.txt\s*completed/);
+    await assertFits(page);
+    await page.getByLabel('Search in these documents').fill('how deep is the lake');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    const passages = page.getByRole('list', { name: 'Passages' });
+    await passages.getByText('1642 metres deep').waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Delete broken.pdf' }).click();
+    await page.getByRole('button', { name: 'Delete it everywhere?' }).click();
+    await page.getByText('1 document', { exact: true }).waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+    const sent = await asked(page, 'Research');
+    assert.deepEqual(sent.tools, [{ type: 'file_search', vector_store_ids: [id] }]);
+    await page.getByText('It is deep.').first().waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete it? Its documents stay.' }).click();
+    await page.getByText('No collections yet').waitFor();
+    await console.assertHarmless();
+  });
+
   it('a document is uploaded, goes along by its id, and is removed where it was not sent', async () => {
     await using console = await open(DESK);
     const { page } = console;

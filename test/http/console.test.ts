@@ -82,6 +82,8 @@ describe('GET /console', () => {
       '/console/tasks',
       '/console/tasks/task_1',
       '/console/compare/resp_1/resp_2',
+      '/console/documents',
+      '/console/documents/vs_1',
       '/console/operate',
       '/console/operate/keys',
       '/console/operate/usage',

@@ -16,6 +16,7 @@ const VIEWS = {
     path: ({ ids }) => ['compare', ...ids],
     read: ([kind, ...ids]) => kind === 'compare' && ids.length === 2 && ids.every((id) => ID.test(id)) && { ids },
   },
+  documents: { path: ({ id }) => (id ? ['documents', id] : ['documents']), read: documentsIn },
   operate: { path: ({ page }) => (page && page !== 'overview' ? ['operate', page] : ['operate']), read: operatedIn },
 };
 
@@ -26,6 +27,10 @@ function oneOf(ids) {
 function listIn(parts) {
   if (parts.length !== 1) return false;
   return { runs: { kind: 'responses' }, tasks: { kind: 'tasks' } }[parts[0]];
+}
+
+function documentsIn([kind, ...ids]) {
+  return kind === 'documents' && (ids.length === 0 ? {} : oneOf(ids));
 }
 
 function operatedIn([kind, page = 'overview', ...rest]) {

@@ -115,6 +115,40 @@ export class Client {
     return this.#json(`v1/files/${encodeURIComponent(id)}`, { method: 'DELETE' });
   }
 
+  files(query) {
+    return this.#json(`v1/files?${parameters(query)}`);
+  }
+
+  collections(query) {
+    return this.#json(`v1/vector_stores?${parameters(query)}`);
+  }
+
+  collection(id) {
+    return this.#json(collectionPath(id));
+  }
+
+  createCollection(name) {
+    return this.#json('v1/vector_stores', { method: 'POST', body: { name } });
+  }
+
+  removeCollection(id) {
+    return this.#json(collectionPath(id), { method: 'DELETE' });
+  }
+
+  /** The files of a collection, the newest first. */
+  filesIn(id, query) {
+    return this.#json(`${collectionPath(id)}/files?${parameters(query)}`);
+  }
+
+  putInto(id, file) {
+    return this.#json(`${collectionPath(id)}/files`, { method: 'POST', body: { file_id: file } });
+  }
+
+  /** Passages of a collection that fit a query, the best first. */
+  search(id, query) {
+    return this.#json(`${collectionPath(id)}/search`, { method: 'POST', body: { query } });
+  }
+
   deliveries(run) {
     return this.#json(`v1/webhook_deliveries?${parameters({ run })}`);
   }
@@ -220,6 +254,10 @@ export async function startHints() {
     signal: AbortSignal.timeout(HINTS_MS),
   });
   return answer.ok ? await answer.json() : {};
+}
+
+function collectionPath(id) {
+  return `v1/vector_stores/${encodeURIComponent(id)}`;
 }
 
 function keyPath(id) {

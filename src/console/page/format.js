@@ -53,6 +53,14 @@ export function published(text) {
 }
 
 /** An amount as its currency writes it; an unknown currency is named. */
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** A size in bytes: `3.4 MB`. */
+export function bytes(count) {
+  const at = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  return `${number(at === 0 ? count : Math.round((count / 1000 ** at) * 10) / 10)} ${UNITS[at]}`;
+}
+
 export function money({ total, currency }) {
   const digits = total !== 0 && Math.abs(total) < 0.1 ? 4 : 2;
   try {

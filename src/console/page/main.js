@@ -6,13 +6,14 @@ import { Link } from './parts/link.js';
 import { useStore } from './store.js';
 import { Ask } from './views/ask.js';
 import { Compare } from './views/compare.js';
+import { Documents } from './views/documents.js';
 import { Operate } from './views/operate.js';
 import { Run } from './views/run.js';
 import { Runs } from './views/runs.js';
 import { SignIn } from './views/sign-in.js';
 import { Task } from './views/task.js';
 
-const VIEWS = { ask: Ask, run: Run, runs: Runs, task: Task, compare: Compare, operate: Operate };
+const VIEWS = { ask: Ask, run: Run, runs: Runs, task: Task, compare: Compare, documents: Documents, operate: Operate };
 
 function Console() {
   const signedIn = useStore(app, (value) => value.signedIn);
@@ -50,6 +51,7 @@ function Header({ view }) {
   const entries = [
     { name: 'ask', label: 'Ask' },
     { name: 'runs', label: 'Runs' },
+    { name: 'documents', label: 'Documents' },
     ...(admin ? [{ name: 'operate', label: 'Operate' }] : []),
   ];
   const current = { run: 'runs', task: 'runs', compare: 'runs' }[view] ?? view;
@@ -83,6 +85,8 @@ export function Brand() {
 }
 
 await start();
+// Where the page is now changes with what it shows; where its picture is does not.
+document.querySelector('link[rel="icon"]').href = new URL('icon.svg', import.meta.url);
 const home = document.getElementById('app');
 // What stood there until now is not the page's own: it would stay beside it.
 home.replaceChildren();

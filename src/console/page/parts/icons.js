@@ -3,6 +3,7 @@ import { html } from '../lib/preact.js';
 /** Strokes on a 20 by 20 grid, in the text's colour. */
 const PATHS = {
   ask: 'M10 4v12M4 10h12',
+  documents: 'M5.5 3.5h6l3 3v10h-9zM11.5 3.5v3h3M8 10h4.5M8 13h4.5',
   runs: 'M4 5.5h12M4 10h12M4 14.5h12',
   compare: 'M4 4.5h5v11H4zM11 4.5h5v11h-5z',
   operate: 'M3 10.5h3l2-5 3.5 9 2-4H17',

@@ -1,6 +1,6 @@
 import { app } from '../app.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Failure } from '../parts/controls.js';
+import { html } from '../lib/preact.js';
+import { Later } from '../parts/later.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
 import { useStore } from '../store.js';
@@ -34,21 +34,6 @@ export function Operate({ page = 'overview', place = {} }) {
           html`<${Link} key=${name} to=${{ name: 'operate', page: name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
       )}
     </nav>
-    <${Page} key=${page} load=${load} place=${place} />
+    <${Later} key=${page} load=${load} place=${place} />
   </section>`;
-}
-
-function Page({ load, place }) {
-  const [{ View, error }, setLoaded] = useState({ View: null, error: null });
-  useEffect(() => {
-    const away = { code: 'unreachable', message: 'The gateway cannot be reached.' };
-    void load().then(
-      (found) => setLoaded({ View: found, error: null }),
-      () => setLoaded({ View: null, error: away }),
-    );
-  }, []);
-  // A browser does not ask again for a module that it could not load.
-  return View
-    ? html`<${View} place=${place} />`
-    : html`<${Failure} error=${error} onRetry=${() => location.reload()} />`;
 }

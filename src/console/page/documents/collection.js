@@ -1,0 +1,150 @@
+import { app, ask, go } from '../app.js';
+import { line, number } from '../format.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { Composer } from '../parts/composer.js';
+import { Button, ConfirmButton, Empty, Failure, Status } from '../parts/controls.js';
+import { useTitle } from '../parts/title.js';
+import { Search } from './search.js';
+
+const PAGE = 100;
+/** Files whose names are looked up. */
+const MOST_NAMES = 1000;
+/** How often it is looked how far reading is, in milliseconds. */
+const LOOK_MS = 2000;
+
+/** One collection: what is in it and how far it is read, searching it, and asking with it. */
+export function Collection({ id }) {
+  const { client, models } = app.value;
+  const [collection, setCollection] = useState(null);
+  const [files, setFiles] = useState([]);
+  const [names, setNames] = useState(new Map());
+  const [error, setError] = useState(null);
+  const reading = collection?.file_counts.in_progress > 0;
+  useTitle(collection?.name ?? 'Documents');
+  const look = async () => {
+    try {
+      const [found, { data }] = await Promise.all([client.collection(id), client.filesIn(id, { limit: PAGE })]);
+      setCollection(found);
+      setFiles(data);
+      if (data.some((file) => !names.has(file.id))) {
+        const known = await client.files({ limit: MOST_NAMES });
+        setNames(new Map(known.data.map((file) => [file.id, file.filename])));
+      }
+    } catch (thrown) {
+      setError(thrown);
+    }
+  };
+  useEffect(() => void look(), [id]);
+  useEffect(() => {
+    if (!reading) return;
+    const timer = setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [id, reading]);
+  const { waiting, add } = useUploads(id, { onAdded: look, onProblem: setError });
+  const remove = async () => {
+    setError(null);
+    await client.removeCollection(id).then(() => go({ name: 'documents' }), setError);
+  };
+  const takeOut = async (file) => {
+    setError(null);
+    await client.removeFile(file).then(look, setError);
+  };
+  const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
+  const nameOf = (file) => names.get(file) ?? file;
+  return html`<section class="list">
+    <header class="list-head"><h1 tabindex="-1" dir="auto">${collection?.name || (collection ? id : 'Documents')}</h1>
+      <div class="actions">${collection && html`<${ConfirmButton} icon="trash" question="Delete it? Its documents stay." onConfirm=${remove}>Delete<//>`}</div></header>
+    <${Failure} error=${error} onRetry=${collection ? undefined : look} />
+    ${collection && html`<p class="run-about" role="status">${countsOf(collection.file_counts)}</p>`}
+    ${collection && html`<${Drop} onFiles=${add} waiting=${waiting} />`}
+    ${collection && files.length === 0 && waiting.length === 0 && html`<${Empty} title="Nothing in it yet" />`}
+    <ul class="entries" aria-label="Documents">${files.map(
+      (file) => html`<li key=${file.id}><div class="entry-line">
+        <div class="entry-open">
+          <span class="entry-question" dir="auto">${line(nameOf(file.id), 200)}</span>
+          <span class="entry-about-line"><${Status} status=${file.status} />${file.last_error && html`<span dir="auto">${line(file.last_error.message, 300)}</span>`}</span>
+        </div>
+        <${ConfirmButton} kind="bare" icon="trash" aria-label=${`Delete ${nameOf(file.id)}`} title="Delete" question="Delete it everywhere?" onConfirm=${() => takeOut(file.id)} />
+      </div></li>`,
+    )}</ul>
+    ${collection?.file_counts.total > files.length && html`<p class="quiet">The newest ${number(files.length)} are shown.</p>`}
+    ${collection?.file_counts.completed > 0 && html`<${Search} id=${id} />`}
+    ${
+      collection?.file_counts.completed > 0 &&
+      usable.length > 0 &&
+      html`<section class="follow-up"><h2>Ask with it</h2>
+        <p class="quiet">Only this collection is searched, unless other tools are chosen too.</p>
+        <${Composer} models=${usable} onSubmit=${(body, once) => ask(withCollection(body, id), once)} /></section>`
+    }
+  </section>`;
+}
+
+function withCollection({ tool_choice: _, ...body }, id) {
+  return { ...body, tools: [...(body.tools ?? []), { type: 'file_search', vector_store_ids: [id] }] };
+}
+
+export function documents(count) {
+  return `${number(count)} document${count === 1 ? '' : 's'}`;
+}
+
+function countsOf({ total, completed, in_progress: open, failed }) {
+  const parts = [
+    documents(total),
+    completed < total && `${number(completed)} read`,
+    open > 0 && `${number(open)} being read`,
+    failed > 0 && `${number(failed)} could not be read`,
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+/** Uploads files one after the other, and puts each into the collection. `waiting`: the names of those under way. */
+function useUploads(id, { onAdded, onProblem }) {
+  const { client } = app.value;
+  const [waiting, setWaiting] = useState([]);
+  const add = async (chosen) => {
+    onProblem(null);
+    setWaiting((before) => [...before, ...chosen]);
+    for (const file of chosen) {
+      try {
+        const { id: uploaded } = await client.upload(file);
+        await client.putInto(id, uploaded);
+        await onAdded();
+      } catch (problem) {
+        onProblem(problem);
+      }
+      setWaiting((before) => before.filter((other) => other !== file));
+    }
+  };
+  return { waiting, add };
+}
+
+/** Where files are dropped, or chosen. */
+function Drop({ onFiles, waiting }) {
+  const picker = useRef(null);
+  const [over, setOver] = useState(false);
+  const drop = (event) => {
+    event.preventDefault();
+    setOver(false);
+    void onFiles([...event.dataTransfer.files]);
+  };
+  const chosen = (event) => {
+    const files = [...event.currentTarget.files];
+    event.currentTarget.value = '';
+    void onFiles(files);
+  };
+  return html`<div
+    class="drop"
+    data-over=${over}
+    onDragOver=${(event) => {
+      event.preventDefault();
+      setOver(true);
+    }}
+    onDragLeave=${() => setOver(false)}
+    onDrop=${drop}
+  >
+    <input ref=${picker} type="file" multiple hidden onChange=${chosen} />
+    <${Button} icon="clip" onClick=${() => picker.current.click()}>Add documents<//>
+    <span class="quiet">or drop them here: PDF, Word, Excel, PowerPoint, EPUB, HTML, text, CSV, JSON</span>
+    ${waiting.map((file) => html`<span class="chip" role="status" key=${file.name + file.size}><span dir="auto">${file.name}</span> is being sent…</span>`)}
+  </div>`;
+}
