@@ -119,6 +119,9 @@ describe('the console for everybody', function () {
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-line').first().waitFor();
     await assertAccessible(page, 'runs');
+    await page.getByRole('link', { name: 'Documents' }).click();
+    await page.getByText('No collections yet').waitFor();
+    await assertAccessible(page, 'documents');
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertAccessible(page, 'operate');
@@ -251,6 +254,9 @@ describe('the console for everybody', function () {
     await page.locator('.entry-line').first().waitFor();
     await assertNothingSticksOut(page, 'runs');
     await assertAccessible(page, 'runs on a phone');
+    await page.getByRole('link', { name: 'Documents' }).click();
+    await page.getByText('No collections yet').waitFor();
+    await assertNothingSticksOut(page, 'documents');
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertNothingSticksOut(page, 'operate');
