@@ -113,7 +113,9 @@ function claimAround(element) {
   // Other citations are no words of it, and leave no gap.
   for (const other of read.querySelectorAll('.cites')) other.replaceWith(GAP);
   const before = read.textContent
-    .replaceAll(/\s*\ue000/g, '')
+    .split(GAP)
+    .map((part) => part.trimEnd())
+    .join('')
     .replace(/\s+/g, ' ')
     .trim();
   const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];

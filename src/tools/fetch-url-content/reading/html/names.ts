@@ -20,8 +20,10 @@ const BEHIND_NAME = /(?:^|[\s,·|•–—-]{1,4})(?:(?:published|posted|updated
 /** What somebody does, behind a name and a comma. */
 const ROLE =
   /\b(?:editor|writer|reporter|correspondent|staff|engineer|scientist|researcher|professor|director|manager|founder|co-founder|ceo|cto|fellow|president|contributor|developer|journalist|columnist|analyst|associate|head|chief|senior|lead|university|institute)\b/i;
-/** Between names. */
-const BETWEEN = /\s*[,;]\s*(?:(?:and|und|et|y|e)\s+)?|\s+(?:and|und|et|y|e|&)\s+/i;
+/** Between names, in a line without runs of spaces. */
+const BETWEEN = / ?[,;] ?(?:(?:and|und|et|y|e) )?| (?:and|und|et|y|e|&) /i;
+/** Behind a date. */
+const BY_WHOM = /[\s·•|]by\s+/i;
 
 /** Names begin with capitals, or are written without them. */
 const NAMES = /^\p{Lu}[\p{L}.'’-]*(?:(?:\s|,\s)(?:(?:and|und|et|y|e|&|de|van|von|der|la)\s)?\p{Lu}[\p{L}.'’-]*){0,7}$/u;
@@ -47,7 +49,9 @@ export function nameIn(line: string): string {
 
 /** The names that a byline joins, without what their bearers do. One that is not clearly several names is one. */
 export function namesIn(line: string): string[] {
-  const parts = line.split(BETWEEN).filter((part) => part !== '');
+  const parts = onOneLine(line)
+    .split(BETWEEN)
+    .filter((part) => part !== '');
   const role = parts.findIndex((part, at) => at > 0 && ROLE.test(part));
   if (role > 0) return parts.slice(0, role);
   return parts.length > 1 && parts.every((part) => FULL_NAME.test(part)) ? parts : [line];
@@ -61,7 +65,8 @@ export function announcesName(line: string): boolean {
 /** The name in a line that says `By` or `Author:`, or that has a date and a name beside it; empty where there is none. */
 export function bylineIn(line: string): string {
   if (line.length >= LONGEST_NAME) return '';
-  const behindDate = DATED.test(line) ? /\b(?:19|20)\d\d\b.*?[\s·•|]by\s+(.+)$/i.exec(line)?.[1] : undefined;
+  const by = BY_WHOM.exec(line);
+  const behindDate = by && DATED.test(line.slice(0, by.index)) ? line.slice(by.index + by[0].length) : undefined;
   const said = behindDate ?? (BY.test(line) || LABEL.test(line) ? line : undefined);
   const name = said === undefined ? besideDate(line) : nameIn(said);
   return namesIn(name).every(isNames) ? name : '';
@@ -69,7 +74,7 @@ export function bylineIn(line: string): string {
 
 /** `March 3, 2025 · 5 min · Jane Doe`. */
 function besideDate(line: string): string {
-  const parts = line.split(/\s*[·•|–—]\s*/);
+  const parts = onOneLine(line).split(/ ?[·•|–—] ?/);
   if (parts.length < 2 || !parts.some((part) => DATED.test(part))) return '';
   const names = parts.filter((part) => FULL_NAME.test(part) && part.split(' ').length < 4);
   return names.length === 1 ? names.join() : '';
