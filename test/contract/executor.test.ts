@@ -79,45 +79,34 @@ describe('executors over Redis', () => {
     await store.close();
   });
 
-  for (const [whose, jobId] of [
-    ['its own', undefined],
-    ['another run’s', 'another'],
-  ]) {
-    it(`stop a run whose lock the queue gave away, where its claim was taken too: ${whose} job`, async () => {
-      const prefix = randomUUID();
-      await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
-      const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
-      await using connection = await openQueue();
-      const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
-      const asked = Promise.withResolvers<void>();
-      const chat = new ScriptedModel(() => {
-        asked.resolve();
-        return { gate: new Promise(() => {}) };
-      });
-      // Claims are renewed at intervals too, which would find it out a second later.
-      mock.timers.enable({ apis: ['setInterval'] });
-      try {
-        await using a = await fixture.open({ chat });
-        if (jobId !== undefined) await queue.pause();
-        const { run } = await a.runs.submit(question());
-        if (jobId !== undefined) {
-          while ((await queue.remove(run.id)) === 0) await delay(10);
-          await queue.add('run', { begun: false }, { jobId });
-          await queue.resume();
-        }
-        await asked.promise;
-        assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
-        const client = await createClient({ url: server.url }).connect();
-        await client.del(`${queue.toKey(jobId ?? run.id)}:lock`);
-        client.destroy();
-        await eventually('the run stops', () => a.executor.active === 0 || undefined, 8000);
-      } finally {
-        mock.timers.reset();
-        await queue.close();
-        await store.close();
-      }
+  it('stop a run whose lock the queue gave away, where its claim was taken too', async () => {
+    const prefix = randomUUID();
+    await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
+    const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    await using connection = await openQueue();
+    const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
+    const asked = Promise.withResolvers<void>();
+    const chat = new ScriptedModel(() => {
+      asked.resolve();
+      return { gate: new Promise(() => {}) };
     });
-  }
+    // Claims are renewed at intervals too, which would find it out a second later.
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using a = await fixture.open({ chat });
+      const { run } = await a.runs.submit(question());
+      await asked.promise;
+      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
+      const client = await createClient({ url: server.url }).connect();
+      await client.del(`${queue.toKey(run.id)}:lock`);
+      client.destroy();
+      await eventually('the run stops', () => a.executor.active === 0 || undefined, 8000);
+    } finally {
+      mock.timers.reset();
+      await queue.close();
+      await store.close();
+    }
+  });
 
   it('look for runs that nobody holds now and then, and rest in between', async () => {
     let looks = 0;

@@ -165,6 +165,9 @@ describe('asking in the console', function () {
     assert.deepEqual(sent.tools, [{ type: 'file_search', vector_store_ids: [id] }]);
     await page.getByText('It is deep.').first().waitFor();
     await page.goBack();
+    await page.getByRole('button', { name: /^Delete lake/ }).click();
+    await page.getByRole('button', { name: 'Delete it everywhere?' }).click();
+    await page.getByText('Nothing in it yet').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete it? Its documents stay.' }).click();
     await page.getByText('No collections yet').waitFor();
