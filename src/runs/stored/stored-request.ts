@@ -157,6 +157,11 @@ export function readProxyRequest(run: RunRecord): ProxyRequest | undefined {
   return request.kind === 'proxy' ? request : undefined;
 }
 
+/** Whether a request attached MCP servers. */
+export function hasMcpServers(run: RunRecord): boolean {
+  return parse(run).mcpServers !== undefined;
+}
+
 /**
  * The MCP servers that a request attached.
  * @throws Error where the API key that encrypted them is gone or has changed.

@@ -1,11 +1,12 @@
+import { sleep } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { textAmong } from '../../../base/text.ts';
-import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
+import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
-import { readMcpServers } from '../../stored/stored-request.ts';
+import { hasMcpServers, readMcpServers } from '../../stored/stored-request.ts';
 import type { DriverParts, RunTools } from './driver-parts.ts';
 
 /** A message of a conversation, of whatever kind of run. */
@@ -37,7 +38,7 @@ export async function openRunTools(
   run: RunRecord,
   { builtin, asked, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<RunTools> {
-  const mcpServers = requestedMcp ? readMcpServers(run, parts.cipherOf(run.keyId)) : [];
+  const mcpServers = requestedMcp ? await requestedServers(parts, run, signal) : [];
   const files = longDocuments(conversation);
   const searches = files.length > 0 || asked?.fileSearch !== undefined;
   // A request without tools that read pages gets one for its documents, and for nothing else.
@@ -54,6 +55,21 @@ export async function openRunTools(
     signal,
     log,
   });
+}
+
+/** A key that was just made is known to every instance within two seconds (docs/keys.md), in milliseconds. */
+const KNOWN_MS = 2500;
+const LOOK_MS = 100;
+
+/** @throws Error where the API key that encrypted them is gone; the signal's reason. */
+async function requestedServers(
+  { cipherOf }: Pick<DriverParts, 'cipherOf'>,
+  run: RunRecord,
+  signal: AbortSignal,
+): Promise<RequestedMcpServer[]> {
+  const isNew = () => hasMcpServers(run) && !cipherOf(run.keyId);
+  for (let waited = 0; isNew() && waited < KNOWN_MS; waited += LOOK_MS) await sleep(LOOK_MS, { signal });
+  return readMcpServers(run, cipherOf(run.keyId));
 }
 
 const PAGES: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
