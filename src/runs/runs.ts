@@ -199,7 +199,7 @@ export interface Runs {
   responseJson(run: RunRecord): Promise<Buffer>;
   /** When its events were told, and what its turns took; without times where an earlier version wrote it. */
   timeline(run: RunRecord): Promise<RunTimeline>;
-  /** The prompt of a turn of a research run. @throws GatewayError `not_found` where there is none, or it is not kept. */
+  /** The prompt of a turn of a research run. @throws GatewayError `not_found` for a turn that the run has not, or whose prompt is not kept. */
   turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;

@@ -122,6 +122,12 @@ describe('the console for everybody', function () {
     await page.getByRole('link', { name: 'Documents' }).click();
     await page.getByText('No collections yet').waitFor();
     await assertAccessible(page, 'documents');
+    await page.getByLabel('Name of a new collection').fill('Contracts');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing in it yet').waitFor();
+    await assertAccessible(page, 'a collection');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it?' }).click();
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertAccessible(page, 'operate');

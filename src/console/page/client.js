@@ -22,6 +22,9 @@ export class ApiError extends Error {
  * address.
  */
 export class Client {
+  /** What was read with this key, by the ids of runs: another one must not see it. */
+  questions = new Map();
+  timelines = new Map();
   #key;
   #onDenied;
 

@@ -5,19 +5,12 @@ const AT_ONCE = 4;
 /** When a question is read again that could not be read, in milliseconds. */
 const RETRY_MS = 5000;
 
-/** Questions that are kept, of each key: another one must not see them. */
+/** Questions that are kept. */
 const MOST = 2000;
-const questionsOf = new WeakMap();
-
-function known(client) {
-  const questions = questionsOf.get(client) ?? new Map();
-  questionsOf.set(client, questions);
-  return questions;
-}
 
 /** What was asked: the last user message of a run's input. `undefined` while it is read. */
 export function useQuestion(client, id) {
-  const [question, setQuestion] = useState(known(client).get(id));
+  const [question, setQuestion] = useState(client.questions.get(id));
   useEffect(() => {
     let left = false;
     let timer;
@@ -41,7 +34,7 @@ export function useQuestions(client, ids) {
   const [, draw] = useState(0);
   useEffect(() => {
     let left = false;
-    const unknown = ids.filter((id) => !known(client).has(id));
+    const unknown = ids.filter((id) => !client.questions.has(id));
     const readOn = async () => {
       while (!left && unknown.length > 0) {
         await read(client, unknown.shift());
@@ -53,11 +46,11 @@ export function useQuestions(client, ids) {
       left = true;
     };
   }, [ids.join()]);
-  return new Map(ids.map((id) => [id, known(client).get(id)?.text ?? '']));
+  return new Map(ids.map((id) => [id, client.questions.get(id)?.text ?? '']));
 }
 
 async function read(client, id) {
-  const questions = known(client);
+  const { questions } = client;
   if (questions.has(id)) return questions.get(id);
   try {
     const { data } = await client.input(id);

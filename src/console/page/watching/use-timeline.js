@@ -7,20 +7,12 @@ const PAUSE_MS = 3000;
 const RETRY_MS = 10_000;
 /** Timelines of runs that ended, which change no more. */
 const MAX_KEPT = 6;
-const keptOf = new WeakMap();
-
-/** Those of a key: another one must not see them. */
-function keptFor(client) {
-  const kept = keptOf.get(client) ?? new Map();
-  keptOf.set(client, kept);
-  return kept;
-}
 
 /** The timeline of a run as far as it is known, `{timeline, error}`; read again as the run gets further. */
 export function useTimeline(session, wanted = true) {
   const { id, state } = session;
   const { client } = app.value;
-  const kept = keptFor(client);
+  const kept = client.timelines;
   const [shown, setShown] = useState({ timeline: kept.get(id) ?? null, error: null, at: 0 });
   const current = useRef(id);
   current.current = id;

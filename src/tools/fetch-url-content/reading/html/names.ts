@@ -62,7 +62,7 @@ export function announcesName(line: string): boolean {
   return line.length < 30 && LABEL_ALONE.test(line);
 }
 
-/** The name in a line that says `By` or `Author:`, or that has a date and a name beside it; empty where there is none. */
+/** The name in a line that says `By` or `Author:`, or that has a date and a name beside it; else ''. */
 export function bylineIn(line: string): string {
   if (line.length >= LONGEST_NAME) return '';
   const by = BY_WHOM.exec(line);
