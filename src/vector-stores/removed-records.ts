@@ -11,10 +11,19 @@ export interface Cursor {
   param: string;
 }
 
-/** Notes that a record leaves its list: whoever deletes what a page shows asks for the next page behind it. */
-export async function noteRemoval(entries: EntryStore, list: string, { id, createdAt }: Entry): Promise<void> {
-  const noted = { id, state: OPEN, value: '', createdAt };
-  await entries.add(lists.removedFrom(list), noted, { newest: MOST_REMOVED });
+/**
+ * Notes that a record leaves its list: whoever deletes what a page shows asks for the next page behind it. `now`: Unix
+ * milliseconds; the notes that are kept are the latest ones, whatever was removed.
+ */
+export async function noteRemoval(
+  entries: EntryStore,
+  list: string,
+  { entry: { id, createdAt }, now }: { entry: Entry; now: number },
+): Promise<void> {
+  const removed = lists.removedFrom(list);
+  // It may have been here before, in another place.
+  await entries.remove(removed, id);
+  await entries.add(removed, { id, state: OPEN, value: String(createdAt), createdAt: now }, { newest: MOST_REMOVED });
 }
 
 /** Where a page of a list begins: behind a record that is there, or was. @throws GatewayError `not_found`, `store_unavailable`. */
@@ -23,7 +32,9 @@ export async function placeInList(
   list: string,
   { id, param }: Cursor,
 ): Promise<NonNullable<EntryQuery['after']>> {
-  const entry = (await entries.get(list, id)) ?? (await entries.get(lists.removedFrom(list), id));
-  if (!entry) throw new GatewayError('not_found', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
-  return entry;
+  const entry = await entries.get(list, id);
+  if (entry) return entry;
+  const note = await entries.get(lists.removedFrom(list), id);
+  if (!note) throw new GatewayError('not_found', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
+  return { id, createdAt: Number(note.value) };
 }

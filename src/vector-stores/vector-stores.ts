@@ -151,8 +151,8 @@ export class VectorStores {
 
   /** Removes it for good; its files stay the user's. */
   async remove(store: VectorStore): Promise<void> {
-    const { entries } = this.#parts;
-    await noteRemoval(entries, lists.stores(store.user), store.entry);
+    const { entries, clock } = this.#parts;
+    await noteRemoval(entries, lists.stores(store.user), { entry: store.entry, now: clock.now() });
     // First what it is found by: indexes are dropped by whoever misses it.
     await entries.remove(ALL, store.id);
     for await (const file of this.filesOf(store.id)) await entries.remove(lists.placesOf(file.id), store.id);
@@ -295,9 +295,9 @@ export class VectorStores {
 
   /** Takes a file out; it stays the user's. False where it was not in it. */
   async detach(store: string, id: string): Promise<boolean> {
-    const { entries } = this.#parts;
+    const { entries, clock } = this.#parts;
     const entry = await entries.get(lists.files(store), id);
-    if (entry) await noteRemoval(entries, lists.files(store), entry);
+    if (entry) await noteRemoval(entries, lists.files(store), { entry, now: clock.now() });
     const removed = await entries.remove(lists.files(store), id);
     await entries.remove(lists.placesOf(id), store);
     for (const tell of this.#changed) tell(store);

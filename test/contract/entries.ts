@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Entry, EntryStore } from '../../src/store/beside/entry-store.ts';
+import { noteRemoval, placeInList } from '../../src/vector-stores/removed-records.ts';
 
 /** The contract of `src/store/beside/entry-store.ts`, for any backend. */
 export function testEntries(open: () => { store: EntryStore; peer: EntryStore }): void {
@@ -76,6 +77,29 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
       ['2', '3', '4'],
     );
     assert.deepEqual(await store.counts(list), { open: 3 });
+  });
+
+  it('the newest one is kept, whenever it says that it was made', async () => {
+    const { store } = open();
+    const list = randomUUID();
+    for (let n = 9; n > 4; n--) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { newest: 3 });
+    const { entries } = await store.page(list, { limit: 10, order: 'asc' });
+    assert.ok(entries.length === 3 && entries.some(({ id }) => id === '5'), entries.map(({ id }) => id).join());
+  });
+
+  it('the places of those that were removed last are known, whichever are removed first', async () => {
+    const { store } = open();
+    const list = randomUUID();
+    let now = 1000;
+    for (let n = 300; n > 0; n--) {
+      const entry = entryOf({ id: `${n}`, createdAt: n });
+      await noteRemoval(store, list, { entry, now: now++ });
+      assert.deepEqual(await placeInList(store, list, { id: `${n}`, param: 'after' }), { id: `${n}`, createdAt: n });
+    }
+    await noteRemoval(store, list, { entry: entryOf({ id: '1', createdAt: 77 }), now });
+    const again = await placeInList(store, list, { id: '1', param: 'after' });
+    assert.equal(again.createdAt, 77, 'one that came back and left again has its last place');
+    await assert.rejects(placeInList(store, list, { id: '300', param: 'after' }), /there is no 300 in this list/);
   });
 
   it('their list has another revision after each change', async () => {

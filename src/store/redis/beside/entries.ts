@@ -45,12 +45,12 @@ const SCRIPTS = {
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'there' end
 local size = redis.call('HLEN', KEYS[1])
 if ARGV[5] ~= '' and size >= tonumber(ARGV[5]) then return 'full' end
+local outdated = {}
+if ARGV[6] ~= '' and size >= tonumber(ARGV[6]) then outdated = redis.call('ZRANGE', KEYS[2], 0, size - tonumber(ARGV[6])) end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[1])
 moved(ARGV[1], nil, ARGV[3], ARGV[4])
-if ARGV[6] ~= '' and size >= tonumber(ARGV[6]) then
-  for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, size - tonumber(ARGV[6]))) do removed(id) end
-end
+for _, id in ipairs(outdated) do removed(id) end
 return 'added'`),
 
   /** ARGV id, state before, value before, record, state, creation. */
