@@ -129,7 +129,7 @@ export class CollectionIndex implements Disposable {
     for (const query of queries) {
       // Others may ask in between.
       if (byWords.length > 0) await yieldToEventLoop();
-      if (!this.#index.database.isOpen) return [];
+      if (!this.#index.database.isOpen) throw new Error('the index was closed meanwhile');
       byWords.push(this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)));
     }
     const ranked = fused([...byWords, ...(await near)]).slice(0, limit);

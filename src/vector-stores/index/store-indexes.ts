@@ -120,15 +120,18 @@ export class StoreIndexes implements Disposable {
     });
   }
 
-  /** Asks what searches. An index that cannot be read is made anew by who writes, if that is this process. */
+  /**
+   * Asks what searches, once more where that failed: an index may be closed or replaced meanwhile. One that cannot be read
+   * is made anew by who writes, if that is this process.
+   */
   async #read(question: AskedOfIndex): Promise<IndexAnswer> {
     try {
       return await this.#ask(this.#reading, question);
     } catch (thrown) {
       const { store } = question;
       const isBroken = thrown instanceof GatewayError && thrown.code === 'internal_error';
-      if (!isBroken || !this.isOwner || isInMemory(store)) throw thrown;
-      await this.#ask(this.#writing, { ask: 'open', store });
+      if (!isBroken || isInMemory(store)) throw thrown;
+      if (this.isOwner) await this.#ask(this.#writing, { ask: 'open', store });
       return await this.#ask(this.#reading, question);
     }
   }
