@@ -44,6 +44,9 @@ export interface SubmissionsOptions {
 /** Open runs of the same body whose retries can be told from new submissions; further ones have no such memory. */
 const TWINS = 4;
 
+/** What a conversation answers that is another run's by now, or gone. */
+const LOST: ReadonlySet<string> = new Set(['conversation_locked', 'not_found']);
+
 /** When it is looked for the end of a run that is told, in milliseconds, should nobody say that it has ended. */
 const DELIVERY_LOOK_MS = 60_000;
 
@@ -142,10 +145,15 @@ export class Submissions {
     try {
       await this.#options.conversations.hold(conversation, id);
     } catch (thrown) {
-      // Another instance may have come to its end already.
-      const run = await this.#options.store.get(id);
+      // The store is away for a moment: as far as is known the run has its conversation still.
+      if (!(thrown instanceof GatewayError) || !LOST.has(thrown.code)) return;
+      const { store } = this.#options;
+      // Another instance may have come to its end already, or may drive it.
+      const run = await store.get(id);
       if (run && run.endedAt !== null) return;
-      await this.#options.store.delete(id);
+      await store.requestCancel(id);
+      await store.delete(id);
+      this.#taken.forget();
       throw thrown;
     }
   }
