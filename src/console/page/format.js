@@ -52,7 +52,6 @@ export function published(text) {
   return /^\d{4}-\d\d(-\d\d)?(?=$|T)/.exec(text)?.[0] ?? line(text, 40);
 }
 
-/** An amount as its currency writes it; an unknown currency is named. */
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** A size in bytes: `3.4 MB`. */
@@ -61,6 +60,7 @@ export function bytes(count) {
   return `${number(at === 0 ? count : Math.round((count / 1000 ** at) * 10) / 10)} ${UNITS[at]}`;
 }
 
+/** An amount as its currency writes it; an unknown currency is named. */
 export function money({ total, currency }) {
   const digits = total !== 0 && Math.abs(total) < 0.1 ? 4 : 2;
   try {

@@ -17,8 +17,10 @@ export function Collection({ id }) {
   const { client, models } = app.value;
   const [collection, setCollection] = useState(null);
   const [files, setFiles] = useState([]);
-  const [names, setNames] = useState(new Map());
+  const names = useNames(client);
   const [error, setError] = useState(null);
+  /** Why the last look failed. */
+  const [away, setAway] = useState(null);
   const reading = collection?.file_counts.in_progress > 0;
   useTitle(collection?.name ?? 'Documents');
   const look = async () => {
@@ -26,20 +28,18 @@ export function Collection({ id }) {
       const [found, { data }] = await Promise.all([client.collection(id), client.filesIn(id, { limit: PAGE })]);
       setCollection(found);
       setFiles(data);
-      if (data.some((file) => !names.has(file.id))) {
-        const known = await client.files({ limit: MOST_NAMES });
-        setNames(new Map(known.data.map((file) => [file.id, file.filename])));
-      }
+      await names.look(data);
+      setAway(null);
     } catch (thrown) {
-      setError(thrown);
+      setAway(thrown);
     }
   };
   useEffect(() => void look(), [id]);
   useEffect(() => {
     if (!reading) return;
-    const timer = setInterval(look, LOOK_MS);
-    return () => clearInterval(timer);
-  }, [id, reading]);
+    const timer = setTimeout(look, LOOK_MS);
+    return () => clearTimeout(timer);
+  }, [collection, away]);
   const { waiting, add } = useUploads(id, { onAdded: look, onProblem: setError });
   const remove = async () => {
     setError(null);
@@ -50,21 +50,21 @@ export function Collection({ id }) {
     await client.removeFile(file).then(look, setError);
   };
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
-  const nameOf = (file) => names.get(file) ?? file;
   return html`<section class="list">
     <header class="list-head"><h1 tabindex="-1" dir="auto">${collection?.name || (collection ? id : 'Documents')}</h1>
       <div class="actions">${collection && html`<${ConfirmButton} icon="trash" question="Delete it? Its documents stay." onConfirm=${remove}>Delete<//>`}</div></header>
-    <${Failure} error=${error} onRetry=${collection ? undefined : look} />
+    <${Failure} error=${away} onRetry=${look} />
+    <${Failure} error=${error} />
     ${collection && html`<p class="run-about" role="status">${countsOf(collection.file_counts)}</p>`}
     ${collection && html`<${Drop} onFiles=${add} waiting=${waiting} />`}
     ${collection && files.length === 0 && waiting.length === 0 && html`<${Empty} title="Nothing in it yet" />`}
     <ul class="entries" aria-label="Documents">${files.map(
       (file) => html`<li key=${file.id}><div class="entry-line">
         <div class="entry-open">
-          <span class="entry-question" dir="auto">${line(nameOf(file.id), 200)}</span>
+          <span class="entry-question" dir="auto">${line(names.of(file.id), 200)}</span>
           <span class="entry-about-line"><${Status} status=${file.status} />${file.last_error && html`<span dir="auto">${line(file.last_error.message, 300)}</span>`}</span>
         </div>
-        <${ConfirmButton} kind="bare" icon="trash" aria-label=${`Delete ${nameOf(file.id)}`} title="Delete" question="Delete it everywhere?" onConfirm=${() => takeOut(file.id)} />
+        <${ConfirmButton} kind="bare" icon="trash" aria-label=${`Delete ${names.of(file.id)}`} title="Delete" question="Delete it everywhere?" onConfirm=${() => takeOut(file.id)} />
       </div></li>`,
     )}</ul>
     ${collection?.file_counts.total > files.length && html`<p class="quiet">The newest ${number(files.length)} are shown.</p>`}
@@ -77,6 +77,20 @@ export function Collection({ id }) {
         <${Composer} models=${usable} onSubmit=${(body, once) => ask(withCollection(body, id), once)} /></section>`
     }
   </section>`;
+}
+
+/** The names of files: a collection knows them by their ids alone. What is not among the newest ones is not asked for again. */
+function useNames(client) {
+  const known = useRef(new Map());
+  const [, draw] = useState(0);
+  const look = async (files) => {
+    if (files.every(({ id }) => known.current.has(id))) return;
+    const { data } = await client.files({ limit: MOST_NAMES });
+    for (const { id } of files) known.current.set(id, id);
+    for (const { id, filename } of data) known.current.set(id, filename);
+    draw((n) => n + 1);
+  };
+  return { look, of: (id) => known.current.get(id) ?? id };
 }
 
 function withCollection({ tool_choice: _, ...body }, id) {

@@ -20,6 +20,8 @@ const FRESH = {
   effort: '',
   ownTools: true,
   tools: ['web_search'],
+  /** Tools that nothing here chooses, as they were asked for: a collection that is searched. */
+  others: [],
   instructions: '',
   schema: '',
   maxToolCalls: '',
@@ -203,14 +205,18 @@ function optionsOf({
     lanes: String(lanes ?? ''),
     sites: sources?.allowed_domains?.join(', ') ?? '',
     after: sources?.after ?? '',
-    ...(body.tools && { ownTools: false, tools: body.tools.map(({ type }) => type) }),
+    ...(body.tools && {
+      ownTools: false,
+      tools: TOOLS.map(({ type }) => type).filter((type) => body.tools.some((tool) => tool.type === type)),
+      others: body.tools.filter(({ type }) => !TOOLS.some((tool) => tool.type === type)),
+    }),
     ...(body.tool_choice === 'none' && { ownTools: false, tools: [] }),
   };
 }
 
 /** @throws Error that names the field. */
 function bodyOf({ text, model, previous, thread, options, servers, files }) {
-  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
+  const { effort, ownTools, tools, others, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
@@ -222,8 +228,9 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   const research = researchOf(options);
   if (Object.keys(research).length > 0) body.research = research;
   if (!ownTools) {
-    if (tools.length === 0) body.tool_choice = 'none';
-    else body.tools = tools.map((type) => ({ type }));
+    const named = [...tools.map((type) => ({ type })), ...others];
+    if (named.length === 0) body.tool_choice = 'none';
+    else body.tools = named;
   }
   const filled = servers.filter(({ name, url }) => name !== '' || url !== '');
   if (filled.length > 0) body.mcp_servers = filled.map(serverOf);

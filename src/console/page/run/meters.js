@@ -48,6 +48,8 @@ function endedTurns(timeline, ms) {
 function Cost({ state: { ended, response }, turns, currency, limit }) {
   const known = response.usage?.cost;
   if (known && (ended || known.total > 0)) return html`<${Meter} name="Cost" value=${money(known)} about=${limit} />`;
+  // Where a route has no price, the sum of the others is not what it cost.
+  if (ended) return null;
   const costs = turns.map(({ cost }) => cost).filter((cost) => cost !== null);
   if (costs.length === 0) return limit && html`<${Meter} name="Cost" value="…" about=${limit} />`;
   const total = costs.reduce((sum, cost) => sum + cost, 0);
