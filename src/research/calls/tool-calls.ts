@@ -149,7 +149,7 @@ function withRedirect(source: Source, value: unknown): Source {
 async function execute(
   call: ExecutableCall,
   args: unknown,
-  runner: ToolRunner & Pick<ToolContext, 'searching'>,
+  runner: ToolRunner & Required<Pick<ToolContext, 'searching'>>,
 ): Promise<ToolOutput> {
   const tool = runner.tools.get(call.name);
   if (!tool) {
@@ -163,7 +163,7 @@ async function execute(
     );
   }
   const { limit, log, searching } = runner;
-  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log, ...(searching && { searching }) });
+  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log, searching });
   return await withTimeout(call.name, tool.timeoutMs, run, { signal: limit });
 }
 

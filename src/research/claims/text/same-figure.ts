@@ -47,8 +47,7 @@ function isClose(
     case 'about':
       return Math.abs(difference) <= size * ROUGHLY;
     case 'over':
-      // `More than half` is said of all that is less than another part.
-      // `Over three weeks` are fewer than four.
+      // `More than half` is said of all that is less than another part, `over three weeks` of less than four.
       return (
         difference <= 0 &&
         -difference <=

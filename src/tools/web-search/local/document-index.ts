@@ -122,7 +122,9 @@ export class DocumentIndex implements Disposable {
     this.#followsAgainAt = performance.now() + FOLLOW_MS;
     const whileOpen = (work: () => void) => this.#db.isOpen && atOnce(work);
     // What cannot be read now is read the next time.
-    takeInSlices(this.#recall(), { slice: whileOpen }).catch(() => {});
+    takeInSlices(this.#recall(), { slice: whileOpen }).catch(() => {
+      this.#seenVersion = undefined;
+    });
   }
 
   /** What was counted of words is not so any more: another connection took documents out. */

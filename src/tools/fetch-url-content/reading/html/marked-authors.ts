@@ -57,7 +57,8 @@ function namesBeside(marked: HtmlElement, isMarked: (element: HtmlElement) => bo
     group = group.parent;
   }
   const all = besideEachOther(group, isMarked).flatMap((one) => [one, ...elementsBelow(one)].filter(isMarked));
-  const outer = all.filter((one) => !all.includes(one.parent as HtmlElement));
+  const marks = new Set(all);
+  const outer = all.filter((one) => !one.parent || !marks.has(one.parent));
   return [...new Set(outer.map(nameOf).filter((name) => name !== ''))].slice(0, MAX_AUTHORS);
 }
 
