@@ -35,7 +35,7 @@ export interface UsageOptions {
 /** Rows that are stored together, under one id. */
 interface Batch {
   id: string;
-  rows: UsageRow[];
+  rows: readonly UsageRow[];
 }
 
 /** One call, or one run. */
@@ -59,6 +59,7 @@ interface OpenUsage {
  */
 export class UsageLog implements AsyncDisposable {
   readonly #options: UsageOptions;
+  readonly #source = randomUUID();
   readonly #metrics: UsageMetrics;
   #rows = new Map<string, UsageRow>();
   /** What the store did not take yet; perhaps it did, and could not say so. */
@@ -129,10 +130,8 @@ export class UsageLog implements AsyncDisposable {
     const { store, clock, log } = this.#options;
     if (!this.#batch && this.#rows.size === 0) return;
     try {
-      for (let batch = this.#nextBatch(); batch; batch = this.#nextBatch()) {
-        await store.add(batch.rows, { id: batch.id });
-        this.#batch = undefined;
-      }
+      if (this.#batch) await this.#store(this.#batch);
+      if (this.#rows.size > 0) await this.#store({ id: randomUUID(), rows: this.#taken() });
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'what was used could not be stored; it is tried again');
       this.#soon();
@@ -147,13 +146,16 @@ export class UsageLog implements AsyncDisposable {
     });
   }
 
-  /** The one that failed, else what came since. */
-  #nextBatch(): Batch | undefined {
-    if (!this.#batch && this.#rows.size > 0) {
-      this.#batch = { id: randomUUID(), rows: [...this.#rows.values()] };
-      this.#rows = new Map();
-    }
-    return this.#batch;
+  async #store(batch: Batch): Promise<void> {
+    this.#batch = batch;
+    await this.#options.store.add(batch.rows, { source: this.#source, id: batch.id });
+    this.#batch = undefined;
+  }
+
+  #taken(): UsageRow[] {
+    const rows = [...this.#rows.values()];
+    this.#rows = new Map();
+    return rows;
   }
 
   #soon(): void {

@@ -7,6 +7,8 @@ import { emptyUsage, type UsageRow, type UsageStore } from '../../src/store/besi
 import { nothingUsed } from '../../src/upstream/used.ts';
 import { UsageLog } from '../../src/usage/usage.ts';
 
+const batchOf = (source: string, n: number) => ({ source, id: `${n}` });
+
 /** The contract of `src/store/beside/usage-store.ts`, for any backend. */
 export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): void {
   it('it adds up by day and labels, whoever adds', async () => {
@@ -18,20 +20,21 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     });
     const ofKey = async (from: string, to: string) =>
       (await peer.read({ from, to })).filter((one) => one.key === key).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-    await store.add([row('2026-01-01', { requests: 1, cost_nanos: 1.5e12 }), row('2026-01-02', { requests: 1 })], {
-      id: randomUUID(),
-    });
+    await store.add(
+      [row('2026-01-01', { requests: 1, cost_nanos: 1.5e12 }), row('2026-01-02', { requests: 1 })],
+      batchOf('one', 1),
+    );
     await Promise.all(
-      [store, peer].map((one) =>
-        one.add([row('2026-01-01', { requests: 2, output_tokens: 7, cost_nanos: 1 })], { id: randomUUID() }),
+      [store, peer].map((one, n) =>
+        one.add([row('2026-01-01', { requests: 2, output_tokens: 7, cost_nanos: 1 })], batchOf(`${n}`, 2)),
       ),
     );
-    await store.add([], { id: randomUUID() });
+    await store.add([], batchOf('one', 3));
     const first = row('2026-01-01', { requests: 5, output_tokens: 14, cost_nanos: 1.5e12 + 2 });
     assert.deepEqual(await ofKey('2026-01-01', '2026-01-02'), [first, row('2026-01-02', { requests: 1 })]);
     assert.deepEqual(await ofKey('2026-01-01', '2026-01-01'), [first]);
     assert.deepEqual(await ofKey('2026-01-03', '2026-02-01'), []);
-    await store.add([{ ...row('2026-01-02', { errors: 1 }), tag: '' }], { id: randomUUID() });
+    await store.add([{ ...row('2026-01-02', { errors: 1 }), tag: '' }], batchOf('one', 4));
     assert.equal((await ofKey('2026-01-02', '2026-01-02')).length, 2);
     await store.removeBefore('2026-01-02');
     assert.deepEqual(
@@ -75,7 +78,7 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
       errors: 1,
       input_tokens: n,
     }));
-    await store.add(rows, { id: randomUUID() });
+    await store.add(rows, batchOf(model, 1));
     const read = (await store.read({ from: '2026-03-01', to: '2026-03-01' })).filter((row) => row.model === model);
     assert.equal(read.length, 2000);
     assert.equal(

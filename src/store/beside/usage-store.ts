@@ -5,14 +5,20 @@
  */
 export interface UsageStore {
   /**
-   * Adds to what was used. Where it throws, the same rows are given again under the same id: what was added of them
-   * already is not added twice.
+   * Adds to what was used. Where it throws, its source gives the same rows under the same id again, before others: what
+   * was added of them already is not added twice.
    */
-  add(rows: readonly UsageRow[], batch: { id: string }): Promise<void>;
+  add(rows: readonly UsageRow[], batch: UsageBatch): Promise<void>;
   /** What was used on the days from `from` to `to`, both included, in no order. */
   read(days: { from: string; to: string }): Promise<UsageRow[]>;
   /** Removes days before this one. */
   removeBefore(day: string): Promise<void>;
+}
+
+/** Rows are added by one batch of a source after the other. */
+export interface UsageBatch {
+  source: string;
+  id: string;
 }
 
 /** Whose use it is, and of what. */

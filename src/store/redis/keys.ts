@@ -120,7 +120,7 @@ export class Keys {
   usage(day: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:counts`;
   }
-  /** What says that a part of a batch was added to a day. */
+  /** Which batch of a source added this part of it to a day last. */
   usageMark(day: string, part: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:added:${part}`;
   }

@@ -54,7 +54,7 @@ describe('a Redis store that waits for a replica', function () {
     const day = '2026-11-26';
     const usage = { day, key: 'k', team: '', model: 'm', tag: '' };
     const rows = Array.from({ length: 300 }, (_, n) => ({ ...emptyUsage({ ...usage, key: `k${n}` }), requests: 1 }));
-    const batch = { id: randomUUID() };
+    const batch = { source: 'one', id: randomUUID() };
     group.replica.freeze();
     for (let n = 0; n < 3; n++) await assert.rejects(store.usage.add(rows, batch), unavailable);
     group.replica.thaw();

@@ -42,4 +42,20 @@ describe('what was used', () => {
     );
     await log[Symbol.asyncDispose]();
   });
+
+  it('is read although calls come faster than a store takes them', async () => {
+    const { store } = faultyStore();
+    const call = { labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false };
+    let batches = 0;
+    const slow: UsageStore = {
+      ...store,
+      async add() {
+        if (++batches < 100) log.add(call);
+      },
+    };
+    await using log = new UsageLog({ store: slow, registry: new Registry(), clock: systemClock, log: silentLogger });
+    log.add(call);
+    await log.day('2026-11-26');
+    assert.equal(batches, 1);
+  });
 });

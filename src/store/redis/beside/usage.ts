@@ -7,12 +7,13 @@ import { loadScript } from '../scripts.ts';
 
 /**
  * Each day is a hash: a field for each count of each row, named by the row's labels and the count; a set knows the days.
- * What was added leaves a mark: the answer may be lost, and replicas may be late. KEYS counts, mark. ARGV seconds of the
- * mark, field, number, and so on.
+ * What was added last leaves a mark: the answer may be lost, and replicas may be late. KEYS counts, mark. ARGV id of the
+ * batch, seconds of the mark, field, number, and so on.
  */
 const ADD = loadScript(`
-if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[1]) then return 0 end
-for at = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
+if redis.call('GET', KEYS[2]) == ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[1], 'EX', ARGV[2])
+for at = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
 return 1`);
 
 /** How long it is known what was added, in seconds: an instance repeats a batch every second until it succeeds. */
@@ -31,14 +32,14 @@ export class RedisUsage implements UsageStore {
     this.#parts = parts;
   }
 
-  add: UsageStore['add'] = async (rows, { id }) => {
+  add: UsageStore['add'] = async (rows, { source, id }) => {
     const { redis, keys, have } = this.#parts;
     for (const [day, some] of Map.groupBy(rows, (row) => row.day)) {
       await redis.command(['SADD', keys.usageDays, day]);
       for (let from = 0; from < some.length; from += AT_ONCE) {
         const args = some.slice(from, from + AT_ONCE).flatMap(fieldsOf);
-        const mark = keys.usageMark(day, `${id} ${from}`);
-        if (args.length > 0) await redis.script(ADD, [keys.usage(day), mark], [`${MARK_SECONDS}`, ...args]);
+        const mark = keys.usageMark(day, `${source} ${from}`);
+        if (args.length > 0) await redis.script(ADD, [keys.usage(day), mark], [id, `${MARK_SECONDS}`, ...args]);
       }
       await have(keys.usageTag(day));
     }
