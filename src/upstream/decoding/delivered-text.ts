@@ -50,7 +50,7 @@ export function deliveredWeight(json: string, { api, streamed }: { api: string; 
     const start = ends.lastIndex;
     const isObject = json[start - 1] === '{';
     // Inside a string its quotes would be escaped, so what stands between quotes before a colon is a field.
-    const nameEnd = json.lastIndexOf('"', json.lastIndexOf(':', start));
+    const nameEnd = json.lastIndexOf('"', json.lastIndexOf(':', start - 2));
     const name = json.slice(json.lastIndexOf('"', nameEnd - 1) + 1, nameEnd);
     if (isObject && !(OBJECTS.has(name) && names.has(name))) continue;
     const end = isObject ? endOfObject(json, start) : endOfString(json, start);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { deliveredWeight } from '../../../src/upstream/decoding/delivered-text.ts';
+import { tokenWeight } from '../../../src/upstream/decoding/estimate.ts';
 
 describe('the estimate of what was delivered', () => {
   const stream = (deltas: readonly object[]) =>
@@ -17,6 +18,10 @@ describe('the estimate of what was delivered', () => {
     for (const delta of [{ content: 'word ' }, { content: 'word ', text: 'word ' }]) {
       assert.equal(weightOf(Array.from({ length: 20 }, () => delta)), 20 * once);
     }
+  });
+
+  it('counts a text that begins with a colon', () => {
+    assert.equal(weightOf([{ content: ':word ' }]), deliveredWeight('{"text":"a:word "}', CHAT) - tokenWeight('a'));
   });
 
   describe('of arguments that are an object', () => {
