@@ -48,13 +48,13 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
   const place = deps.answers.placeOf({ request, fields, modelName, model, key });
   const kept = await place?.find();
-  const worst = worstCase({ api, body, fields }, { ...model, routes });
+  const worst = kept ? undefined : worstCase({ api, body, fields }, { ...model, routes });
   // Nobody here sees what is written once the call is over.
-  const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? worst.output : 0 });
+  const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0 });
   const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const admitted = await deps.admission.admit({
     key,
-    ...(kept ? {} : mostOf(worst, routes)),
+    ...(worst && mostOf(worst, routes)),
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),

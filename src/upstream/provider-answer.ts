@@ -12,7 +12,7 @@ export {
   type ReadSigns,
   responseSigns,
 } from './decoding/answer-signs.ts';
-export { askedAnswers } from './decoding/asked-answers.ts';
+export { askedAnswers, askedNumber, promptsIn } from './decoding/asked-answers.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { BYTES_A_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
 export { EventStream } from './decoding/event-stream.ts';

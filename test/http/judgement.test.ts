@@ -375,6 +375,7 @@ describe('an answer that says little', () => {
     ['was refused', '/messages', {}, json({ ...message, stop_reason: 'refusal' })],
     ['counts tokens', '/messages/count_tokens', {}, json({ input_tokens: 3 })],
     ['is what an empty list has for vectors', '/embeddings', { input: [] }, json({ object: 'list', data: [] })],
+    ['is one vector', '/embeddings', {}, json({ embedding: [0.1, 0.2] })],
     ['has a place for an error', chat, {}, json(completion('x', { error: {} }))],
     ['has room for an error', chat, {}, json(completion('x', { error: { message: '', code: null } }))],
     ['has no error', '/embeddings', {}, json({ data: [{ embedding: [1] }], error: null })],

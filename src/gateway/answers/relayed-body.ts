@@ -20,6 +20,7 @@ export class RelayedBody implements ResultReceiver {
   /** Where JSON reports usage. */
   readonly #tail = new Tail();
   readonly #type: string;
+  readonly #isJson: boolean;
   #hasBegun = false;
   #received = 0;
 
@@ -28,6 +29,7 @@ export class RelayedBody implements ResultReceiver {
     this.#control = control;
     this.#context = context;
     this.#type = mediaTypeOf(head);
+    this.#isJson = isJson(this.#type);
     this.#writer = new ClientWriter(context.client, control);
     this.#masked = new MaskedBody(context.target.mask);
   }
@@ -63,7 +65,7 @@ export class RelayedBody implements ResultReceiver {
   }
 
   #write(bytes: Buffer): void {
-    if (isJson(this.#type)) this.#tail.push(bytes);
+    if (this.#isJson) this.#tail.push(bytes);
     this.#writer.write(bytes);
   }
 

@@ -23,6 +23,9 @@ export const LONG_FRAME = 1024 * 1024;
 /** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
 export const MAX_SPREAD = 128 * 1024;
 
+/** Lines of one frame that are looked at, where it is read from its end or is named an error. */
+const MOST_FRAME_LINES = 64;
+
 /** What stands in whole lines of a stream from `start` to `end`. */
 export type Frame = Flaw | { is: 'comment' | 'field' | 'done' | 'text' | 'stray'; start: number; end: number };
 
@@ -64,7 +67,9 @@ export function frameAt(lines: Buffer, start: number): Frame {
 
 /** Whatever an event says that is named an error. It ends with an empty line. */
 function errorAt(lines: Buffer, { start, from }: { start: number; from: number }): Frame {
+  let looked = 0;
   for (let at = from; at < lines.length; at = lineEnd(lines, at)) {
+    if (++looked > MOST_FRAME_LINES) return { is: 'error', payload: errorOf(''), start, end: at };
     if (lines[at] === LETTER_D) {
       const frame = frameAt(lines, at);
       if (frame.is === 'unfinished') return { ...frame, start };
@@ -184,8 +189,7 @@ export function endsWithDone(lines: Buffer): boolean {
   return lines[end - 1] === CLOSING_BRACKET && saysDone(lines.toString('latin1', Math.max(0, end - LAST_LINE), end));
 }
 
-/** Lines of one frame, and lines in all, that are looked at where a stream ends. */
-const MOST_FRAME_LINES = 64;
+/** Lines that are looked at where a stream ends. */
 const MOST_LINES = 4096;
 
 /** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */

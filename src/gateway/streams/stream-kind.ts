@@ -2,6 +2,7 @@ import type { ErrorObject } from '../../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import {
+  askedNumber,
   brokenChoice,
   chatSigns,
   embeddingSigns,
@@ -9,6 +10,7 @@ import {
   isPlainError,
   isStreamError,
   messageSigns,
+  promptsIn,
   type ReadSigns,
   readFinishReason,
   responseSigns,
@@ -137,14 +139,20 @@ const OTHER_STREAM: StreamKind = {
 
 const EMBEDDINGS: StreamKind = {
   ...OTHER_STREAM,
-  isError: isErrorOf(['data', 'embeddings', 'vectors']),
+  isError: isErrorOf(['data', 'embedding', 'embeddings', 'vectors']),
   signs: embeddingSigns,
 };
 
 /** The kind of stream that an API answers a request with. */
 export function streamOf(api: string, model: string, body: Buffer): StreamKind {
   const asked = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const choices = () => Math.max(1, ...asked('n').map(Number).filter(Number.isInteger));
+  const choices = () =>
+    Math.max(
+      1,
+      ...asked('n')
+        .map((n) => askedNumber(n) ?? 1)
+        .filter(Number.isFinite),
+    );
   // A stop sequence may come at once, and where a text is filled in nothing may be missing.
   const mayBeEmpty = () =>
     ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));
@@ -173,11 +181,6 @@ const NOTHING = /^(?:null|""|\[\s*\])$/;
 /** What a field of a request is set to, as it is written. */
 function valuesOf(body: Buffer, name: string): string[] {
   return topLevelSpans(body, name).map(({ start, end }) => body.toString('utf8', start, end));
-}
-
-/** A prompt is a text or a list of tokens; several are a list of those. */
-function promptsIn(prompt: unknown): number {
-  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
 }
 
 function finishes({ choices }: JsonObject): boolean {

@@ -103,9 +103,9 @@ function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerE
   return reason === 'end_turn' || reason === 'tool_use' ? 'stop' : 'cut';
 }
 
-/** Embeddings: a list of vectors that hold something, or what providers of other forms have (Cohere, MiniMax). */
-export function embeddingSigns({ data, embeddings, vectors }: Record<string, unknown>): AnswerSigns {
-  if (!Array.isArray(data)) return { content: isObject(embeddings) || hasLength(embeddings ?? vectors) };
+/** Embeddings: a list of vectors that hold something, or what providers of other forms have (Cohere, MiniMax, Ollama). */
+export function embeddingSigns({ data, embedding: single, embeddings, vectors }: Record<string, unknown>): AnswerSigns {
+  if (!Array.isArray(data)) return { content: isObject(embeddings) || hasLength(embeddings ?? vectors ?? single) };
   if (data.length === 0) return { content: false, end: 'stop' };
   const entries = data.filter(isObject);
   return { content: entries.every(({ embedding }) => isObject(embedding) || hasLength(embedding)) };

@@ -1,5 +1,7 @@
 /** What a request asks for, as the most lenient provider reads it: many take numbers in strings, and fractions. */
 
+/** No number that a provider reads is longer, in UTF-16 code units. */
+const LONGEST_NUMBER = 64;
 /** How many answers a request may ask for in each of the two ways. Providers allow 128 at most. */
 const MOST_ANSWERS = 1024;
 
@@ -15,6 +17,7 @@ export function askedNumber(value: unknown): number | undefined {
 
 /** Python reads `1_000`; others read up to what is no digit. */
 function numberIn(text: string): number {
+  if (text.length > LONGEST_NUMBER) return Number.NaN;
   const plain = text.normalize('NFKC').replaceAll('_', '').trim();
   const read = [plain === '' ? 0 : Number(plain), Number.parseFloat(plain)].filter((number) => !Number.isNaN(number));
   return read.length > 0 ? Math.max(...read) : Number.NaN;
@@ -24,7 +27,10 @@ function numberIn(text: string): number {
 export function askedAnswers(api: string, { n, best_of: bestOf, prompt }: Readonly<Record<string, unknown>>): number {
   if (api !== 'chat_completions' && api !== 'completions') return 1;
   const each = Math.min(MOST_ANSWERS, Math.max(1, askedNumber(n) ?? 1, askedNumber(bestOf) ?? 1));
-  // A list of numbers is one prompt that its client has taken apart.
-  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
-  return each * Math.max(1, prompts);
+  return each * promptsIn(prompt);
+}
+
+/** One, or how many stand in a list. A list of numbers is one prompt that its client has taken apart. */
+export function promptsIn(prompt: unknown): number {
+  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? Math.max(1, prompt.length) : 1;
 }
