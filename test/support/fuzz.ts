@@ -23,8 +23,8 @@ export interface Boundary {
 
 /** Cases for each boundary: `FUZZ_RUNS` (`npm run fuzz` sets many), few by default. */
 export const RUNS = Number(process.env.FUZZ_RUNS ?? 120);
-/** Printed with every failure; `FUZZ_SEED` repeats one. */
-export const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** The same texts each time, so that no commit fails by chance; `FUZZ_SEED` and `npm run fuzz` try others. */
+export const SEED = Number(process.env.FUZZ_SEED ?? 21_644_775);
 
 /** What reading one case of at most `MAX_LENGTH` characters may take: the thread's own time, and memory. */
 const MAX_LENGTH = 64 * 1024;

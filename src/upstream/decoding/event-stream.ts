@@ -168,9 +168,14 @@ export class EventStream {
   /** A completion that was not streamed, or one JSON object a line. */
   #jsonBody(): Record<string, unknown>[] {
     const whole = parse(this.#body);
-    const payloads = whole === undefined ? this.#body.trim().split('\n').map(parse) : [whole];
-    const objects = payloads.filter(isObject);
-    if (objects.length < payloads.length) throw brokenStream('the answer is not JSON');
+    if (isObject(whole)) return [whole];
+    const objects = [];
+    for (const line of this.#body.trim().split('\n')) {
+      const payload = parse(line);
+      // The first that is wrong ends it: a body of nothing but blank lines would cost an exception each.
+      if (!isObject(payload)) throw brokenStream('the answer is not JSON');
+      objects.push(payload);
+    }
     return objects;
   }
 
