@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /**
  * The items of tool calls as OpenAI has them, for runs with `profile: openai` (docs/api.md, "The profile of OpenAI") and of
@@ -221,3 +221,30 @@ export const shellEvents = [
 ];
 
 export type ShellItem = z.output<(typeof shellItems)[number]>;
+
+/** Items that OpenAI shows with a status, which requests may leave out. */
+const WITH_STATUS = /^message$|_call$|_call_output$/;
+
+/**
+ * An input item as OpenAI shows it in its lists, with what a request may leave out: a text that stands for its only part is
+ * that part.
+ */
+export function shownInputItem(item: JsonObject): JsonObject {
+  const { type = 'message', content, status } = item;
+  const isAnswer = item.role === 'assistant';
+  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return {
+    ...item,
+    type,
+    ...(type === 'message' && Array.isArray(said) && { content: said.map((part) => shownPart(part, isAnswer)) }),
+    ...(status == null && WITH_STATUS.test(String(type)) && { status: 'completed' }),
+  };
+}
+
+function shownPart(part: JsonValue, isAnswer: boolean): JsonValue {
+  if (!isObject(part)) return part;
+  if (part.type === 'input_image') return { detail: 'auto', ...part };
+  const isText = part.type === 'text' || part.type === 'output_text';
+  if (isText && isAnswer) return { annotations: [], logprobs: [], ...part, type: 'output_text' };
+  return part.type === 'text' ? { ...part, type: 'input_text' } : part;
+}

@@ -5,6 +5,7 @@ import { newRunId, parseItemId, type RunId } from '../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
+import { shownInputItem } from '../protocol/openai-items.ts';
 import type { EarlierSource, TakenOver } from '../research/run/request.ts';
 import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/beside/conversation-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
@@ -221,13 +222,9 @@ export function publicConversationId(id: string): string {
   return PREFIX + id;
 }
 
-/** An item as it is kept: a text that stands for its only part is that part, as OpenAI shows it. */
+/** An item as it is kept: as OpenAI shows it. */
 function stored(item: JsonObject, id: string): ConversationItem {
-  const { type = 'message', content } = item;
-  const part = item.role === 'assistant' ? { type: 'output_text', annotations: [] } : { type: 'input_text' };
-  const parts = typeof content === 'string' ? { content: [{ ...part, text: content }] } : {};
-  const status = type === 'message' && item.status == null ? { status: 'completed' } : {};
-  return { id, json: JSON.stringify({ ...item, type, ...parts, ...status, id }) };
+  return { id, json: JSON.stringify({ ...shownInputItem(item), id }) };
 }
 
 function parsed({ json }: ConversationItem): JsonObject {

@@ -14,6 +14,7 @@ import {
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
 const user = (content: string) => ({ role: 'user', content });
+const asked = (input: unknown) => ({ model: 'deep', stream: false, input });
 const ask = (conversation: unknown, input: unknown, fields = {}) => ({
   body: { model: 'deep', stream: false, conversation, input, ...fields },
 });
@@ -43,6 +44,8 @@ describe('conversations', () => {
     const changed = await send(gateway, `POST /v1/conversations/${id}`, { body: { metadata: { team: 'b' } } });
     assert.deepEqual(changed.json, { ...json, metadata: { team: 'b' } });
     assert.deepEqual((await send(gateway, `GET /v1/conversations/${id}`)).json.metadata, { team: 'b' });
+    const cleared = await send(gateway, `POST /v1/conversations/${id}`, { body: { metadata: null } });
+    assert.deepEqual(cleared.json, { ...json, metadata: {} });
     const removed = await send(gateway, `DELETE /v1/conversations/${id}`);
     assert.deepEqual(removed.json, { id, object: 'conversation.deleted', deleted: true });
     assertRefused(await send(gateway, `GET /v1/conversations/${id}`), { status: 404, code: 'not_found' });
@@ -75,9 +78,9 @@ describe('conversations', () => {
       data.map((item) => [item.type, item.role, item.status, item.content]),
       [
         ['message', 'user', 'completed', [{ type: 'input_text', text: 'Hello' }]],
-        ['message', 'assistant', 'completed', [{ type: 'output_text', text: 'Hi' }]],
-        ['function_call', undefined, undefined, undefined],
-        ['function_call_output', undefined, undefined, undefined],
+        ['message', 'assistant', 'completed', [{ type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }]],
+        ['function_call', undefined, 'completed', undefined],
+        ['function_call_output', undefined, 'completed', undefined],
       ],
     );
     assert.equal(new Set(data.map((item) => item.id)).size, 4);
@@ -137,6 +140,18 @@ describe('conversations', () => {
       history.map((message: { content: { text: string }[] }) => message.content[0]?.text),
       ['My name is Ann.', 'one', 'You said: one', 'two', 'You said: two'],
     );
+  });
+
+  it('keep what a reference refers to, which may be removed', async () => {
+    const { id: earlier, output } = responseIn(await send(gateway, 'POST /v1/responses', { body: asked('Before') }));
+    const reference = { id: output.at(-1)?.id };
+    const answer = textOf({ ...output.at(-1) });
+    const id = await begin([reference, { type: 'item_reference', ...reference }]);
+    responseIn(await send(gateway, 'POST /v1/responses', ask(id, [reference, user('One')])));
+    await send(gateway, `DELETE /v1/responses/${earlier}`);
+    responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'Two')));
+    const messages = (await told(id)).filter((item) => /^(user|assistant)/.test(item));
+    assert.deepEqual(messages.slice(0, 4), [...Array(3).fill(`assistant: ${answer}`), 'user: One']);
   });
 
   it('keep what a response came to that was removed, and nothing of one that failed or was cancelled', async () => {

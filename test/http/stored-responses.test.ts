@@ -295,6 +295,7 @@ describe('DELETE /v1/responses/:id', () => {
 describe('GET /v1/responses/:id/input_items', () => {
   let gateway: TestGateway;
   const input = Array.from({ length: 25 }, (_, n) => ({ role: 'user', content: `line ${n}` }));
+  const shown = ({ content }: { content: string }) => [{ type: 'input_text', text: content }];
   let id = '';
   before(async () => {
     gateway = await openGateway();
@@ -312,19 +313,13 @@ describe('GET /v1/responses/:id/input_items', () => {
 
   it('lists the items in the order submitted, by pages', async () => {
     const first = await page('');
-    assert.deepEqual(
-      first.contents,
-      input.slice(0, 20).map(({ content }) => content),
-    );
+    assert.deepEqual(first.contents, input.slice(0, 20).map(shown));
     assert.deepEqual(
       [first.json.object, first.json.has_more, first.json.first_id, first.json.last_id],
       ['list', true, first.ids[0], first.ids[19]],
     );
     const second = await page(`?after=${first.ids[19]}&limit=5`);
-    assert.deepEqual(
-      second.contents,
-      input.slice(20).map(({ content }) => content),
-    );
+    assert.deepEqual(second.contents, input.slice(20).map(shown));
     assert.equal(second.json.has_more, false);
   });
 
@@ -334,9 +329,44 @@ describe('GET /v1/responses/:id/input_items', () => {
     const [item] = Array.isArray(json.data) ? json.data : [];
     assert.deepEqual(
       { ...item, id: '' },
-      { id: '', type: 'message', role: 'user', content: [{ type: 'input_text', text: 'only text' }] },
+      {
+        id: '',
+        type: 'message',
+        role: 'user',
+        content: [{ type: 'input_text', text: 'only text' }],
+        status: 'completed',
+      },
     );
     assert.match(item.id, /^msg_/);
+  });
+
+  it('shows items with what a request may leave out, and what a reference refers to', async () => {
+    const [said] = (await ended(gateway, id)).output.slice(-1);
+    const input = [
+      { id: said?.id },
+      { role: 'assistant', content: 'Yes.' },
+      { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'seen' },
+      { role: 'user', content: 'So?' },
+    ];
+    const body = { model: 'deep', input, background: true };
+    const other = responseIn(await send(gateway, 'POST /v1/responses', { body }));
+    const { json } = await send(gateway, `GET /v1/responses/${other.id}/input_items`);
+    const [reference, ...items] = (json.data as object[]).map((item) => ({ ...item, id: '' }));
+    assert.deepEqual(reference, { ...said, id: '' });
+    const status = 'completed';
+    assert.deepEqual(items, [
+      {
+        id: '',
+        type: 'message',
+        role: 'assistant',
+        status,
+        content: [{ type: 'output_text', text: 'Yes.', annotations: [], logprobs: [] }],
+      },
+      { id: '', ...input[2], status },
+      { id: '', ...input[3], status },
+      { id: '', type: 'message', role: 'user', status, content: [{ type: 'input_text', text: 'So?' }] },
+    ]);
   });
 
   for (const query of ['limit=0', 'limit=101', 'after=msg_unknown']) {

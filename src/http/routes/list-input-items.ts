@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { shownInputItem } from '../../protocol/openai-items.ts';
 import { listOf } from '../../protocol/response.ts';
 import { readInput } from '../../runs/stored/stored-request.ts';
 import { json } from '../answers/answer.ts';
@@ -14,7 +15,7 @@ export function listInputItems({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const page = new Query(req).page({ limit: 20, max: 100 });
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    const items = readInput(run).map((item) => ({ ...item, id: String(item.id) }));
+    const items = readInput(run).map((item) => ({ ...shownInputItem(item), id: String(item.id) }));
     return json(pageOf(page.order === 'desc' ? items.toReversed() : items, page));
   };
 }

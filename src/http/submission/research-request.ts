@@ -5,7 +5,7 @@ import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig 
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { type InputItem, inputItem, isBareReference, requireQuestion } from '../../protocol/requests/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
@@ -218,15 +218,30 @@ export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model
 }
 
 /**
- * Input items as the client sent them, for `input_items` (docs/api.md, "The other Responses endpoints"). A string is
- * one user message.
+ * Input items as the client sent them, each with its type, for `input_items` (docs/api.md, "The other Responses
+ * endpoints"). A string is one user message.
  */
 export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObject[] {
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
   }
   const items = Array.isArray(input) ? input.filter((item): item is JsonObject => isObject(item)) : [];
-  return items.map((item) => ('type' in item ? item : { type: 'message', ...item }));
+  return items.map((item) =>
+    item.type == null ? { ...item, type: isBareReference(item) ? 'item_reference' : 'message' } : item,
+  );
+}
+
+/** The same, with what references refer to in their place: it may be gone when the items are read again. */
+export async function keptItems(
+  { runs }: { runs: Pick<Runs, 'findItem'> },
+  { caller }: { caller: Caller },
+  input: unknown,
+): Promise<JsonObject[]> {
+  return await Promise.all(
+    sentItems(input, 'input_text').map((item) =>
+      item.type === 'item_reference' ? runs.findItem(caller, String(item.id)) : item,
+    ),
+  );
 }
 
 /** UTF-16 code units that no token is shorter than, over a whole text. */

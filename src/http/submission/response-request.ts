@@ -10,7 +10,7 @@ import { type ChosenModel, takesGrammars, tellsLogprobs } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
 import { parseSubmission } from './parse-submission.ts';
 import { fromPlainResponse, offeredTools, parsePlain } from './plain-request.ts';
-import { fromResponse, joinedBy, sentItems, shownFunctions } from './research-request.ts';
+import { fromResponse, joinedBy, keptItems, shownFunctions } from './research-request.ts';
 import { submitRun } from './submit-run.ts';
 import { responseWebhook } from './webhook.ts';
 
@@ -79,7 +79,7 @@ export async function submitResponse(
     ...(how?.generate === false && { generate: how.generate }),
     model: name,
     ...asked,
-    input: sentItems(body.json.input, 'input_text'),
+    input: await keptItems(deps, identity, body.json.input),
     background: value.background === true,
     webhook: responseWebhook(value),
     metadata: value.metadata ?? {},

@@ -74,6 +74,10 @@ const priorReasoning = z
   }))
   .describe('Dropped, unless its `encrypted_content` was made here.');
 const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
+/** Whether an item is a reference without `type`: the SDK's type of one says that it may be. */
+export function isBareReference({ type, role, id }: Record<string, unknown>): boolean {
+  return type == null && role === undefined && typeof id === 'string';
+}
 const bareReference = z
   .object({ id: z.string().min(1) })
   .transform(({ id }) => ({ type: 'item_reference' as const, id }));
@@ -93,8 +97,7 @@ export const inputItem = chosenBy((value) => {
   if (!isObject(value) || (value.type ?? 'message') !== 'message') {
     return byType(value, otherItems, 'unknown item type: use message');
   }
-  // The SDK's type of a reference says so.
-  if (value.type == null && value.role === undefined && typeof value.id === 'string') return bareReference;
+  if (isBareReference(value)) return bareReference;
   return value.role === 'assistant' ? assistantMessage : message;
 }).meta(reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;

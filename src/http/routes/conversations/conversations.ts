@@ -7,7 +7,7 @@ import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
 import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
-import { sentConversationItems } from './items.ts';
+import { keptItems } from '../../submission/research-request.ts';
 
 const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
@@ -17,7 +17,7 @@ export function postConversation(deps: AppDeps): Endpoint {
     const body = hasBody(call.req) ? await readJson(call) : NOTHING;
     const { value } = parseBody(createConversation, body.json);
     requireExactMetadata(body.raw);
-    const items = value.items ? await sentConversationItems(deps, call, body.json.items) : [];
+    const items = value.items ? await keptItems(deps, call.identity, body.json.items) : [];
     return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
   };
 }
@@ -31,7 +31,9 @@ export function getConversation({ conversations }: AppDeps): Endpoint {
 export function updateMetadata({ conversations }: AppDeps): Endpoint {
   return async (call) => {
     const body = await readJson(call);
-    const { value } = parseBody(updateConversation, body.json);
+    // OpenAI's clients clear it so.
+    const cleared = body.json.metadata === null && { metadata: {} };
+    const { value } = parseBody(updateConversation, { ...body.json, ...cleared });
     requireExactMetadata(body.raw);
     const record = await conversations.find(call.identity.caller, idOf(call));
     const metadata: JsonObject = value.metadata;

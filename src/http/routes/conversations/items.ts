@@ -8,7 +8,7 @@ import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
 import { Query } from '../../query.ts';
-import { sentItems } from '../../submission/research-request.ts';
+import { keptItems } from '../../submission/research-request.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
 export function postItems(deps: AppDeps): Endpoint {
@@ -16,7 +16,7 @@ export function postItems(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     parseBody(createConversationItems, body.json);
     const record = await recordOf(deps, call);
-    const items = await sentConversationItems(deps, call, body.json.items);
+    const items = await keptItems(deps, call.identity, body.json.items);
     return json(page(await deps.conversations.add(record, items), false));
   };
 }
@@ -42,18 +42,6 @@ export function deleteItem(deps: AppDeps): Endpoint {
     await deps.conversations.removeItem(record, itemOf(call));
     return json(shownConversation(record));
   };
-}
-
-/** Items of a body as the client sent them; references are what they refer to. */
-export async function sentConversationItems(
-  { runs }: Pick<AppDeps, 'runs'>,
-  { identity }: Call,
-  sent: unknown,
-): Promise<JsonObject[]> {
-  const items = sentItems(sent, 'input_text');
-  return await Promise.all(
-    items.map((item) => (item.type === 'item_reference' ? runs.findItem(identity.caller, String(item.id)) : item)),
-  );
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {
