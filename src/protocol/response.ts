@@ -16,7 +16,11 @@ export const cost = z.object({ total: z.number().nonnegative(), currency: z.stri
 
 export const usage = z.object({
   input_tokens: z.int().nonnegative(),
-  input_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
+  input_tokens_details: z.object({
+    cached_tokens: z.int().nonnegative(),
+    /** Of tokens that were not cached before; 0 where the provider does not tell. */
+    cache_write_tokens: z.int().nonnegative().default(0),
+  }),
   output_tokens: z.int().nonnegative(),
   output_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
   total_tokens: z.int().nonnegative(),
@@ -76,7 +80,7 @@ const namespaceTool = z.object({
 const customTool = z.object({
   type: z.literal('custom'),
   name: z.string(),
-  description: z.string().nullable(),
+  description: z.string().nullable().optional(),
   format: z.union([
     z.object({ type: z.literal('text') }),
     z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() }),
@@ -150,7 +154,7 @@ export type ResponseObject = z.output<typeof responseObject>;
 export function zeroUsage(): Usage {
   return {
     input_tokens: 0,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: 0,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 0,

@@ -118,7 +118,13 @@ describe('custom tools of a plain model over a chat-only provider', () => {
       turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: n === 0 ? 'just text' : '{"in": 1}' }] }),
     );
     for (const text of ['just text', '{"in": 1}']) {
-      const { output } = await gateway.ann.responses.create({ model: 'plain', input: 'Write it.', tools: [PATCH] });
+      const tool = { type: PATCH.type, name: PATCH.name };
+      const { output, tools } = await gateway.ann.responses.create({
+        model: 'plain',
+        input: 'Write it.',
+        tools: [tool],
+      });
+      assert.deepEqual(tools, [{ ...tool, format: { type: 'text' } }]);
       assert.ok(output[0]?.type === 'custom_tool_call');
       assert.equal(output[0].input, text);
     }

@@ -14,6 +14,7 @@ import {
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { strictMessages } from '../support/strict-wires.ts';
 
 const WEATHER = {
   type: 'function' as const,
@@ -43,7 +44,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
     store: { url: 'memory:' },
     providers: {
       scripted: { base_url: provider.url, max_retries: 1 },
-      messages: { base_url: provider.url, max_retries: 0, wire: 'messages' },
+      messages: { base_url: provider.url, api_key: 'sk-provider', max_retries: 0, wire: 'messages' },
     },
     models: {
       plain: { kind: 'proxy', apis: ['responses', 'chat_completions'], routes: [{ provider: 'scripted', model: 'm' }] },
@@ -255,6 +256,27 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual([logprobs, top_logprobs], [true, 2]);
   });
 
+  it('tell what was put into the cache of a provider', async () => {
+    const details = { cached_tokens: 4, cache_write_tokens: 5 };
+    const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, prompt_tokens_details: details };
+    await using gateway = await openPlain(() => turn({ text: 'Hello.', usage }));
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi' });
+    assert.deepEqual(response.usage?.input_tokens_details, details);
+  });
+
+  it('may be asked by a system message alone, of a provider that speaks Messages too', async () => {
+    const strict = strictMessages(0, { thinks: 'adaptive' });
+    await using gateway = await openPlain((request) => strict.respond(request));
+    for (const content of ['Greet us.', [{ type: 'input_text' as const, text: 'Greet us.' }]]) {
+      const { output_text: text, error } = await gateway.ann.responses.create({
+        model: 'mute',
+        input: [{ role: 'system', content }],
+      });
+      assert.deepEqual([error, text], [null, 'All found.']);
+    }
+    assert.deepEqual(strict.refusals, []);
+  });
+
   it('have no probabilities of tokens where no provider tells them, and say so', async () => {
     const asked = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
     await using gateway = await openPlain(({ body, path }) => {
@@ -285,6 +307,11 @@ describe('responses of a plain model over a chat-only provider', () => {
     for await (const event of await gateway.ann.responses.retrieve(id, { stream: true })) {
       if (event.type === 'response.completed') assert.equal(event.response.output_text, 'Hello there.');
     }
+    const asked = { model: 'plain', input: 'Hi', background: true, stream: true as const };
+    const events = await Array.fromAsync(await gateway.ann.responses.create(asked));
+    const [first, last] = [events.at(0), events.at(-1)];
+    assert.ok(first?.type === 'response.created' && last?.type === 'response.completed');
+    assert.deepEqual([first.response.background, last.response.output_text], [true, 'Hello there.']);
     await gateway.ann.responses.delete(id);
     await assert.rejects(gateway.ann.responses.retrieve(id), { status: 404 });
   });

@@ -159,6 +159,7 @@ export function strictMessages(
       'A maximum of 4 blocks with cache_control may be provided.',
     );
     const messages = items(body.messages);
+    refuse(messages.length === 0, 'messages: at least one message is required');
     let open: unknown[] = [];
     for (const [n, { role, content }] of messages.entries()) {
       const blocks = items(content);

@@ -19,8 +19,8 @@ export function shownTool(tool: ResponseTool): ShownTool {
       return { type, name, description, tools: tool.tools.map(shownFunction) };
     }
     case 'custom': {
-      const { type, name, description = null, format = { type: 'text' as const } } = tool;
-      return { type, name, description, format };
+      const { type, name, description, format = { type: 'text' as const } } = tool;
+      return { type, name, ...(description && { description }), format };
     }
     case 'mcp': {
       const { type, server_label, allowed_tools = null, require_approval } = tool;

@@ -108,6 +108,7 @@ export class Spending {
     const { usage } = this;
     usage.input_tokens += spent.inputTokens;
     usage.input_tokens_details.cached_tokens += spent.cachedTokens;
+    usage.input_tokens_details.cache_write_tokens += spent.cacheWriteTokens ?? 0;
     usage.output_tokens += spent.outputTokens;
     usage.output_tokens_details.reasoning_tokens += spent.reasoningTokens;
     usage.total_tokens = usage.input_tokens + usage.output_tokens;

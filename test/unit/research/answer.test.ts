@@ -223,7 +223,7 @@ describe('usage', () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }, { calls: lookups('c') }] });
     assert.deepEqual(response.usage, {
       input_tokens: 40,
-      input_tokens_details: { cached_tokens: 8 },
+      input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
       output_tokens: 20,
       output_tokens_details: { reasoning_tokens: 12 },
       total_tokens: 60,

@@ -37,7 +37,9 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const formatted = format ? withInstruction(request.messages, formatInstruction(format)) : request.messages;
   const told = withUniqueCallIds(formatted, CALL_IDS);
   const [first, ...rest] = told;
-  const system = first?.role === 'system' && first.content !== '' ? [textBlock(first.content)] : undefined;
+  // A system prompt alone is what is asked: the API takes none without a message.
+  const isPrompt = first?.role === 'system' && first.content !== '' && rest.length > 0;
+  const system = isPrompt ? [textBlock(first.content)] : undefined;
   const history = system === undefined ? told : rest;
   const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
   // A model that is made to call a tool must not think first.
@@ -137,7 +139,7 @@ function turnsOf(history: readonly TurnMessage[], telling: Telling): Turn[] {
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('Go on.')] });
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [textBlock('Go on.')] });
   return turns;
 }
 
