@@ -272,6 +272,40 @@ describe('files in requests', () => {
     await client.files.delete(file_id);
   });
 
+  it('stay in a conversation, which goes on when they are gone', async () => {
+    const file = await client.files.create({
+      file: await toFile(Buffer.from('Gone.'), 'gone.md'),
+      purpose: 'user_data',
+    });
+    const content = [
+      { type: 'input_file' as const, file_data: Buffer.from(TEXT).toString('base64'), filename: 'lake.md' },
+      { type: 'input_file' as const, file_id: file.id },
+      { type: 'input_image' as const, detail: 'auto' as const, file_id: file.id },
+    ];
+    const { id } = await client.conversations.create({ items: [{ role: 'user', content: content.slice(0, 2) }] });
+    const ask = (model: string) => client.responses.create({ model, conversation: id, input: 'How deep is the lake?' });
+    await client.files.delete(file.id);
+    for (const model of ['plain', 'deep']) {
+      assert.equal((await ask(model)).status, 'completed');
+      const seen = JSON.stringify(gateway.seen.at(-1)?.messages);
+      assert.match(seen, /Attached document: lake\.md/);
+      assert.match(seen, /\(A file that can no longer be read\.\)/);
+    }
+    const input = [{ role: 'user' as const, content: content.slice(1, 2) }];
+    await assert.rejects(client.responses.create({ model: 'plain', conversation: id, input }), {
+      status: 404,
+      param: 'input[0].content[0].file_id',
+    });
+    for (const [at, part] of content.slice(1).entries()) {
+      const items = [{ type: 'message' as const, role: 'user' as const, content: [part] }];
+      const refused = { status: 404, param: 'items[0].content[0].file_id' };
+      await assert.rejects(
+        at === 0 ? client.conversations.create({ items }) : client.conversations.items.create(id, { items }),
+        refused,
+      );
+    }
+  });
+
   it('of somebody else are not there', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {

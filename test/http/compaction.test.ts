@@ -138,6 +138,14 @@ describe('a compaction', () => {
     const answer = await send(gateway, 'POST /v1/responses', { body: next });
     assert.equal(answer.status, 200, answer.text);
     assert.ok(gateway.seen.at(-1)?.text.includes(SUMMARY));
+    // What functions gave is compacted without a question beside it.
+    const outputs = await send(gateway, 'POST /v1/responses/compact', {
+      body: { model: 'plain', input: input.slice(1) },
+    });
+    assert.deepEqual(
+      parsed(outputs).output.map(({ type }) => type),
+      ['compaction'],
+    );
     const before = { model: 'plain', previous_response_id: answer.json.id };
     parsed(await send(gateway, 'POST /v1/responses/compact', { body: before }));
     assert.match(gateway.seen.at(-1)?.text ?? '', /And the mast/);

@@ -29,6 +29,8 @@ export interface AttachmentContext {
   user: string;
   /** The list of parts, for errors. */
   place: string;
+  /** Said long ago: what cannot be read any more is named as such, instead of refused. */
+  isKept: boolean;
   /** The model opens addresses itself. */
   opens: boolean;
   /** Of the model, in tokens. */
@@ -59,15 +61,18 @@ export class Attachments {
 
   /**
    * Keeps the bytes that items carry as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
-   * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload.
+   * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload; of `items`, `not_found` for files.
    */
   async keepData(
     items: unknown,
-    { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' },
+    { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
     if (parts.length > MOST_FILES) throw tooMany(field);
     for (const { part, place } of parts) {
+      // Kept items are read much later: what is not there is told now.
+      if (field === 'items' && typeof part.file_id === 'string')
+        await this.#files.find(user, part.file_id, `${place}.file_id`);
       if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
@@ -81,15 +86,20 @@ export class Attachments {
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<PlainPart[]> {
     const found: PlainPart[] = [];
     for (const [index, part] of parts.entries()) {
-      const place = `${context.place}[${index}]`;
-      if (part.type === 'file') {
-        const pdf = await this.#pdf(part, { ...context, place });
-        found.push(pdf ?? { type: 'text', text: await this.#document(part, { ...context, place }) });
-      } else if (part.type === 'image_file')
-        found.push({ type: 'image', url: await this.#image(part.id, context, place) });
-      else found.push(part);
+      try {
+        found.push(await this.#resolved(part, { ...context, place: `${context.place}[${index}]` }));
+      } catch (thrown) {
+        if (!context.isKept || !isGone(thrown)) throw thrown;
+        found.push({ type: 'text', text: '(A file that can no longer be read.)' });
+      }
     }
     return found;
+  }
+
+  async #resolved(part: InputPart, context: AttachmentContext): Promise<PlainPart> {
+    if (part.type === 'image_file') return { type: 'image', url: await this.#image(part.id, context) };
+    if (part.type !== 'file') return part;
+    return (await this.#pdf(part, context)) ?? { type: 'text', text: await this.#document(part, context) };
   }
 
   /** A PDF for a model that takes it as it is; undefined for whatever is read here. */
@@ -135,7 +145,7 @@ export class Attachments {
     return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
   }
 
-  async #image(id: string, { user, sent }: AttachmentContext, place: string): Promise<string> {
+  async #image(id: string, { user, sent, place }: AttachmentContext): Promise<string> {
     const file = await this.#files.find(user, id, `${place}.file_id`);
     sent.bytes += file.bytes;
     if (sent.bytes > MOST_SENT)
@@ -145,6 +155,10 @@ export class Attachments {
     if (!type) throw refused(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);
     return `data:${type};base64,${read.bytes.toString('base64')}`;
   }
+}
+
+function isGone(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && (thrown.code === 'not_found' || thrown.code === 'unsupported_file');
 }
 
 /** Parts of items that are files, with their places. What is no such input is left to its schema. */
@@ -157,7 +171,8 @@ function partsIn(items: unknown, field: string): { part: Record<string, unknown>
         const place = `${field}[${at}].${list}[${index}]`;
         if (!isObject(part)) return [];
         if (part.type === 'file' && isObject(part.file)) return [{ part: part.file, place: `${place}.file` }];
-        return part.type === 'input_file' ? [{ part, place }] : [];
+        const isFile = part.type === 'input_file' || (field === 'items' && part.type === 'input_image');
+        return isFile ? [{ part, place }] : [];
       });
     });
   });

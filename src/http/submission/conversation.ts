@@ -25,10 +25,13 @@ interface Senses {
   audio?: boolean;
 }
 
+/** The `field` of what stands in a conversation. */
+export const CONVERSATION = 'conversation';
+
 /** What turning input into a conversation needs to know. */
 export interface ConversationOptions {
   model: Senses;
-  /** `input` or `messages`, for errors. */
+  /** `input`, `messages` or `conversation`, for errors. */
   field: string;
   /** Gives the stored item of the caller's own runs, or throws `not_found`. */
   findItem(id: string): Promise<JsonObject>;
@@ -53,7 +56,14 @@ export function openedFor(
   const sent = { bytes: sentBefore };
   return {
     attach: (parts, place, isTold) =>
-      attachments.resolve(parts, { user, place, sent, takesPdf: takesPdf && isTold, ...model }),
+      attachments.resolve(parts, {
+        user,
+        place,
+        sent,
+        isKept: place.startsWith(CONVERSATION),
+        takesPdf: takesPdf && isTold,
+        ...model,
+      }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };

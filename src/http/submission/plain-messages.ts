@@ -7,6 +7,7 @@ import type { InputItem } from '../../protocol/requests/request-input.ts';
 import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
 import {
+  CONVERSATION,
   type ConversationOptions,
   checkParts,
   type FoundItem,
@@ -31,11 +32,11 @@ export async function plainMessages(
   items: readonly InputItem[],
   options: ConversationOptions & Before,
 ): Promise<SaidSoFar> {
-  const { before, field, asked = NOTHING_ASKED } = options;
+  const { before, field, kept = 0, asked = NOTHING_ASKED } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
   for (const [index, item] of items.entries()) {
-    const place = `${field}[${index}]`;
+    const place = index < kept ? `${CONVERSATION}[${index}]` : `${field}[${index - kept}]`;
     const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
     if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
     else if (one.type === 'message') {
@@ -85,6 +86,8 @@ async function byCallId(
 interface Before {
   /** The conversation so far; its last message may have called functions. */
   before: readonly TurnMessage[];
+  /** How many of the items, the first ones, stand in a conversation. */
+  kept?: number;
   /** Calls of that message that wait for an approval, by the ids of their requests. */
   asked?: ReadonlyMap<string, string> | undefined;
 }

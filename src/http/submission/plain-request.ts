@@ -186,6 +186,7 @@ export async function plainThread(
   return await plainMessages([...said, ...input], {
     model,
     field: 'input',
+    kept: said.length,
     findItem: (item) => runs.findItem(caller, item),
     ...openedFor(caller, sealed, {
       opens: false,

@@ -19,6 +19,7 @@ import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
 import {
+  CONVERSATION,
   type ConversationOptions,
   chatMessages,
   openedFor,
@@ -124,7 +125,7 @@ export async function researchThread(
 async function fromConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
-  const history = await conversationIn(items, { ...context, param: 'conversation' });
+  const history = await conversationIn(items, { ...context, param: CONVERSATION });
   return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
 }
 

@@ -122,8 +122,6 @@ function textOrItems(items: typeof inputItems) {
  */
 export const threadInput = textOrItems(boundedList(inputItem, { max: MAX_ITEMS }));
 
-export const input = textOrItems(inputItems).refine(asksSomething, NO_USER_TEXT).meta(reference('Input'));
-
 /** Input that asks something, or answers functions that a research called. */
 export const researchInput = textOrItems(inputItems)
   .refine((items) => asksSomething(items) || items.some(isOutput), NO_USER_TEXT)

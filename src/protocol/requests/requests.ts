@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
-import { input, messageComponents, messageList, researchInput } from './request-input.ts';
+import { messageComponents, messageList, researchInput, threadInput } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolComponents } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { researchOptions } from './research-options.ts';
@@ -66,9 +66,7 @@ export type CreateResponse = z.output<typeof createResponseBody>;
 /** `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"). */
 export const compactBody = createResponseBody
   .pick({ model: true, instructions: true, previous_response_id: true })
-  .extend({
-    input: input.optional(),
-  });
+  .extend({ input: threadInput.optional() });
 export type CompactBody = z.output<typeof compactBody>;
 
 /** `POST /v1/responses/input_tokens`: what else a model reads is counted whatever it is. */

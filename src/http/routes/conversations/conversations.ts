@@ -7,7 +7,7 @@ import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
 import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
-import { keptItems } from '../../submission/research-request.ts';
+import { keptConversationItems } from './items.ts';
 
 const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
@@ -17,7 +17,7 @@ export function postConversation(deps: AppDeps): Endpoint {
     const body = hasBody(call.req) ? await readJson(call) : NOTHING;
     const { value } = parseBody(createConversation, body.json);
     requireExactMetadata(body.raw);
-    const items = value.items ? await keptItems(deps, call.identity, body.json.items) : [];
+    const items = value.items ? await keptConversationItems(deps, call, body.json.items) : [];
     return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
   };
 }

@@ -16,7 +16,7 @@ export function postItems(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     parseBody(createConversationItems, body.json);
     const record = await recordOf(deps, call);
-    const items = await keptItems(deps, call.identity, body.json.items);
+    const items = await keptConversationItems(deps, call, body.json.items);
     return json(page(await deps.conversations.add(record, items), false));
   };
 }
@@ -42,6 +42,13 @@ export function deleteItem(deps: AppDeps): Endpoint {
     await deps.conversations.removeItem(record, itemOf(call));
     return json(shownConversation(record));
   };
+}
+
+/** Items of a body as they are kept: the bytes that they carry as files of their own. */
+export async function keptConversationItems(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
+  const { retentionMs: keepMs } = deps.config.current().store;
+  await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
+  return await keptItems(deps, identity, items);
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {
