@@ -227,7 +227,10 @@ describe('tools that run here, in responses of a plain model', () => {
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
       'none',
     ];
-    for (const tool_choice of choices) await gateway.ann.responses.create({ ...ask, tool_choice });
+    for (const tool_choice of choices) {
+      const response = await gateway.ann.responses.create({ ...ask, tool_choice });
+      assert.deepEqual(response.tools.slice(1), tools.slice(1));
+    }
     assert.deepEqual(
       gateway.provider.requests.map(({ body }) => [body.tools?.map((tool) => tool.function.name), body.tool_choice]),
       [

@@ -26,6 +26,9 @@ export function shownTool(tool: ResponseTool): ShownTool {
       const { type, server_label, allowed_tools = null, require_approval } = tool;
       return { type, server_label, allowed_tools, require_approval: require_approval ?? 'never' };
     }
+    case 'code_interpreter':
+      // What runs here has a container of its own, whatever was asked for.
+      return { ...tool, container: { type: 'auto' } };
     default:
       return tool;
   }
