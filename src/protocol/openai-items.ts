@@ -224,6 +224,8 @@ export type ShellItem = z.output<(typeof shellItems)[number]>;
 
 /** Items that OpenAI shows with a status, which requests may leave out. */
 const WITH_STATUS = /^message$|_call$|_call_output$/;
+/** Types of a text, whoever said it: requests may mix them up. */
+const TEXT_PART = /^(?:input_|output_)?text$/;
 
 /**
  * An input item as OpenAI shows it in its lists, with what a request may leave out: a text that stands for its only part is
@@ -244,7 +246,6 @@ export function shownInputItem(item: JsonObject): JsonObject {
 function shownPart(part: JsonValue, isAnswer: boolean): JsonValue {
   if (!isObject(part)) return part;
   if (part.type === 'input_image') return { detail: 'auto', ...part };
-  const isText = part.type === 'text' || part.type === 'output_text';
-  if (isText && isAnswer) return { annotations: [], logprobs: [], ...part, type: 'output_text' };
-  return part.type === 'text' ? { ...part, type: 'input_text' } : part;
+  if (!TEXT_PART.test(String(part.type))) return part;
+  return isAnswer ? { annotations: [], logprobs: [], ...part, type: 'output_text' } : { ...part, type: 'input_text' };
 }

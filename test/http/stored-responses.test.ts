@@ -344,7 +344,7 @@ describe('GET /v1/responses/:id/input_items', () => {
     const [said] = (await ended(gateway, id)).output.slice(-1);
     const input = [
       { id: said?.id },
-      { role: 'assistant', content: 'Yes.' },
+      { role: 'assistant', content: [{ type: 'input_text', text: 'Yes.' }] },
       { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: 'seen' },
       { role: 'user', content: 'So?' },

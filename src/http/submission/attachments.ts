@@ -89,7 +89,7 @@ export class Attachments {
       try {
         found.push(await this.#resolved(part, { ...context, place: `${context.place}[${index}]` }));
       } catch (thrown) {
-        if (!context.isKept || !isGone(thrown)) throw thrown;
+        if (!context.isKept || !isUnreadable(thrown)) throw thrown;
         found.push({ type: 'text', text: '(A file that can no longer be read.)' });
       }
     }
@@ -157,8 +157,11 @@ export class Attachments {
   }
 }
 
-function isGone(thrown: unknown): boolean {
-  return thrown instanceof GatewayError && (thrown.code === 'not_found' || thrown.code === 'unsupported_file');
+/** What a part is refused for, not what its reading failed of. */
+const UNREADABLE: ReadonlySet<string> = new Set(['not_found', 'unsupported_file', 'invalid_parameter']);
+
+function isUnreadable(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && UNREADABLE.has(thrown.code);
 }
 
 /** Parts of items that are files, with their places. What is no such input is left to its schema. */
