@@ -89,7 +89,7 @@ export class Attachments {
       try {
         found.push(await this.#resolved(part, { ...context, place: `${context.place}[${index}]` }));
       } catch (thrown) {
-        if (!context.isKept || !isUnreadable(thrown)) throw thrown;
+        if (!context.isKept || !isRefusal(thrown)) throw thrown;
         found.push({ type: 'text', text: '(A file that can no longer be read.)' });
       }
     }
@@ -160,7 +160,7 @@ export class Attachments {
 /** What a part is refused for, not what its reading failed of. */
 const UNREADABLE: ReadonlySet<string> = new Set(['not_found', 'unsupported_file', 'invalid_parameter']);
 
-function isUnreadable(thrown: unknown): boolean {
+function isRefusal(thrown: unknown): boolean {
   return thrown instanceof GatewayError && UNREADABLE.has(thrown.code);
 }
 
