@@ -256,6 +256,33 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual([logprobs, top_logprobs], [true, 2]);
   });
 
+  it('tell outputs that no call waits for as data, where they stand', async () => {
+    await using gateway = await openPlain();
+    const output = (call_id: string, said: string) => ({
+      type: 'function_call_output' as const,
+      call_id,
+      output: said,
+    });
+    await gateway.ann.responses.create({
+      model: 'plain',
+      input: [
+        output('call_gone', 'Of a call that was left out.'),
+        { role: 'user', content: 'Weather?' },
+        { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}' },
+        output('call_1', '21 degrees'),
+        output('call_1', '22 degrees'),
+        { role: 'user', content: 'So?' },
+      ],
+    });
+    const messages = gateway.provider.requests[0]?.body.messages ?? [];
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ['assistant', 'user', 'assistant', 'tool', 'assistant', 'user'],
+    );
+    assert.match(messages[0].content, /^\(Earlier tool result\) <tool_result>\nOf a call/);
+    assert.match(messages[4].content, /<tool_result>\n22 degrees/);
+  });
+
   it('tell what was put into the cache of a provider', async () => {
     const details = { cached_tokens: 4, cache_write_tokens: 5 };
     const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, prompt_tokens_details: details };

@@ -15,7 +15,6 @@ import {
   lookUp,
   priorCall,
   priorOutput,
-  said,
   standsFor,
 } from './conversation.ts';
 
@@ -49,7 +48,9 @@ export async function plainMessages(
     found.push(isOver ? { type: 'dropped' } : one);
   }
   checkApprovals(found, { asked, field });
-  const thread = new Thread(before, { outputs: outputsOf(found, asked), asked, field });
+  const alone = before.length > 0 ? NONE_ALONE : withoutCalls(found);
+  const belonging = found.filter((item) => !alone.has(item));
+  const thread = new Thread(before, { outputs: outputsOf(belonging, asked), asked, field });
   const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
   for (const item of found) {
     // What was approved and made stands there as its call.
@@ -61,9 +62,11 @@ export async function plainMessages(
     else if (item.type === 'thought') thread.think(item);
     else if (item.type === 'tool_call') {
       thread.call({ type: 'prior_call', name: item.name, arguments: item.arguments ?? '', output: item.result ?? '' });
-    } else if (item.type === 'prior_output' && item.callId !== undefined) thread.answered(item.callId);
-    else if (item.type === 'prior_output' && item.output !== '') {
-      thread.say(asTurnMessage(priorOutput(item.output)));
+    } else if (item.type === 'prior_output' && item.callId !== undefined && !alone.has(item)) {
+      thread.answered(item.callId);
+    } else if (item.type === 'prior_output') {
+      if (item.output !== '') thread.say(asTurnMessage(priorOutput(item.output)));
+      if (item.shown?.length) thread.say(asTurnMessage({ role: 'user', content: [EARLIER_FILES, ...item.shown] }));
     }
   }
   return thread.end({ isOurs: before.length > 0 });
@@ -112,6 +115,26 @@ function checkApprovals(
     const message = `${field}: there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
     throw new GatewayError('invalid_parameter', message, { param: field });
   }
+}
+
+const NONE_ALONE: ReadonlySet<FoundItem> = new Set();
+const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool result:' };
+
+/** Outputs that no call among the items waits for: the call was left out, or has an output already. */
+function withoutCalls(items: readonly FoundItem[]): ReadonlySet<FoundItem> {
+  const waiting = new Map<string, number>();
+  for (const item of items) {
+    const calls = item.type === 'prior_call' ? [item] : item.type === 'message' ? (item.calls ?? []) : [];
+    for (const { callId } of calls) if (callId !== undefined) waiting.set(callId, (waiting.get(callId) ?? 0) + 1);
+  }
+  const alone = new Set<FoundItem>();
+  for (const item of items) {
+    if (item.type !== 'prior_output' || item.callId === undefined || item.approves !== undefined) continue;
+    const left = waiting.get(item.callId) ?? 0;
+    if (left === 0) alone.add(item);
+    else waiting.set(item.callId, left - 1);
+  }
+  return alone;
 }
 
 type Outputs = Map<string, FoundOutput[]>;
@@ -201,11 +224,7 @@ class Thread {
   end({ isOurs }: { isOurs: boolean }): SaidSoFar {
     this.#close();
     for (const [callId, outputs] of this.#outputs) {
-      if (outputs.length === 0) continue;
-      if (isOurs) throw this.#wrong(`there is no call ${callId.slice(0, 80)} that this is the output of`);
-      for (const { output, approves } of outputs) {
-        if (output !== '' && approves === undefined) this.#messages.push(asTurnMessage(said(output)));
-      }
+      if (isOurs && outputs.length > 0) throw this.#wrong(`no call ${callId.slice(0, 80)} waits for this output`);
     }
     const message = this.#approved;
     const requests = (message?.tool_calls ?? []).map(({ id }) => this.#requests.get(id) ?? id);
