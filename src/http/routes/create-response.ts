@@ -23,9 +23,9 @@ export function createResponse(deps: AppDeps): Endpoint {
     }
     const read = await readResponse(deps, identity, { body, name, model });
     const { value, headers } = read;
-    const isOpenAi = model.kind === 'proxy' || profileOf({ key, model }) === 'openai';
-    const streams = !isOpenAi && !wantsJsonOnly(req.headers.accept);
-    const mode = deliveryOf(value, { streams, mayDoBoth: isOpenAi });
+    const isPlain = model.kind === 'proxy';
+    const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
+    const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
     const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
     if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
     if (mode === 'background') {
@@ -45,7 +45,7 @@ type Delivery = 'stream' | 'wait' | 'background';
 /**
  * How the answer is delivered. `stream` in the body wins; without it, a client that says it reads JSON and no stream
  * gets JSON: the official SDKs say so on every call. So does everybody whose key or model has the profile of OpenAI.
- * `mayDoBoth`: one in the background may be streamed besides, as in the API of OpenAI.
+ * `mayDoBoth`: one in the background may be streamed besides: plain models have what OpenAI's API has.
  */
 function deliveryOf(
   { stream, background }: Pick<CreateResponse, 'stream' | 'background'>,
