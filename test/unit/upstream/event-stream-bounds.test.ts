@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
+import { TurnDecoder } from '../../../src/upstream/decoding/turn-decoder.ts';
+import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
+import { MessagesReader } from '../../../src/upstream/wires/messages/messages-reader.ts';
+import { ResponsesReader } from '../../../src/upstream/wires/responses/responses-reader.ts';
 import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const MB = 1024 * 1024;
@@ -73,5 +77,46 @@ describe('a stream that is made to cost much', () => {
       for (let n = 0; n < (share * MB) / 16; n++) stream.feed(chunk);
     });
     assert.ok(!grows);
+  });
+});
+
+describe('a turn that is made to grow', () => {
+  const options = { failureOf: () => brokenStream('an error') };
+  const callOf = (name: string, args: string) => ({
+    choices: [{ index: 0, delta: { tool_calls: [{ function: { name, arguments: args } }] } }],
+  });
+
+  it('ends where its calls have more arguments than an answer has text', () => {
+    const decoder = new TurnDecoder(options);
+    const piece = callOf('', 'x'.repeat(MB / 2));
+    decoder.accept(callOf('search', '{"a":"'));
+    assert.throws(() => {
+      for (let n = 0; n < 8; n++) decoder.accept(piece);
+    }, /does not end/);
+    assert.ok(decoder.deltas.characters > MB, 'what came is counted');
+  });
+
+  it('does not read long arguments anew for each name that comes', () => {
+    for (const end of ['', '"}', '"}x"']) {
+      const decoder = new TurnDecoder(options);
+      decoder.accept(callOf('search', `{"a":"${'x'.repeat(MB)}${end}`));
+      const ms = ownMs(() => {
+        for (let n = 0; n < 2000; n++) decoder.accept(callOf('search', ''));
+      });
+      assert.ok(!isSlow(ms, 400), `${end} ${ms} ms`);
+    }
+  });
+
+  it('ends where its items or blocks are more than an answer has', () => {
+    const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
+    const responses = new ResponsesReader(options);
+    const messages = new MessagesReader(options);
+    messages.accept({ type: 'message_start', message: {} });
+    assert.throws(() => {
+      for (let n = 0; n < 64; n++) responses.accept({ type: 'response.output_item.done', output_index: n, item });
+    }, /does not end/);
+    assert.throws(() => {
+      for (let n = 0; n < 64; n++) messages.accept({ type: 'content_block_start', index: n, content_block: item });
+    }, /does not end/);
   });
 });

@@ -4,7 +4,6 @@ import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../..
 import { readFinishReason } from '../../decoding/finish-reason.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
-import { jsonCopy } from '../../dialects/replay-fields.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
@@ -119,7 +118,7 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
-    const content = jsonCopy(value);
+    const content = this.deltas.keep(value);
     if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     this.#last = { content, input: '', isWhole: false };
@@ -146,8 +145,9 @@ export class MessagesReader implements TurnReader {
       block.input += added('partial_json');
       this.deltas.count(added('partial_json'));
     } else if (delta.type === 'citations_delta') {
-      const citation = jsonCopy(delta.citation);
-      if (citation) content.citations = [...(Array.isArray(content.citations) ? content.citations : []), citation];
+      const citation = this.deltas.keep(delta.citation);
+      if (!Array.isArray(content.citations)) content.citations = [];
+      if (citation) content.citations.push(citation);
     }
   }
 
