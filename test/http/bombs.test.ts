@@ -209,11 +209,29 @@ describe('a gateway under attack', function () {
     await assertCalm(before, most, await beating.end());
   });
 
+  it('answers /healthz while twenty thousand requests come in one piece', async () => {
+    const before = await residentMemory(gateway);
+    const beating = pulse(gateway.url);
+    const auth = `Host: a\r\nAuthorization: Bearer ${KEY}\r\n`;
+    for (const request of [
+      'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
+      `GET /v1/models HTTP/1.1\r\n${auth}\r\n`,
+      `POST /v1/responses HTTP/1.1\r\n${auth}Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{`,
+    ]) {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.resume().write(request.repeat(20_000));
+      await closed;
+      await noteStep(request);
+    }
+    await assertCalm(before, await residentMemory(gateway), await beating.end());
+  });
+
   it('answers /healthz while a WebSocket sends ten thousand frames in one piece', async () => {
     const before = await residentMemory(gateway);
     const beating = pulse(gateway.url);
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
-    const closed = once(socket, 'close');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(
       `GET /v1/responses HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
