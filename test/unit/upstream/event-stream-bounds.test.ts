@@ -107,6 +107,31 @@ describe('a turn that is made to grow', () => {
     }
   });
 
+  it('reads the input of a call once, and of usage what one answer may count', () => {
+    const reader = new MessagesReader(options);
+    const block = { type: 'tool_use', id: 'a', name: 'a', input: {} };
+    const partial_json = `{"a":"${'x'.repeat(MB)}"}`;
+    const usage = (letter: string) =>
+      Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`${letter}${n}`, 1]));
+    reader.accept({ type: 'message_start', message: { content: [], usage: { input_tokens: 3 } } });
+    reader.accept({ type: 'content_block_start', index: 0, content_block: block });
+    reader.accept({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } });
+    const junk = usage('a');
+    const ms = ownMs(() => {
+      for (let n = 0; n < 500; n++) {
+        reader.accept({ type: 'content_block_stop', index: 0 });
+        assert.ok(reader.hasOutput);
+      }
+      reader.accept({ type: 'message_delta', usage: junk });
+      for (let n = 0; n < 100; n++) assert.equal(reader.usage?.inputTokens, 3);
+    });
+    assert.ok(!isSlow(ms, 300), `${ms} ms`);
+    reader.accept({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } });
+    reader.accept({ type: 'message_stop' });
+    const { turn } = reader.finish();
+    assert.deepEqual([turn.calls[0]?.arguments.length, turn.usage?.outputTokens], [partial_json.length, 5]);
+  });
+
   it('ends where its items or blocks are more than an answer has', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
+import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readFinishReason } from '../../decoding/finish-reason.ts';
@@ -10,6 +11,8 @@ import type { TurnReader } from '../wire.ts';
 
 /** Content blocks of one answer at most. */
 const MAX_BLOCKS = 1024;
+/** Counts that are told of one answer. */
+const MAX_COUNTS = 100;
 
 interface Block {
   content: JsonObject;
@@ -53,7 +56,7 @@ export class MessagesReader implements TurnReader {
   }
 
   get hasOutput(): boolean {
-    return this.deltas.hasOutput || this.#calls(false).length > 0;
+    return this.deltas.hasOutput || this.#blocks.values().some(({ content }) => isCall(content));
   }
 
   get isThinking(): boolean {
@@ -153,9 +156,9 @@ export class MessagesReader implements TurnReader {
 
   #close(index: number): void {
     const block = this.#blocks.get(index);
-    if (!block) return;
+    if (!block || block.isWhole) return;
     block.isWhole = true;
-    const input = block.input.trim() === '' ? undefined : parseJson(block.input);
+    const input = block.input.trim() === '' ? undefined : parseReadable(block.input);
     if (input !== undefined) block.content.input = input;
   }
 
@@ -166,7 +169,10 @@ export class MessagesReader implements TurnReader {
   /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */
   #readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
-    for (const [name, value] of Object.entries(usage)) if (typeof value === 'number') this.#counts[name] = value;
+    const told = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+    if (told.length > MAX_COUNTS) return;
+    const counts = { ...this.#counts, ...Object.fromEntries(told) };
+    if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
   }
 
   #text(): string {
@@ -179,8 +185,8 @@ export class MessagesReader implements TurnReader {
     const calls: TurnToolCall[] = [];
     const ids = new Set<string>();
     for (const { content, input } of this.#blocks.values()) {
-      if (content.type !== 'tool_use' || typeof content.name !== 'string') continue;
-      const isBroken = input.trim() !== '' && parseJson(input) === undefined;
+      if (!isCall(content)) continue;
+      const isBroken = input.trim() !== '' && parseReadable(input) === undefined;
       if (cut && isBroken) continue;
       const id = typeof content.id === 'string' && content.id !== '' && !ids.has(content.id) ? content.id : newCallId();
       ids.add(id);
@@ -188,4 +194,8 @@ export class MessagesReader implements TurnReader {
     }
     return calls;
   }
+}
+
+function isCall(content: JsonObject): content is JsonObject & { name: string } {
+  return content.type === 'tool_use' && typeof content.name === 'string';
 }
