@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
@@ -65,7 +66,7 @@ class DocumentReader {
         id = event.attribute('w:type') === '' ? event.attribute('w:id') : '';
         this.#text = '';
       } else if (event.name === element) {
-        const text = this.#text.replace(/\s+/g, ' ').trim();
+        const text = joinSpaces(this.#text).trim();
         if (id !== '' && text !== '') this.writer.note(`${mark}${id}`, text);
         id = '';
       } else if (event.name === 'w:p') this.#text += ' ';

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
@@ -21,7 +22,7 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
   for (const event of xmlEvents(await zip.text('content.xml'))) {
     if (writer.isFull) break;
     if (event.kind === 'text') {
-      if (inParagraph > 0 && notes === 0) text += event.text.replace(/\s+/g, ' ');
+      if (inParagraph > 0 && notes === 0) text += joinSpaces(event.text);
       continue;
     }
     const isOpen = event.kind === 'open';

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
 
@@ -141,7 +142,7 @@ class RtfReader {
     else if (name === 'par' || name === 'sect' || name === 'page') {
       if (!group.skipped) this.#endParagraph();
     } else if (name === 'cell') {
-      this.#row.push(this.#text.replace(/\s+/g, ' ').trim());
+      this.#row.push(joinSpaces(this.#text).trim());
       this.#text = '';
     } else if (name === 'row') {
       if (this.#row.length > 0) this.#writer.paragraph(this.#row.join(' | '));

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
 import { DocumentWriter } from './document-writer.ts';
@@ -95,7 +96,7 @@ function sharedStrings(xml: string): string[] {
     // How a word is pronounced, in Japanese workbooks.
     else if (event.name === 'rph') inReading = event.kind === 'open';
     else if (event.name === 'si') {
-      if (event.kind === 'close') strings.push(text.replace(/\s+/g, ' ').trim());
+      if (event.kind === 'close') strings.push(joinSpaces(text).trim());
       text = '';
     }
   }
