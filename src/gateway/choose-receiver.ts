@@ -1,4 +1,5 @@
-import { isJsonObject, parseJson } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { parseReadable } from '../protocol/requests/json-spans.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer } from '../upstream/provider-target.ts';
 import { isJson, mediaTypeOf } from './answers/answer-headers.ts';
@@ -59,7 +60,7 @@ function streamReceiver(head: AnswerHead, control: ResultControl, context: Passi
 function judgeInsteadOfStream(answer: HeldAnswer, context: PassingContext): AttemptResult {
   const judged = judgeWhole(answer, context);
   if (judged.is === 'failed') return judged;
-  const payload = judged.is === 'answered' ? parseJson(judged.answer.body.toString('utf8')) : undefined;
+  const payload = judged.is === 'answered' ? parseReadable(judged.answer.body.toString('utf8')) : undefined;
   const isChat = context.api === 'chat_completions';
   const stream = isJsonObject(payload) && isChat ? streamOfCompletion(payload) : undefined;
   if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);

@@ -25,6 +25,9 @@ export interface ServerTimes {
   check: number;
 }
 
+/** Requests that may come on a connection before the first of them is answered: a network packet may hold two thousand. */
+const MOST_AHEAD = 100;
+
 const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
 /** A Node server whose own failures are JSON too (docs/api.md, "Errors"). The caller listens and closes. */
@@ -35,9 +38,19 @@ export function createHttpServer(
   const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
   // Express keeps the origin of an absolute target aside; nothing here depends on it.
   const latest = new WeakMap<Socket, ServerResponse>();
+  const ahead = new WeakMap<Socket, number>();
   const answer: RequestListener = (req, res) => {
+    const { socket } = req;
+    // Answers end in the order of their requests: where the last one has ended nobody waits.
+    const before = latest.get(socket)?.writableFinished === false ? (ahead.get(socket) ?? 0) + 1 : 0;
+    if (before > 0) ahead.set(socket, before);
+    else ahead.delete(socket);
+    if (before > MOST_AHEAD) {
+      socket.destroy();
+      return;
+    }
     req.url = withoutOrigin(req.url ?? '');
-    latest.set(req.socket, res);
+    latest.set(socket, res);
     res.on('timeout', endIfStalled);
     app(req, res);
   };

@@ -2,7 +2,7 @@ import { linkSignals } from '../base/abort.ts';
 import { GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import { yieldToEventLoop } from '../base/load/event-loop.ts';
+import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
@@ -122,8 +122,8 @@ class StoredRuns implements Runs {
 
   async response(run: RunRecord): Promise<ResponseObject> {
     if (!isOpen(run)) {
-      const last = await this.#store.readLast(run.id);
-      const event = last && decodeFrames(last.frames).at(-1);
+      const last = await inItsTurn(() => this.#store.readLast(run.id));
+      const event = last && (await inItsTurn(() => decodeFrames(last.frames).at(-1)));
       if (event && 'response' in event) return event.response;
       throw await this.#unread(run);
     }
@@ -142,7 +142,7 @@ class StoredRuns implements Runs {
   }
 
   async timeline(run: RunRecord) {
-    return timelineOf(run, run.kind === 'proxy' ? [] : await this.#store.readTranscript(run.id));
+    return timelineOf(run, run.kind === 'proxy' ? [] : await inItsTurn(() => this.#store.readTranscript(run.id)));
   }
 
   async turnPrompt(run: RunRecord, query: TurnPromptQuery) {
@@ -151,7 +151,8 @@ class StoredRuns implements Runs {
     const before = request ? await this.#options.carried.before(request) : [];
     // A start does not load the research loop.
     const { turnPromptOf } = await import('./projections/turn-prompt.ts');
-    return { id: publicId('responses', run.id), ...turnPromptOf(run, { entries, before }, query) };
+    const prompt = await inItsTurn(() => turnPromptOf(run, { entries, before }, query));
+    return { id: publicId('responses', run.id), ...prompt };
   }
 
   async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
@@ -171,7 +172,7 @@ class StoredRuns implements Runs {
     if (run.kind === 'research' || run.status !== 'completed') {
       return taskJson(run, { response, isPlain: readPlainRequest(run) !== undefined });
     }
-    const entry = (await this.#store.readTranscript(run.id)).at(-1);
+    const entry = (await inItsTurn(() => this.#store.readTranscript(run.id))).at(-1);
     if (entry === undefined) throw await this.#unread(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
   }

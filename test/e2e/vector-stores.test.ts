@@ -58,6 +58,9 @@ describe('vector stores, with the official SDK', () => {
     assert.deepEqual(new Set(several.data.map(({ filename }) => filename)), new Set(['lake.md', 'hill.md']));
     const none = await client.vectorStores.search(store.id, { query: 'lake', ranking_options: { score_threshold: 1 } });
     assert.deepEqual(none.data, []);
+    const body = { query: 'lake', max_num_results: null, filters: null, ranking_options: null };
+    const absent = await client.post<typeof none>(`/vector_stores/${store.id}/search`, { body });
+    assert.ok(absent.data.length > 0, 'null means absent');
 
     const content = await client.vectorStores.files.content(best?.file_id ?? '', { vector_store_id: store.id });
     assert.match(content.data[0]?.text ?? '', /25 million years/);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSlow } from '../support/fair-time.ts';
@@ -9,7 +10,7 @@ import {
   residentMemory,
   startGatewayProcess,
 } from '../support/gateway-process.ts';
-import { type RequestBomb, requestBombs, streamBombs } from '../support/request-bombs.ts';
+import { answerBombs, type RequestBomb, requestBombs, streamBombs } from '../support/request-bombs.ts';
 import { raw, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -20,6 +21,9 @@ const MAX_STEP_MS = 200;
 /** What the memory of the process may grow by, and what may be left of it; the collector takes its time for the rest. */
 const MAX_GROWTH = 240 * MB;
 const MAX_LEFT = 30 * MB;
+
+/** A WebSocket's frame that closes it, under a mask of nothing. */
+const CLOSING = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 
 /** Asks /healthz again and again and keeps how long each answer took, in milliseconds. */
 function pulse(url: string) {
@@ -179,5 +183,65 @@ describe('a gateway under attack', function () {
     }
     provider.respond = () => turn();
     await assertCalm(before, most, await beating.end());
+  });
+
+  it('answers /healthz while many answers of very many values end at once, and passes no error on as an answer', async () => {
+    const before = await residentMemory(gateway);
+    const beating = pulse(gateway.url);
+    let most = 0;
+    for (const { name, status = 200, expected = 200, body } of answerBombs()) {
+      provider.respond = () => raw(body, { status, headers: { 'content-type': 'application/json' } });
+      const asking = Array.from({ length: 16 }, async () => {
+        const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Where is the harbour?' }] }),
+        });
+        await answer.arrayBuffer();
+        return answer.status;
+      });
+      const statuses = [...new Set(await Promise.all(asking))];
+      assert.deepEqual(statuses, [expected], name);
+      most = Math.max(most, await residentMemory(gateway));
+      await noteStep(name);
+    }
+    provider.respond = () => turn();
+    await assertCalm(before, most, await beating.end());
+  });
+
+  it('answers /healthz while twenty thousand requests come in one piece', async () => {
+    const before = await residentMemory(gateway);
+    const beating = pulse(gateway.url);
+    const auth = `Host: a\r\nAuthorization: Bearer ${KEY}\r\n`;
+    for (const request of [
+      'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
+      `GET /v1/models HTTP/1.1\r\n${auth}\r\n`,
+      `POST /v1/responses HTTP/1.1\r\n${auth}Content-Type: application/json\r\nContent-Length: 1\r\n\r\n{`,
+    ]) {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.resume().write(request.repeat(20_000));
+      await closed;
+      await noteStep(request);
+    }
+    await assertCalm(before, await residentMemory(gateway), await beating.end());
+  });
+
+  it('answers /healthz while a WebSocket sends ten thousand frames in one piece', async () => {
+    const before = await residentMemory(gateway);
+    const beating = pulse(gateway.url);
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(
+      `GET /v1/responses HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    await once(socket, 'data');
+    // A text frame of one letter under a mask of nothing, and at last one that closes.
+    socket.write(Buffer.concat([Buffer.from('\x81\x81\0\0\0\0x'.repeat(10_000), 'latin1'), CLOSING]));
+    socket.resume();
+    await closed;
+    await noteStep('frames');
+    await assertCalm(before, await residentMemory(gateway), await beating.end());
   });
 });

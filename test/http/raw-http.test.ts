@@ -49,6 +49,19 @@ describe('what only a raw client sends', function () {
     }
   });
 
+  it('gets the answers of a hundred requests that come at once, in their order', async () => {
+    const requests = Array.from(
+      { length: 100 },
+      (_, n) => `GET /nope-${n} HTTP/1.1\r\nHost: a\r\n${n === 99 ? CLOSE : ''}\r\n`,
+    );
+    const answers = await rawExchange(gateway, requests.join(''));
+    const named = [...answers.matchAll(/nope-(\d+)/g)].map(([, n]) => Number(n));
+    assert.deepEqual(
+      [...new Set(named)],
+      Array.from({ length: 100 }, (_, n) => n),
+    );
+  });
+
   it('is answered where the body breaks while the answer is on its way', async () => {
     const request = 'POST /v1/async HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
     for (let n = 0; n < 20; n++) assert.match(await rawExchange(gateway, request), /^HTTP\/1.1 40[01]/);

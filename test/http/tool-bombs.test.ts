@@ -68,6 +68,16 @@ const RESULTS: [name: string, call: ScriptedCall][] = [
   ['depth', json(() => `"content":[],"structuredContent":{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`)],
   ['a long text', json(() => `"content":[{"type":"text","text":"${'a\u0301 '.repeat(1e6)}"}]`)],
   [
+    'thirty thousand questions of its own',
+    ({ id, response }) => {
+      const ask = (n: number) => `data: {"jsonrpc":"2.0","id":"q${n}","method":"ping"}\n\n`;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(Array.from({ length: 30_000 }, (_, n) => ask(n)).join(''));
+      response.end(`data: ${result(id, '"content":[]')}\n\n`);
+      return undefined;
+    },
+  ],
+  [
     'a stream of objects',
     ({ id, response }) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

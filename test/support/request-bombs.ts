@@ -16,11 +16,26 @@ const fill = (item: string, bytes: number) => item.repeat(Math.floor(bytes / ite
 const post = (name: string, path: string, body: string): RequestBomb => ({ name, path, body });
 const part = '{"type":"nonsense"},';
 
+/** Answers that are whole, as large as they may be to be read whole. */
+export function answerBombs(): { name: string; status?: number; expected?: number; body: string }[] {
+  const answer = (values: string) =>
+    `{"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"x":${values}}`;
+  const deep = `${'['.repeat(490_000)}${']'.repeat(490_000)}`;
+  return [
+    { name: 'lists in lists', body: answer(deep) },
+    { name: 'objects', body: answer(`[${fill('{},', 0.99 * MB)}1]`) },
+    { name: 'members', body: answer(`{${Array.from({ length: 90_000 }, (_, n) => `"k${n}":1`).join()}}`) },
+    { name: 'an error of lists in lists', expected: 502, body: `{"error":{"message":${deep}}}` },
+    { name: 'a refusal of lists in lists', status: 400, expected: 400, body: `{"error":{"message":${deep}}}` },
+  ];
+}
+
 /** Bombs against every road, all within the limit of a body. */
 export function requestBombs(): RequestBomb[] {
   const bad = (field: string, value: string) => `{"model":"deep","background":true,"${field}":${value}}`;
   const question = JSON.stringify('Where is the harbour? '.repeat(420_000));
   return [
+    post('metadata of half a million numbers', '/v1/vector_stores', `{"metadata":{"a":[${'0.1,'.repeat(499_000)}1]}}`),
     { name: 'a path of slashes', path: `/v1/${'/'.repeat(8000)}x` },
     { name: 'a path of dots', path: `/v1/embeddings/${'./'.repeat(4000)}` },
     { name: 'a path of escapes', path: `/v1/embeddings/${'%25'.repeat(2700)}` },
@@ -118,6 +133,21 @@ export function streamBombs(): { name: string; body: string }[] {
     { name: 'empty lines', body: `${delta('a')}${'\n'.repeat(4_000_000)}${end}` },
     { name: 'fields without events', body: `${'id: 1\n'.repeat(300_000)}${end}` },
     { name: 'a frame over a million lines', body: `${delta('a')}${'data: {\n'.repeat(400_000)}${end}` },
+    ...Object.entries({
+      'a suspicious frame': (values: string) => `data: {"status":"x","a":${values}}\n\n`,
+      'a list': (values: string) => `data: [{"a":${values}}]\n\n`,
+      'a bare line': (values: string) => `{"status":"x","a":${values}}\n\n`,
+      'a first frame': (values: string) => `data: {"a":${values}}\n\n`,
+    }).flatMap(([name, frame]) =>
+      Object.entries({
+        objects: `[${fill('{},', 7 * MB)}1]`,
+        lists: `${'['.repeat(400_000)}${']'.repeat(400_000)}`,
+        members: `{${Array.from({ length: 500_000 }, (_, n) => `"k${n}":1`).join()}}`,
+      }).map(([values, json]) => ({
+        name: `${name} of ${values}`,
+        body: `${name === 'a first frame' ? '' : delta('a')}${frame(json).repeat(3)}${end}`,
+      })),
+    ),
     { name: 'no stream at all', body: `${'{"a":'.repeat(100_000)}` },
   ];
 }

@@ -23,14 +23,41 @@ export async function inSlices<T>(
 ): Promise<void> {
   // A step that may be long ends behind the slice that it begins in.
   const sliceMs = stepsALook === 1 ? SLICE_MS / 2 : SLICE_MS;
-  let until = performance.now() + sliceMs;
+  if (hadItsShare(0)) await nextTurn();
+  let began = performance.now();
   let index = 0;
   for (const item of items) {
     each(item, index++);
-    if (index % stepsALook !== 0 || performance.now() < until) continue;
-    await yieldToEventLoop();
-    until = performance.now() + sliceMs;
+    if (index % stepsALook !== 0 || performance.now() < began + sliceMs) continue;
+    hadItsShare(performance.now() - began);
+    await nextTurn();
+    began = performance.now();
   }
+  hadItsShare(performance.now() - began);
+}
+
+/** Does a work whose cost grows with what came from outside where this turn of the event loop has time for it, else in a later one. */
+export async function inItsTurn<T>(work: () => T): Promise<T> {
+  if (hadItsShare(0)) await nextTurn();
+  const began = performance.now();
+  try {
+    return work();
+  } finally {
+    hadItsShare(performance.now() - began);
+  }
+}
+
+/** Works that wait for a turn of the event loop. However many there are, one has it in each, the longest waiting first. */
+const waiting: (() => void)[] = [];
+
+function nextTurn(): Promise<void> {
+  if (waiting.length === 0) setImmediate(serveNext);
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+function serveNext(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(serveNext);
 }
 
 /** Takes all steps of a work at once, for one that is known to be short; gives its result. */

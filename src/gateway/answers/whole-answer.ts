@@ -1,6 +1,6 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
 import { isJsonObject, isObject, type JsonValue, parseJson } from '../../base/json.ts';
-import { abridged } from '../../protocol/requests/json-spans.ts';
+import { abridged, isReadable } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
@@ -12,11 +12,12 @@ import { lastReportedUsage, usageOfPayload } from './reported-usage.ts';
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
 const MAX_ERROR = 1024 * 1024;
-/** What is read of an answer at most, in bytes: of longer ones the long strings are cut. JSON of more is looked at from outside only. */
+/** What is read of an answer at most, in bytes: of longer ones the long strings are cut. JSON of more, or of very many values, is looked at from outside only. */
 const MAX_PARSED = 1024 * 1024;
 
 /** What is looked at of an answer that is passed on unjudged, in bytes. */
 const FIRST_WORDS = 64;
+const BEGINS_WITH_ERROR = /^\s*\{\s*"error"\s*:\s*["{]\s*[^\s}]/;
 
 /** Up to this length an answer is kept without asking, in bytes. */
 const SMALL = 256 * 1024;
@@ -92,7 +93,7 @@ export class WholeAnswer implements ResultReceiver {
 
   /** What is passed on can be judged by its first words only. */
   #beginsWithError(): boolean {
-    return /^\s*\{\s*"error"\s*:\s*["{]\s*[^\s}]/.test(this.#held.bytes.toString('latin1', 0, FIRST_WORDS));
+    return BEGINS_WITH_ERROR.test(this.#held.bytes.toString('latin1', 0, FIRST_WORDS));
   }
 
   end(): AttemptResult {
@@ -153,8 +154,8 @@ export function judgeJson(answered: HeldAnswer, api: string): Judged {
   const body = withoutMark(answered.body);
   const answer = body === answered.body ? answered : { ...answered, body };
   const read = body.length > MAX_PARSED ? abridged(body) : body;
-  const isRead = read.length <= MAX_PARSED;
   const text = read.toString('utf8');
+  const isRead = read.length <= MAX_PARSED && isReadable(text);
   const parsed = isRead ? parseJson(text) : undefined;
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageOfPayload(parsed, api), parsed };
   const trimmed = text.trim();
@@ -163,6 +164,7 @@ export function judgeJson(answered: HeldAnswer, api: string): Judged {
   if (parsed === undefined && (isRead || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
+  if (!isRead && BEGINS_WITH_ERROR.test(text)) return failed('an error without end');
   return { is: 'answered', answer, usage: lastReportedUsage(text, api), parsed };
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { abridged } from '../../protocol/requests/json-spans.ts';
+import { abridged, isReadable, parseReadable } from '../../protocol/requests/json-spans.ts';
 
 export const LF = 0x0a;
 const CR = 0x0d;
@@ -23,6 +23,9 @@ export const LONG_FRAME = 1024 * 1024;
 /** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
 export const MAX_SPREAD = 128 * 1024;
 
+/** What is wrong with a frame that is not readable. */
+export const TOO_MANY_VALUES = 'a frame holds too many values';
+
 /** Lines of one frame that are looked at, where it is read from its end or is named an error. */
 const MOST_FRAME_LINES = 64;
 
@@ -34,7 +37,8 @@ export type Flaw =
   | { is: 'payload'; payload: JsonObject; start: number; end: number }
   /** It says itself that it is an error. `said`: what stands there, if that is a JSON object. */
   | { is: 'error'; payload: JsonObject; said?: JsonObject; start: number; end: number }
-  | { is: 'malformed' | 'unfinished'; start: number; end: number };
+  /** `unreadable`: it holds more values than an answer has. */
+  | { is: 'malformed' | 'unfinished' | 'unreadable'; start: number; end: number };
 
 /**
  * Reads the frame that begins with a line. An empty line is a comment; `text`: data that is no JSON object; `stray`: no
@@ -91,13 +95,15 @@ function errorOf(line: string): JsonObject {
 
 /** An error that comes as a list, as Gemini's do. */
 function errorInList(data: string, place: { start: number; end: number }): Frame | undefined {
-  const list = data.startsWith('[') ? parseJson(data) : undefined;
+  const list = data.startsWith('[') ? parseReadable(data) : undefined;
   const first = Array.isArray(list) ? list[0] : undefined;
   return isJsonObject(first) && first.error ? { is: 'error', payload: first, ...place } : undefined;
 }
 
 function parsed(data: string, start: number, end: number): Frame {
-  const payload = parseJson(data.length > LONG_FRAME ? abridged(Buffer.from(data)).toString('utf8') : data);
+  const read = data.length > LONG_FRAME ? abridged(Buffer.from(data)).toString('utf8') : data;
+  if (!isReadable(read)) return { is: 'unreadable', start, end };
+  const payload = parseJson(read);
   return isJsonObject(payload) ? { is: 'payload', payload, start, end } : { is: 'malformed', start, end };
 }
 
@@ -129,9 +135,9 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
       continue;
     }
     const frame = frameAt(lines, start);
-    if (frame.is === 'malformed' || frame.is === 'unfinished' || frame.is === 'error') return frame;
-    if (frame.is === 'payload' && isError(frame.payload)) return frame;
-    const bare = frame.is === 'stray' ? parseJson(lines.toString('utf8', start, end)) : undefined;
+    if (frame.is === 'malformed' || frame.is === 'unfinished' || frame.is === 'unreadable') return frame;
+    if (frame.is === 'error' || (frame.is === 'payload' && isError(frame.payload))) return frame;
+    const bare = frame.is === 'stray' ? parseReadable(lines.toString('utf8', start, end)) : undefined;
     if (isJsonObject(bare) && isError(bare)) return { is: 'error', payload: bare, start, end };
     start = frame.end;
   }
@@ -220,7 +226,7 @@ export function* payloadsFromEnd(text: string, holding?: RegExp): Generator<{ pa
     rest = [data, ...rest.slice(0, MOST_FRAME_LINES)];
     if (!data.startsWith('{')) continue;
     const payload =
-      holding && !holding.test(rest.join('\n')) ? undefined : (parseJson(data) ?? parseJson(rest.join('\n')));
+      holding && !holding.test(rest.join('\n')) ? undefined : (parseReadable(data) ?? parseReadable(rest.join('\n')));
     if (!isJsonObject(payload)) continue;
     yield { payload, end: behind };
     rest = [];

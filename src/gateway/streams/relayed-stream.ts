@@ -24,6 +24,7 @@ import {
   MAX_SPREAD,
   payloadsIn,
   saysDone,
+  TOO_MANY_VALUES,
 } from './frames.ts';
 import { failurePayloads, usageAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
@@ -225,6 +226,9 @@ export class RelayedStream implements ResultReceiver {
         return undefined;
       case 'malformed':
         return this.#skip(lines, flaw);
+      case 'unreadable':
+        this.#write(lines.subarray(0, flaw.start));
+        return this.#fail(brokenStream(TOO_MANY_VALUES));
       case 'payload':
         this.#write(lines.subarray(0, flaw.end));
         return this.#fail(this.#context.target.failureOfStreamError(flaw.payload), flaw.payload);

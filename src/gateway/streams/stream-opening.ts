@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { abridged } from '../../protocol/requests/json-spans.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
-import { type Frame, frameAt, LETTER_D, LONG_FRAME, lineEnd, MAX_SPREAD } from './frames.ts';
+import { type Frame, frameAt, MAX_SPREAD, TOO_MANY_VALUES } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
 /** How a stream begins. */
@@ -20,6 +20,7 @@ const MEANING: Readonly<Partial<Record<Frame['is'], string>>> = {
   stray: 'the answer is no event stream',
   text: 'the stream begins with something else than JSON',
   malformed: 'the stream begins with malformed JSON',
+  unreadable: TOO_MANY_VALUES,
 };
 
 /** Reads how a stream begins, frame by frame as they come; each is looked at once. */
@@ -41,7 +42,6 @@ export class StreamOpening {
   /** How the stream begins. `lines`: all whole lines since the last `forget`, those of earlier calls included. */
   read(lines: Buffer): Opening {
     while (this.#read < lines.length) {
-      if (isUnreadable(lines, this.#read)) return failed('a frame is too long');
       const frame = frameAt(lines, this.#read);
       if (frame.is !== 'comment') this.onlyComments = false;
       if (frame.is === 'unfinished') {
@@ -85,19 +85,12 @@ export class StreamOpening {
     if (this.#first) return brokenStream(EMPTY);
     const text = rest.trim();
     if (text.startsWith('<')) return brokenStream('an HTML page instead of a stream');
-    const payload = text.startsWith('{') ? parseJson(text) : undefined;
+    const payload = text.startsWith('{') ? parseReadable(text) : undefined;
     if (isJsonObject(payload) && judge(this.#kind, payload) === 'failed') {
       return this.#target.failureOfStreamError(payload);
     }
     return brokenStream(text === '' ? 'the stream is empty' : 'the answer is no event stream');
   }
-}
-
-/** Whether reading a line takes too long: it is one of very many short values. */
-function isUnreadable(lines: Buffer, start: number): boolean {
-  if (lines[start] !== LETTER_D) return false;
-  const end = lineEnd(lines, start);
-  return end - start > LONG_FRAME && abridged(lines.subarray(start, end)).length > LONG_FRAME;
 }
 
 function failed(message: string): Opening {

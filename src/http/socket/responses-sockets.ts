@@ -32,6 +32,8 @@ async function createServer(maxPayload: number): Promise<WebSocketServer> {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    // One frame a turn of the event loop: a piece of the network may hold ten thousand of them.
+    allowSynchronousEvents: false,
     maxPayload,
     // A protocol may hold the key: it is not repeated.
     handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith('openai-')) ?? false,

@@ -1,18 +1,29 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { withoutTrailing } from '../../base/text.ts';
-import { topLevelSpans } from './json-spans.ts';
+import { fitsShape, type JsonShape, topLevelSpans } from './json-spans.ts';
 import { pathText } from './parse.ts';
+
+/** Looking at each number of a field that goes beyond would take seconds: attributes of 500 files stay far below it. */
+const MAX_SHAPE: JsonShape = { depth: 64, containers: 20_000, members: 20_000, entries: 20_000 };
+/** Any number written in so few characters, without an exponent, is kept exactly. */
+const ALWAYS_KEPT = 15;
 
 /**
  * Refuses numbers in fields of a body that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps
- * 64 bits of each.
- * @throws GatewayError `invalid_parameter` naming the first one.
+ * 64 bits of each. Of a field that is there twice the last counts, as everywhere.
+ * @throws GatewayError `invalid_parameter` naming the first one, or a field that holds too many values to look at.
  */
 export function requireExactNumbers(body: Buffer, fields: readonly string[]): void {
-  const spans = fields.flatMap((field) => topLevelSpans(body, field).map((span) => ({ field, ...span })));
-  for (const { field, start, end } of spans) {
-    const path = inexactNumber(body.toString('utf8', start, end));
+  for (const field of fields) {
+    const span = topLevelSpans(body, field).at(-1);
+    if (!span) continue;
+    const json = body.subarray(span.start, span.end);
+    if (!fitsShape(json, MAX_SHAPE)) {
+      const message = `${field}: this field holds too many values.`;
+      throw new GatewayError('invalid_parameter', message, { param: field });
+    }
+    const path = inexactNumber(json.toString('utf8'));
     if (path === undefined) continue;
     const param = pathText([field, ...path]);
     throw new GatewayError('invalid_parameter', `${param}: this number cannot be kept exactly: send it as a string.`, {
@@ -49,6 +60,7 @@ function pathTo(value: unknown): (string | number)[] | undefined {
 
 /** Whether a number is the one that was written, perhaps in another notation. */
 function isKept(value: number, written: string): boolean {
+  if (written.length <= ALWAYS_KEPT && !/e/i.test(written)) return true;
   return Number.isFinite(value) && digitsOf(String(value)) === digitsOf(written);
 }
 

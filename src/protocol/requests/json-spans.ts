@@ -1,3 +1,5 @@
+import { type JsonValue, parseJson } from '../../base/json.ts';
+
 /** A range of bytes: `start` included, `end` not. */
 export interface Span {
   start: number;
@@ -102,6 +104,21 @@ export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
 export function fitsShape(json: Buffer, limit: JsonShape): boolean {
   const { depth, containers, members, entries } = shapeOf(json, limit);
   return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
+}
+
+/** What is read of JSON that a service sends: beyond it reading takes a tenth of a second and more, and holds up everybody else. */
+const READABLE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, entries: 200_000 };
+/** Texts up to this length need no look, in UTF-16 code units. */
+const ALWAYS_READABLE = 4096;
+
+/** Whether the JSON of a service may be read: it holds no more values, and no deeper ones, than an answer has. */
+export function isReadable(text: string): boolean {
+  return text.length <= ALWAYS_READABLE || fitsShape(Buffer.from(text), READABLE);
+}
+
+/** Parsed JSON of a service; undefined if it is not JSON, or not readable. */
+export function parseReadable(text: string): JsonValue | undefined {
+  return isReadable(text) ? parseJson(text) : undefined;
 }
 
 /** `name` is ASCII: written with escapes it is only longer, so length alone rules most others out. */

@@ -8,6 +8,8 @@ import { type AnswerSentence, plainText, sentencesOf } from './sentences.ts';
 
 /** From the best to the worst. */
 const ORDER = ['quoted', 'partial', 'none', 'unchecked'] as const;
+/** Values without a source that are named. */
+const MOST_PATHS = 1000;
 /** Sentences that are counted before others have their turn. */
 const AT_ONCE = 100;
 
@@ -55,9 +57,9 @@ function countLeaves(text: string, annotations: readonly UrlCitation[]): Claims 
   for (const { path } of leavesOf(text)) {
     const own = byPath.get(path);
     if (own) take(claims, own);
-    else unmarked.push(path);
+    else if (++claims.unmarked <= MOST_PATHS) unmarked.push(path);
   }
-  return { ...claims, unmarked: unmarked.length, unmarked_paths: unmarked };
+  return { ...claims, unmarked_paths: unmarked };
 }
 
 function noClaims(): Claims {

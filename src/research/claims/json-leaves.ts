@@ -15,56 +15,73 @@ export interface JsonLeaf {
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}[\],:]/g;
 
 interface Level {
+  /** The path of the object or array itself, and the names that lead to it. */
+  path: string;
+  names: readonly string[];
   name: string | undefined;
   index: number;
   isArray: boolean;
-  leaves: Draft[];
+  /** The first strings of it: one more than stand beside any. */
+  strings: { path: string; text: string }[];
 }
 
-type Draft = Omit<JsonLeaf, 'about'> & { names: string[] };
+/** Values that lie deeper are no leaves: nobody reads such an answer. */
+const DEEPEST = 64;
+/** What is taken of a name that leads to a value, in UTF-16 code units. */
+const LONGEST_NAME = 200;
+/** String values beside one that tell what it is of. */
+const MOST_BESIDE = 4;
 
 /** The leaves of a JSON text that is valid, in their order. */
 export function leavesOf(json: string): JsonLeaf[] {
-  const levels: Level[] = [];
-  const found: { draft: Draft; siblings: readonly Draft[] }[] = [];
-  const top: Draft[] = [];
+  const levels: Level[] = [levelOf(undefined, { isArray: false })];
+  const found: { leaf: Omit<JsonLeaf, 'about'>; level: Level; names: readonly string[] }[] = [];
   let name: string | undefined;
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     const level = levels.at(-1);
-    if (token === '{' || token === '[') levels.push({ name: undefined, index: 0, isArray: token === '[', leaves: [] });
+    const isTop = levels.length === 1;
+    if (token === '{' || token === '[') levels.push(levelOf(isTop ? undefined : level, { isArray: token === '[' }));
     else if (token === '}' || token === ']') levels.pop();
     else if (token === ',') {
       if (level?.isArray) level.index++;
       else if (level) level.name = undefined;
     } else if (token === ':') {
       if (level) level.name = name;
-    } else if (level && !level.isArray && level.name === undefined) name = unquoted(token);
-    else {
-      const siblings = level && !level.isArray ? level.leaves : (level?.leaves ?? top);
-      const draft = draftOf(token, { index, levels });
-      siblings.push(draft);
-      found.push({ draft, siblings });
+    } else if (level && !isTop && !level.isArray && level.name === undefined) name = unquoted(token);
+    else if (level && levels.length <= DEEPEST) {
+      const path = isTop ? '' : pathIn(level);
+      const leaf = leafOf(token, { index, path });
+      const { kind, text } = leaf;
+      const isNew = kind === 'string' && level.strings.length <= MOST_BESIDE;
+      if (isNew && !level.strings.some((other) => other.path === path)) level.strings.push({ path, text });
+      found.push({ leaf, level, names: isTop ? [] : namesIn(level) });
     }
   }
-  return found.map(({ draft: { names, ...leaf }, siblings }) => {
-    const beside = siblings
-      .filter((other) => other.path !== leaf.path && other.kind === 'string')
-      .map(({ text }) => text);
+  return found.map(({ leaf, level: { strings }, names }) => {
+    const beside = strings.filter(({ path }) => path !== leaf.path).map(({ text }) => text);
     return { ...leaf, about: [...names, ...beside.slice(0, MOST_BESIDE)] };
   });
 }
-/** String values beside one that tell what it is of. */
-const MOST_BESIDE = 4;
 
-function draftOf(token: string, { index, levels }: { index: number; levels: readonly Level[] }): Draft {
-  const keys = levels.map((level) => (level.isArray ? String(level.index) : (level.name ?? '')));
-  const path = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  const names = levels.flatMap((level) => (level.isArray ? [] : [(level.name ?? '').replace(/[_-]+/g, ' ')]));
+function levelOf(outer: Level | undefined, { isArray }: { isArray: boolean }): Level {
+  const place = outer ? { path: pathIn(outer), names: namesIn(outer).slice(-DEEPEST) } : { path: '', names: [] };
+  return { ...place, name: undefined, index: 0, isArray, strings: [] };
+}
+
+function pathIn({ path, isArray, index, name = '' }: Level): string {
+  return `${path}/${isArray ? index : name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function namesIn({ names, isArray, name = '' }: Level): readonly string[] {
+  return isArray ? names : [...names, name.slice(0, LONGEST_NAME).replace(/[_-]+/g, ' ')];
+}
+
+function leafOf(token: string, { index, path }: { index: number; path: string }): Omit<JsonLeaf, 'about'> {
   if (token.startsWith('"')) {
-    return { path, start: index + 1, end: index + token.length - 1, text: unquoted(token), kind: 'string', names };
+    return { path, start: index + 1, end: index + token.length - 1, text: unquoted(token), kind: 'string' };
   }
   const kind = /^[-\d]/.test(token) ? 'number' : 'other';
-  return { path, start: index, end: index + token.length, text: token, kind, names };
+  return { path, start: index, end: index + token.length, text: token, kind };
 }
 
 function unquoted(token: string): string {

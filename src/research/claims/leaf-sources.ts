@@ -5,6 +5,7 @@ import type { Source } from '../run/sources.ts';
 import type { ClaimChecker } from './claim-checker.ts';
 import { type JsonLeaf, leavesOf } from './json-leaves.ts';
 import { LONGEST_PASSAGE } from './passages.ts';
+import { LONGEST_CLAIM } from './sentences.ts';
 import { carries } from './support.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
@@ -15,6 +16,8 @@ import { sameWord } from './text/words.ts';
 const LONGEST_VALUE = 60;
 /** Shorter strings stand everywhere. */
 const LEAST_LETTERS = 3;
+/** Values of one answer that are looked for: each costs a look into every source. */
+const MOST_LOOKED_UP = 2000;
 /** Places of a value in one source that are looked at. */
 const MOST_PLACES = 40;
 
@@ -36,10 +39,16 @@ export async function citeLeaves(
 ): Promise<UrlCitation[]> {
   const citations: UrlCitation[] = [];
   const texts = [...claims.read(sources)];
+  const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
+  let next = 0;
+  let looked = 0;
   for (const leaf of leavesOf(json)) {
-    const own = marked.filter(({ start_index }) => start_index >= leaf.start && start_index < leaf.end);
+    const own: UrlCitation[] = [];
+    for (let mark = inOrder[next]; mark && mark.start_index < leaf.end; mark = inOrder[++next]) {
+      if (mark.start_index >= leaf.start) own.push(mark);
+    }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
-    if (own.length > 0 || leaf.kind === 'other') continue;
+    if (own.length > 0 || leaf.kind === 'other' || ++looked > MOST_LOOKED_UP) continue;
     const best = await bestOf(leaf, texts);
     if (best) citations.push(best);
   }
@@ -47,8 +56,8 @@ export async function citeLeaves(
 }
 
 async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): Promise<UrlCitation | undefined> {
-  const value = parseSentence(leaf.text);
-  const about = parseSentence(leaf.about.join(' '));
+  const value = parseSentence(leaf.text.slice(0, LONGEST_CLAIM));
+  const about = parseSentence(leaf.about.join(' ').slice(0, LONGEST_CLAIM));
   const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
   const look = ([source, text]: readonly [Source, SourceText]) => {
     const found =

@@ -148,7 +148,7 @@ class Execution {
     lease.fold = fold;
     const stored = beginning ? [] : await store.readTranscript(lease.run.id);
     if (found.isKept) found.transcript = stored;
-    const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [parseTranscript(stored)];
+    const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [await parseTranscript(stored)];
     const research = readResearchRequest(lease.run);
     return new Execution(options, {
       response,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RunId } from '../../base/ids.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
+import { inItsTurn, inSlices } from '../../base/load/event-loop.ts';
 import { incompleteReason } from '../../protocol/response.ts';
 import { warning } from '../../protocol/warnings.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
@@ -202,19 +203,23 @@ const kindOf = z.looseObject({ t: z.string() });
 
 /** The stored transcript of a research run. */
 export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
-  return parseTranscript(await store.readTranscript(id));
+  return await parseTranscript(await inItsTurn(() => store.readTranscript(id)));
 }
 
 /**
  * @throws NewerDataError where an entry is of a kind that this version does not know.
  * @throws GatewayError `internal_error` where one cannot be read.
  */
-export function parseTranscript(texts: readonly string[]): TranscriptEntry[] {
-  return texts.map((text) => {
-    const { t } = parseStored(kindOf, text, 'transcript entry');
-    if (!KINDS.has(t)) throw new NewerDataError(`the transcript holds an entry of a newer gateway: ${t.slice(0, 40)}`);
-    return parseStored(transcriptEntry, text, `transcript entry (${t})`);
-  });
+export async function parseTranscript(texts: readonly string[]): Promise<TranscriptEntry[]> {
+  const entries: TranscriptEntry[] = [];
+  await inSlices(texts, (text) => void entries.push(parseEntry(text)), { stepsALook: 1 });
+  return entries;
+}
+
+function parseEntry(text: string): TranscriptEntry {
+  const { t } = parseStored(kindOf, text, 'transcript entry');
+  if (!KINDS.has(t)) throw new NewerDataError(`the transcript holds an entry of a newer gateway: ${t.slice(0, 40)}`);
+  return parseStored(transcriptEntry, text, `transcript entry (${t})`);
 }
 
 const proxyResult = z.looseObject({

@@ -17,6 +17,9 @@ export const STREAM_ENDED_CODE = -32_050;
 /** Requests whose streams can still be closed; with more of them under way, the oldest are left to the server. */
 const MOST_OPEN_REQUESTS = 512;
 
+/** Answers to a server that are on their way at once; what it asks beyond is not answered. */
+const MOST_ANSWERS = 16;
+
 /**
  * Streamable HTTP for servers that do not keep to their part. When the stream of a request ends without its response,
  * an error stands in for it: the library would wait until the time limit. When a request is cancelled its exchange is
@@ -24,14 +27,16 @@ const MOST_OPEN_REQUESTS = 512;
  */
 export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, AbortController>();
+  #answering = 0;
 
   override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
     if (Array.isArray(message)) return await super.send(message, options);
     if (isJSONRPCRequest(message)) return await this.#sendRequest(message, options);
+    if (!isJSONRPCNotification(message)) return await this.#sendAnswer(message, options);
     try {
       await super.send(message, options);
     } finally {
-      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') this.#cancel(message);
+      if (message.method === 'notifications/cancelled') this.#cancel(message);
     }
   }
 
@@ -46,6 +51,17 @@ export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
       this.onmessage?.({ jsonrpc: '2.0', id, error });
     };
     await super.send(message, { ...options, requestSignal, onRequestStreamEnd });
+  }
+
+  /** What the server asks is answered, but not faster than it hears the answers: each is a request of its own. */
+  async #sendAnswer(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
+    if (this.#answering >= MOST_ANSWERS) return;
+    this.#answering++;
+    try {
+      await super.send(message, options);
+    } finally {
+      this.#answering--;
+    }
   }
 
   #openRequest(id: RequestId): AbortSignal {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { TokenLogprob } from '../../protocol/items.ts';
+import { jsonCopy } from '../dialects/replay-fields.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
@@ -38,6 +39,9 @@ export interface DecoderOptions {
 
 export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true };
 
+/** What of one answer is kept to be sent back, in characters: pictures that a provider made are the longest. */
+const MOST_KEPT = 64 * 1024 * 1024;
+
 /** Deltas of a turn until they are taken: those of one kind that stand together become one. */
 export class Deltas {
   readonly #mostCharacters: number;
@@ -45,6 +49,7 @@ export class Deltas {
   #text = '';
   #reasoning = 0;
   #characters = 0;
+  #kept = 0;
   #isVisible = false;
 
   /** `mostCharacters`: a turn that brings more is a fault of its stream. */
@@ -75,6 +80,17 @@ export class Deltas {
     this.#characters += output.length;
     this.#isVisible ||= saysSomething(output);
     if (this.#characters > this.#mostCharacters) throw brokenStream('the answer does not end');
+  }
+
+  /**
+   * A copy of what the provider is to see again, whatever it holds; undefined for what is no object.
+   * @throws AttemptFailure where it is more than an answer has.
+   */
+  keep(value: unknown): JsonObject | undefined {
+    const kept = jsonCopy(value);
+    if (kept) this.#kept += JSON.stringify(kept).length;
+    if (this.#kept > MOST_KEPT) throw brokenStream('the answer does not end');
+    return kept;
   }
 
   /** Counts and shows output. */

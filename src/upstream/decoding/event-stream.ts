@@ -1,15 +1,10 @@
 import { createParser } from 'eventsource-parser';
 import { isObject, parseJson } from '../../base/json.ts';
-import { fitsShape } from '../../protocol/requests/json-spans.ts';
+import { isReadable } from '../../protocol/requests/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
 /** The longest frame that is accepted, in characters. */
 const MAX_FRAME = 4 * 1024 * 1024;
-
-/** Frames longer than this are looked at before they are read, in characters. */
-const LONG_FRAME = 128 * 1024;
-/** A frame beyond it is no turn of a model: reading it would take as long as whole answers do. */
-const MAX_SHAPE = { depth: 200, containers: 20_000, members: 50_000, entries: 100_000 };
 
 /** Lines of one frame, empty ones and whole frames between single newlines included. */
 const MAX_LINES = 20_000;
@@ -187,8 +182,6 @@ export class EventStream {
 }
 
 function parse(text: string): unknown {
-  if (text.length > LONG_FRAME && !fitsShape(Buffer.from(text), MAX_SHAPE)) {
-    throw brokenStream('a frame holds too many values');
-  }
+  if (!isReadable(text)) throw brokenStream('a frame holds too many values');
   return parseJson(text);
 }

@@ -16,11 +16,11 @@ import { readUsage, showsReasoningBeside } from './usage.ts';
 /** Reads the payloads of a streamed chat completion, whoever sent them. */
 export class TurnDecoder implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly #calls = new NativeToolCalls();
   readonly #replay = new ReplayFields();
   readonly #think: ThinkTags;
   readonly #textCalls: TextToolCalls | undefined;
   readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
+  readonly #calls = new NativeToolCalls((text) => this.deltas.count(text));
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
   #reasoningBeside: boolean;

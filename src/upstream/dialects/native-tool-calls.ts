@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import type { TurnToolCall } from '../turn.ts';
 import { jsonCopy } from './replay-fields.ts';
 
 /** Tool calls in one turn at most; a model that writes more is out of its mind. */
 const MAX_CALLS = 256;
+
+/** What is read of arguments in one turn to see whether they are whole, in characters: a hostile provider makes us ask for each byte. */
+const MOST_READ = 32 * 1024 * 1024;
 
 interface Slot {
   /** The provider's `index`, if it gave one. */
@@ -22,6 +26,13 @@ interface Slot {
  */
 export class NativeToolCalls {
   readonly #slots: Slot[] = [];
+  readonly #count: (text: string) => void;
+  #read = 0;
+
+  /** `count` is told of the names and arguments that come, and may throw. */
+  constructor(count: (text: string) => void = () => {}) {
+    this.#count = count;
+  }
 
   get size(): number {
     return this.#slots.length;
@@ -48,7 +59,7 @@ export class NativeToolCalls {
     for (const [position, slot] of this.#slots.entries()) {
       if (slot.name === '') continue;
       const text = wholeArguments(slot.arguments);
-      if (options.cut && position === this.#slots.length - 1 && parseJson(text) === undefined) continue;
+      if (options.cut && position === this.#slots.length - 1 && parseReadable(text) === undefined) continue;
       const id = slot.id !== '' && !ids.has(slot.id) ? slot.id : newCallId();
       ids.add(id);
       calls.push({ id, name: slot.name, arguments: text });
@@ -63,6 +74,8 @@ export class NativeToolCalls {
     const id = typeof fragment.id === 'string' ? fragment.id : '';
     const index = indexOf(fragment.index);
     const text = argumentText(source.arguments);
+    this.#count(name);
+    this.#count(text);
     let slot = this.#find({ index, id, name });
     if (slot === undefined) {
       if (this.#slots.length >= MAX_CALLS) return;
@@ -73,8 +86,7 @@ export class NativeToolCalls {
       // A name in pieces; a repeated one is the same name.
       if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
     }
-    if (text !== '' && !(text === slot.arguments && text.length > 1 && parseJson(text) !== undefined))
-      slot.arguments += text;
+    if (text !== '' && !(text === slot.arguments && text.length > 1 && this.#isWhole(text))) slot.arguments += text;
     slot.extra = jsonCopy(fragment.extra_content) ?? slot.extra;
   }
 
@@ -89,10 +101,20 @@ export class NativeToolCalls {
     if (id !== '' && slot.id !== '' && id !== slot.id) return name === '' ? slot : undefined;
     if (id !== '' && id === slot.id) return slot;
     // No id to tell calls apart: a name after complete arguments starts the next one.
-    if (name !== '' && slot.arguments !== '' && parseJson(slot.arguments) !== undefined) return undefined;
+    if (name !== '' && slot.arguments !== '' && this.#isWhole(slot.arguments)) return undefined;
     return slot;
   }
+
+  /** Whether arguments are whole: JSON that ends as a value does. */
+  #isWhole(text: string): boolean {
+    if (!/["}\]]$/.test(text.slice(-LAST).trimEnd()) || this.#read > MOST_READ) return false;
+    this.#read += text.length;
+    return parseReadable(text) !== undefined;
+  }
 }
+
+/** White space behind arguments that is looked over, in characters. */
+const LAST = 64;
 
 function indexOf(value: unknown): number | undefined {
   if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
@@ -108,7 +130,7 @@ function argumentText(value: unknown): string {
 function wholeArguments(text: string): string {
   if (text.trim() === '') return '{}';
   const rest = text.replace(/^\s*\{\s*\}\s*(?=\{)/, '');
-  return rest !== text && parseJson(rest) !== undefined ? rest : text;
+  return rest !== text && parseReadable(rest) !== undefined ? rest : text;
 }
 
 /** An id for a call that came without one. */

@@ -1,4 +1,5 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject } from '../../base/json.ts';
+import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import type { SecretMask } from '../credentials/secret-mask.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
 import { AttemptFailure, type AttemptFailureDetails, brokenStream } from './attempt-failure.ts';
@@ -24,7 +25,7 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = mask.message(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const codes = codesIn(parseJson(answer.text));
+  const codes = codesIn(parseReadable(answer.text));
   const details = { status, codes, retryAfterMs: wait, blames: blamedBy(status, text) };
   const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
     new AttemptFailure(message, { ...details, ...more });
@@ -87,7 +88,7 @@ function failureOfError(payload: Record<string, unknown>, mask: SecretMask): Att
 
 /** The human part of an error body in any of the shapes that providers use. */
 export function errorText(body: string): string {
-  const parsed = parseJson(body);
+  const parsed = parseReadable(body);
   if (parsed === undefined) return /^\s*</.test(body) ? titleOf(body) : body;
   return messageIn(parsed) ?? body;
 }

@@ -10,7 +10,7 @@ import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';
 import type { PassDelta } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
-import { AttemptFailure } from './attempt-failure.ts';
+import { AttemptFailure, brokenStream } from './attempt-failure.ts';
 
 /** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
 const AFTER_FINISH_MS = 1000;
@@ -23,6 +23,9 @@ const MAX_ERROR = 64 * 1024;
 
 /** Characters of a token, where no text is at hand to be looked at. */
 const CHARACTERS = 4;
+
+/** Payloads in a row that bring nothing of an answer: whoever keeps a connection alive sends one a second. */
+const MAX_SILENT = 20_000;
 
 /** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
 const MAX_WAITING = 256 * 1024;
@@ -165,6 +168,9 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   /** Characters that were given as deltas. */
   #given = 0;
   #weight = 0;
+  /** Payloads since the answer grew last, and how long it was. */
+  #silent = 0;
+  #length = 0;
 
   constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
     this.#deltas = deltas;
@@ -207,10 +213,21 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   #read(payloads: readonly Record<string, unknown>[]): void {
-    for (const payload of payloads) this.#decoder.accept(payload);
+    for (const payload of payloads) {
+      this.#decoder.accept(payload);
+      this.#requireGrowth();
+    }
     // White space is no beginning: until something is said another route can be asked.
     if (this.#decoder.hasOutput) this.#give(this.#decoder.deltas.take());
     this.#count();
+  }
+
+  /** @throws AttemptFailure where very much comes that is nothing. */
+  #requireGrowth(): void {
+    const { characters } = this.#decoder.deltas;
+    this.#silent = characters > this.#length ? 0 : this.#silent + 1;
+    this.#length = characters;
+    if (this.#silent > MAX_SILENT) throw brokenStream('very many events that say nothing');
   }
 
   /** What is no delta, the arguments of tools, is counted by its length. */

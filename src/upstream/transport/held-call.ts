@@ -189,9 +189,19 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     this.#read(() => this.#receiver?.data(chunk));
   }
 
+  /** All of it is there. Judging many answers at once would hold up everybody else: each waits for its turn. */
   #end(): void {
     if (this.#isOver) return;
+    if (hadItsShare(0)) {
+      this.#deadline.pause();
+      void yieldToEventLoop().then(() => this.#end());
+      return;
+    }
+    const began = performance.now();
     this.#guarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
+    const ms = performance.now() - began;
+    toldIfSlow("judging a provider's answer", ms);
+    hadItsShare(ms);
   }
 
   pause(): void {

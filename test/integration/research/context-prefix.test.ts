@@ -115,19 +115,19 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
   const requests: { messages: TurnMessage[]; made: boolean }[] = [];
   const add = (entry: TranscriptEntry) => void noted(state, entry);
   for (const [n, turn] of turns.entries()) {
-    const revive = () => {
+    const revive = async () => {
       // What a store gives back is text.
-      const stored = parseTranscript(state.entries.map((entry) => JSON.stringify(entry)));
+      const stored = await parseTranscript(state.entries.map((entry) => JSON.stringify(entry)));
       state = ResearchState.of(stored);
       context = createContext({ ...parts, state });
     };
-    if (turn.crash) revive();
+    if (turn.crash) await revive();
     const room = await context.makeRoom([]);
     if (room) add(room);
     const asked = context.messages([]);
     requests.push({ messages: asked.messages, made: room !== undefined });
     // Whoever takes the run up after the request went out would send it again as it is.
-    revive();
+    await revive();
     assert.equal(await context.makeRoom([]), undefined, 'room that was made is enough');
     assert.deepEqual(context.messages([]).messages, asked.messages);
     if (turn.refused) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { requireExactMetadata } from '../../../src/protocol/requests/exact-numbers.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const check = (metadata: string) => requireExactMetadata(Buffer.from(`{"model": "m", "metadata": ${metadata}}`));
 
@@ -38,5 +39,14 @@ describe('numbers in metadata', () => {
         (thrown) => thrown instanceof GatewayError && thrown.code === 'invalid_parameter' && thrown.param === param,
         metadata,
       );
+  });
+
+  it('of a field that holds more values than are looked at are refused without a look, of one that is there twice the last counts', () => {
+    const many = `[${'0.1,'.repeat(499_000)}1]`;
+    const ms = ownMs(() => {
+      assert.throws(() => check(many), /metadata: this field holds too many values/);
+      requireExactMetadata(Buffer.from(`{"metadata":${many},"metadata":{"n":1}}`));
+    });
+    assert.ok(!isSlow(ms, 150), `${ms} ms`);
   });
 });

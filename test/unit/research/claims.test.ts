@@ -10,6 +10,7 @@ import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import type { ResearchState } from '../../../src/research/run/state.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const held = (sentence: string, passage: string) =>
   carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
@@ -265,5 +266,21 @@ describe('the counts of an answer', () => {
     const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }]);
     assert.deepEqual(counts.unmarked_paths, ['/rows/0/a~1b', '/rows/0/x~0']);
     assert.deepEqual([counts.quoted, counts.unmarked], [1, 2]);
+  });
+
+  it('are taken of a structured answer of very many values, deep or beside each other, in linear time', async () => {
+    const long = 'x'.repeat(10_000);
+    for (const json of [
+      `[${'"a",'.repeat(16_000)}1]`,
+      `[${'1,'.repeat(32_000)}1]`,
+      `{${Array.from({ length: 10_000 }, (_, n) => `"k${n}":"v"`).join()}}`,
+      `${'['.repeat(5000)}${'1,'.repeat(10_000)}1${']'.repeat(5000)}`,
+      `{"${long}":[${'1,'.repeat(20_000)}1]}`,
+    ]) {
+      const ms = ownMs(() => leavesOf(json));
+      assert.ok(!isSlow(ms, 200), `${json.slice(0, 20)} ${ms} ms`);
+    }
+    const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }]);
+    assert.deepEqual([counts.quoted, counts.unmarked, counts.unmarked_paths?.length], [1, 32_000, 1000]);
   });
 });

@@ -93,13 +93,13 @@ async function cutRun(kind: keyof typeof KINDS, options: { n: number; made: bool
     await process[Symbol.asyncDispose]();
     return undefined;
   }
-  const stored = parseTranscript(await store.readTranscript(run.id));
+  const stored = await parseTranscript(await store.readTranscript(run.id));
   await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
   first.bury();
   const seen: { asked: TurnRequest[]; found: string[] } = { asked: [], found: [] };
   await using next = await openHarness({ ...parts(seen), store });
   const events = decodeFrames(await readAll(next.runs, run));
-  const entries = parseTranscript(await store.readTranscript(run.id));
+  const entries = await parseTranscript(await store.readTranscript(run.id));
   // A process that finds that it has lost its run takes its time to stop.
   return { stored, entries, events, ...seen, stopped: process[Symbol.asyncDispose]() };
 }

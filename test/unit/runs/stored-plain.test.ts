@@ -41,14 +41,14 @@ const COMPACTED = `{"t":"compacted","summary":"It rains.","usage":${USAGE}}`;
 const FAILED = `{"t":"spent","usage":${USAGE},"compacting":true}`;
 
 describe('what is stored of a response of a plain model', () => {
-  it('is read again as it was written', () => {
+  it('is read again as it was written', async () => {
     const request = readPlainRequest(recordOf(REQUEST));
     assert.deepEqual(request, JSON.parse(REQUEST).request);
-    assert.deepEqual(parseTranscript([TURN, ENTRY]), [JSON.parse(TURN), JSON.parse(ENTRY)]);
+    assert.deepEqual(await parseTranscript([TURN, ENTRY]), [JSON.parse(TURN), JSON.parse(ENTRY)]);
     const kept = recordOf(KEPT);
     assert.deepEqual(readPlainRequest(kept), JSON.parse(KEPT).request);
     assert.deepEqual([readGenerate(kept), readKeepMs(kept)], [false, 3_900_000]);
-    assert.deepEqual(parseTranscript([COMPACTED, FAILED]), [JSON.parse(COMPACTED), JSON.parse(FAILED)]);
+    assert.deepEqual(await parseTranscript([COMPACTED, FAILED]), [JSON.parse(COMPACTED), JSON.parse(FAILED)]);
   });
 
   it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
@@ -77,7 +77,7 @@ describe('what is stored of files that a plain model gets as they are', () => {
 });
 
 describe('what is stored of a report by sections', () => {
-  it('is read again as it was written, and left alone by a gateway that does not know it', () => {
+  it('is read again as it was written, and left alone by a gateway that does not know it', async () => {
     const entries = [
       `{"t":"outline","sections":[{"heading":"A","aim":"What it is.","records":[1,2]}],"usage":${USAGE},"estimate":900}`,
       `{"t":"draft","text":"So","whole":false,"usage":${USAGE}}`,
@@ -86,10 +86,10 @@ describe('what is stored of a report by sections', () => {
       `{"t":"section","length":20,"tokens":6,"usage":${USAGE},"cut":null}`,
     ];
     assert.deepEqual(
-      parseTranscript(entries),
+      await parseTranscript(entries),
       entries.map((entry) => JSON.parse(entry)),
     );
-    assert.throws(() => parseTranscript(['{"t":"unheard","text":""}']), { name: 'NewerDataError' });
+    await assert.rejects(parseTranscript(['{"t":"unheard","text":""}']), { name: 'NewerDataError' });
   });
 });
 
@@ -110,7 +110,7 @@ describe('what is stored of a research that goes on with outputs of functions', 
     '"plan":"propose","clarify":true,"sources":{"allowedDomains":["example.org"],"metOnly":true},' +
     '"maxOutputTokens":null,"maxToolCalls":null,"temperature":null,"topP":null,"format":null}}';
 
-  it('is read again as it was written', () => {
+  it('is read again as it was written', async () => {
     assert.deepEqual(readResearchRequest(recordOf(stored)), JSON.parse(stored).request);
   });
 });

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
+import { TurnDecoder } from '../../../src/upstream/decoding/turn-decoder.ts';
+import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
+import { MessagesReader } from '../../../src/upstream/wires/messages/messages-reader.ts';
+import { ResponsesReader } from '../../../src/upstream/wires/responses/responses-reader.ts';
 import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const MB = 1024 * 1024;
@@ -73,5 +77,71 @@ describe('a stream that is made to cost much', () => {
       for (let n = 0; n < (share * MB) / 16; n++) stream.feed(chunk);
     });
     assert.ok(!grows);
+  });
+});
+
+describe('a turn that is made to grow', () => {
+  const options = { failureOf: () => brokenStream('an error') };
+  const callOf = (name: string, args: string) => ({
+    choices: [{ index: 0, delta: { tool_calls: [{ function: { name, arguments: args } }] } }],
+  });
+
+  it('ends where its calls have more arguments than an answer has text', () => {
+    const decoder = new TurnDecoder(options);
+    const piece = callOf('', 'x'.repeat(MB / 2));
+    decoder.accept(callOf('search', '{"a":"'));
+    assert.throws(() => {
+      for (let n = 0; n < 8; n++) decoder.accept(piece);
+    }, /does not end/);
+    assert.ok(decoder.deltas.characters > MB, 'what came is counted');
+  });
+
+  it('does not read long arguments anew for each name that comes', () => {
+    for (const end of ['', '"}', '"}x"']) {
+      const decoder = new TurnDecoder(options);
+      decoder.accept(callOf('search', `{"a":"${'x'.repeat(MB)}${end}`));
+      const ms = ownMs(() => {
+        for (let n = 0; n < 2000; n++) decoder.accept(callOf('search', ''));
+      });
+      assert.ok(!isSlow(ms, 400), `${end} ${ms} ms`);
+    }
+  });
+
+  it('reads the input of a call once, and of usage what one answer may count', () => {
+    const reader = new MessagesReader(options);
+    const block = { type: 'tool_use', id: 'a', name: 'a', input: {} };
+    const partial_json = `{"a":"${'x'.repeat(MB)}"}`;
+    const usage = (letter: string) =>
+      Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`${letter}${n}`, 1]));
+    reader.accept({ type: 'message_start', message: { content: [], usage: { input_tokens: 3 } } });
+    reader.accept({ type: 'content_block_start', index: 0, content_block: block });
+    reader.accept({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } });
+    const junk = usage('a');
+    const ms = ownMs(() => {
+      for (let n = 0; n < 500; n++) {
+        reader.accept({ type: 'content_block_stop', index: 0 });
+        assert.ok(reader.hasOutput);
+      }
+      reader.accept({ type: 'message_delta', usage: junk });
+      for (let n = 0; n < 100; n++) assert.equal(reader.usage?.inputTokens, 3);
+    });
+    assert.ok(!isSlow(ms, 300), `${ms} ms`);
+    reader.accept({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } });
+    reader.accept({ type: 'message_stop' });
+    const { turn } = reader.finish();
+    assert.deepEqual([turn.calls[0]?.arguments.length, turn.usage?.outputTokens], [partial_json.length, 5]);
+  });
+
+  it('ends where its items or blocks are more than an answer has', () => {
+    const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
+    const responses = new ResponsesReader(options);
+    const messages = new MessagesReader(options);
+    messages.accept({ type: 'message_start', message: {} });
+    assert.throws(() => {
+      for (let n = 0; n < 64; n++) responses.accept({ type: 'response.output_item.done', output_index: n, item });
+    }, /does not end/);
+    assert.throws(() => {
+      for (let n = 0; n < 64; n++) messages.accept({ type: 'content_block_start', index: n, content_block: item });
+    }, /does not end/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { FAULTS, startFaultyProvider, timeoutsFor } from '../../support/provider-faults.ts';
-import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { chunk, frames, startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
 
 const isTurnError = (started: boolean, kind: string | undefined) => (error: unknown) => {
@@ -47,6 +47,17 @@ describe('a research turn whose only provider fails', () => {
       if (bad.provider) assert.equal(bad.provider.requests.length, fault.retried ? 2 : 1);
     });
   }
+
+  it('events that say nothing are not read without end, before the first word or behind it', async () => {
+    const nothing = Array.from({ length: 21_000 }, () => chunk({ content: '' }));
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(config({ only: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    for (const before of [[], [chunk({ content: 'a' })]]) {
+      provider.respond = () => frames([...before, ...nothing, chunk({ content: 'b' }), chunk({}, 'stop')]);
+      await assert.rejects(ask(model), /events that say nothing/);
+    }
+  });
 
   it('answers at the second try where the fault has passed', async () => {
     await using provider = await startScriptedProvider();

@@ -47,13 +47,17 @@ function work(ms: number): void {
   while (performance.now() < until);
 }
 
-/** A call whose receiver works for `ms` with each chunk. */
-async function call(pool: NotingPool, ms: number) {
+/** A call whose receiver works for `ms` with each chunk, and for `endMs` at the end. */
+async function call(pool: NotingPool, ms: number, endMs = 0) {
   let control: ReceiverControl<string> | undefined;
   const options = {
     receiver: (_head: AnswerHead, given: ReceiverControl<string>) => {
       control = given;
-      return { data: () => work(ms), end: () => 'ended', broken: () => 'broken' };
+      const end = () => {
+        work(endMs);
+        return 'ended';
+      };
+      return { data: () => work(ms), end, broken: () => 'broken' };
     },
     unanswered: () => 'unanswered',
     signal: new AbortController().signal,
@@ -104,6 +108,20 @@ describe('an answer that takes long to read', () => {
     control.resume();
     assert.equal(pool.asked.at(-1), 'resume');
     listener.end();
+  });
+
+  it('is judged in a turn of its own where many end at once', async () => {
+    await using first = new NotingPool();
+    await using second = new NotingPool();
+    const [one, two] = [await call(first, 0, 6), await call(second, 0, 6)];
+    const ended: string[] = [];
+    void one.result.promise.then(() => ended.push('one'));
+    void two.result.promise.then(() => ended.push('two'));
+    one.listener.end();
+    two.listener.end();
+    await Promise.resolve();
+    assert.deepEqual(ended, ['one']);
+    assert.equal(await two.result.promise, 'ended');
   });
 
   it('takes of a share that all have together', async () => {

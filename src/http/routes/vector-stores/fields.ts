@@ -16,8 +16,8 @@ const NOT_ACTED_ON = ['chunking_strategy', 'rewrite_query'];
  */
 export async function readFields<T extends z.ZodObject>(call: Call, schema: T) {
   const { raw, json } = await readJson(call);
-  requireExactNumbers(raw, KEPT);
   const value = parseValue(schema, json);
+  requireExactNumbers(raw, KEPT);
   const ignored = Object.keys(json).filter(
     (name) => json[name] !== null && (!Object.hasOwn(schema.shape, name) || NOT_ACTED_ON.includes(name)),
   );

@@ -1,5 +1,5 @@
-import { type JsonValue, parseJson } from '../../../base/json.ts';
-import { fitsShape, type JsonShape } from '../../../protocol/requests/json-spans.ts';
+import type { JsonValue } from '../../../base/json.ts';
+import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 
@@ -25,9 +25,6 @@ export interface ServiceRefusal {
   retryAfterMs?: number | undefined;
 }
 
-/** An answer beyond it is no list of results: reading it would hold up everybody else. */
-const MAX_SHAPE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, entries: 200_000 };
-
 /** Sends one request to a search service and reads its JSON. */
 export async function askService(
   options: { fetch: SafeFetch['fetch'] },
@@ -47,11 +44,7 @@ export async function askService(
     signal,
   });
   answered?.(response.headers);
-  return { status: response.status, headers: response.headers, body: read(Buffer.from(await response.arrayBuffer())) };
-}
-
-function read(bytes: Buffer): JsonValue | undefined {
-  return fitsShape(bytes, MAX_SHAPE) ? parseJson(bytes.toString('utf8')) : undefined;
+  return { status: response.status, headers: response.headers, body: parseReadable(await response.text()) };
 }
 
 /** The address to ask: the service's own, or the configured one with the service's path unless it has its own. */

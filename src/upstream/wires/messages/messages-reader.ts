@@ -1,16 +1,18 @@
-import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
+import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readFinishReason } from '../../decoding/finish-reason.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
-import { jsonCopy } from '../../dialects/replay-fields.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** Content blocks of one answer at most. */
 const MAX_BLOCKS = 1024;
+/** Counts that are told of one answer. */
+const MAX_COUNTS = 100;
 
 interface Block {
   content: JsonObject;
@@ -54,7 +56,7 @@ export class MessagesReader implements TurnReader {
   }
 
   get hasOutput(): boolean {
-    return this.deltas.hasOutput || this.#calls(false).length > 0;
+    return this.deltas.hasOutput || this.#blocks.values().some(({ content }) => isCall(content));
   }
 
   get isThinking(): boolean {
@@ -119,7 +121,7 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
-    const content = jsonCopy(value);
+    const content = this.deltas.keep(value);
     if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     this.#last = { content, input: '', isWhole: false };
@@ -146,16 +148,17 @@ export class MessagesReader implements TurnReader {
       block.input += added('partial_json');
       this.deltas.count(added('partial_json'));
     } else if (delta.type === 'citations_delta') {
-      const citation = jsonCopy(delta.citation);
-      if (citation) content.citations = [...(Array.isArray(content.citations) ? content.citations : []), citation];
+      const citation = this.deltas.keep(delta.citation);
+      if (!Array.isArray(content.citations)) content.citations = [];
+      if (citation) content.citations.push(citation);
     }
   }
 
   #close(index: number): void {
     const block = this.#blocks.get(index);
-    if (!block) return;
+    if (!block || block.isWhole) return;
     block.isWhole = true;
-    const input = block.input.trim() === '' ? undefined : parseJson(block.input);
+    const input = block.input.trim() === '' ? undefined : parseReadable(block.input);
     if (input !== undefined) block.content.input = input;
   }
 
@@ -166,7 +169,10 @@ export class MessagesReader implements TurnReader {
   /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */
   #readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
-    for (const [name, value] of Object.entries(usage)) if (typeof value === 'number') this.#counts[name] = value;
+    const told = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+    if (told.length > MAX_COUNTS) return;
+    const counts = { ...this.#counts, ...Object.fromEntries(told) };
+    if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
   }
 
   #text(): string {
@@ -179,8 +185,8 @@ export class MessagesReader implements TurnReader {
     const calls: TurnToolCall[] = [];
     const ids = new Set<string>();
     for (const { content, input } of this.#blocks.values()) {
-      if (content.type !== 'tool_use' || typeof content.name !== 'string') continue;
-      const isBroken = input.trim() !== '' && parseJson(input) === undefined;
+      if (!isCall(content)) continue;
+      const isBroken = input.trim() !== '' && parseReadable(input) === undefined;
       if (cut && isBroken) continue;
       const id = typeof content.id === 'string' && content.id !== '' && !ids.has(content.id) ? content.id : newCallId();
       ids.add(id);
@@ -188,4 +194,8 @@ export class MessagesReader implements TurnReader {
     }
     return calls;
   }
+}
+
+function isCall(content: JsonObject): content is JsonObject & { name: string } {
+  return content.type === 'tool_use' && typeof content.name === 'string';
 }

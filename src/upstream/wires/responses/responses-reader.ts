@@ -2,7 +2,6 @@ import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
-import { jsonCopy } from '../../dialects/replay-fields.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
@@ -115,7 +114,7 @@ export class ResponsesReader implements TurnReader {
   }
 
   #done(index: number, value: unknown): void {
-    const item = jsonCopy(value);
+    const item = this.deltas.keep(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     this.#items.set(index, item);

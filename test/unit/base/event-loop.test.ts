@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { inItsTurn, inSlices, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
+
+/** Longer than all works together may take of one turn of the event loop, in milliseconds. */
+const LONG_MS = 6;
+
+function work(): void {
+  const until = performance.now() + LONG_MS;
+  while (performance.now() < until);
+}
+
+/** The most pieces of work that are done in one turn of the event loop, until `all` of them are over. */
+async function mostInATurn(all: (piece: () => void) => Promise<unknown>[]): Promise<number> {
+  // What other tests have done in this turn does not count.
+  await yieldToEventLoop();
+  await yieldToEventLoop();
+  let [inTurn, most, isOver] = [0, 0, false];
+  const works = all(() => {
+    work();
+    most = Math.max(most, ++inTurn);
+  });
+  const over = Promise.all(works).then(() => (isOver = true));
+  while (!isOver) {
+    inTurn = 0;
+    await yieldToEventLoop();
+  }
+  await over;
+  return most;
+}
+
+describe('works that take long and come at once', () => {
+  it('in slices have one turn of the event loop each, one after the other', async () => {
+    const order: number[] = [];
+    const most = await mostInATurn((piece) =>
+      [0, 1, 2, 3, 4].map((name) =>
+        inSlices(
+          [1, 2, 3],
+          () => {
+            order.push(name);
+            piece();
+          },
+          { stepsALook: 1 },
+        ),
+      ),
+    );
+    // One ends at the beginning of a turn, and the next one has its turn in the same.
+    assert.ok(most <= 2, `${most} in one turn`);
+    assert.deepEqual(new Set(order.slice(0, 6)), new Set([0, 1, 2, 3, 4]), 'nobody waits until another is through');
+  });
+
+  it('in one piece do, too, and what they throw reaches who asked', async () => {
+    const most = await mostInATurn((piece) => Array.from({ length: 8 }, () => inItsTurn(piece)));
+    assert.ok(most <= 2, `${most} in one turn`);
+    await assert.rejects(
+      inItsTurn(() => {
+        throw new Error('no');
+      }),
+      /no/,
+    );
+  });
+});
