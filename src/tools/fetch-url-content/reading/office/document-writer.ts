@@ -13,6 +13,8 @@ export interface ParagraphKind {
   item?: number | undefined;
   /** The number of an item, in a list that counts. */
   number?: number | undefined;
+  /** What is shown before an item or a heading where that is no such number: `7.3`, `(a)`. */
+  label?: string | undefined;
 }
 
 /** A link whose label is being read. */
@@ -42,10 +44,11 @@ export class DocumentWriter {
 
   /** Adds a paragraph, or a line of the cell that is open. */
   paragraph(text: string, kind: ParagraphKind = {}): void {
-    const line = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const own = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const line = kind.label && own !== '' ? `${kind.label} ${own}` : own;
     const table = this.#tables.at(-1);
     if (table) {
-      if (line !== '') table.cell.push(line);
+      if (line !== '') table.cell.push(kind.number === undefined ? line : `${kind.number}. ${line}`);
       return;
     }
     if (line === '') return;

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import type { OfficeKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import { shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
+import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { zipOf } from '../../support/zip-file.ts';
+
+/** What is read of a document with these parts. */
+async function contentOf(kind: OfficeKind, parts: Readonly<Record<string, string>>): Promise<string> {
+  const bytes = zipOf(Object.entries(parts).map(([name, data]) => ({ name, data })));
+  return (await read({ kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 })).content;
+}
+
+const OOXML = 'http://schemas.openxmlformats.org';
+const relations = (...each: [id: string, type: string, target: string][]) =>
+  `<Relationships>${each.map(([id, type, target]) => `<Relationship Id="${id}" Type="${OOXML}/x/${type}" Target="${target}"/>`).join('')}</Relationships>`;
+const p = (text: string, properties = '') => `<w:p><w:pPr>${properties}</w:pPr><w:r><w:t>${text}</w:t></w:r></w:p>`;
+const docx = (document: string, more: Readonly<Record<string, string>> = {}) =>
+  contentOf('docx', { 'word/document.xml': document, ...more });
+
+describe('Word documents', () => {
+  it('keep the paragraph around a text box, and say what the box says once', async () => {
+    const box = `<w:txbxContent>${p('In the box')}</w:txbxContent>`;
+    const drawing = `<mc:AlternateContent><mc:Choice>${box}</mc:Choice><mc:Fallback>${box}</mc:Fallback></mc:AlternateContent>`;
+    const around = `<w:p><w:r><w:t>Before </w:t>${drawing}<w:t>and after</w:t></w:r></w:p>`;
+    assert.equal(await docx(around), 'In the box\n\nBefore and after');
+  });
+
+  it('have headings by their own outline and by the style that theirs is based on', async () => {
+    const styles = `<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
+      <w:style w:styleId="Kapitel"><w:name w:val="Kapitel"/><w:basedOn w:val="berschrift1"/></w:style>`;
+    const text = p('One', '<w:pStyle w:val="Kapitel"/>') + p('Two', '<w:outlineLvl w:val="1"/>') + p('Text');
+    assert.equal(await docx(text, { 'word/styles.xml': styles }), '# One\n\n## Two\n\nText');
+    const none = p('Text', '<w:pStyle w:val="Kapitel"/><w:outlineLvl w:val="9"/>');
+    assert.equal(await docx(none, { 'word/styles.xml': styles }), 'Text');
+  });
+
+  it('have the numbers of their clauses', async () => {
+    const level = (at: number, format: string, text: string) =>
+      `<w:lvl w:ilvl="${at}"><w:start w:val="1"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`;
+    const numbering = `<w:abstractNum w:abstractNumId="7">${level(0, 'decimal', '%1.')}${level(1, 'decimal', '%1.%2')}${level(2, 'lowerLetter', '(%3)')}</w:abstractNum>
+      <w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>
+      <w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>`;
+    const styles = `<w:style w:styleId="h"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>`;
+    const item = (text: string, at: number, list = 1) =>
+      p(text, `<w:numPr><w:ilvl w:val="${at}"/><w:numId w:val="${list}"/></w:numPr>`);
+    const text = [
+      p('Scope', '<w:pStyle w:val="h"/>'),
+      p('Term', '<w:pStyle w:val="h"/>'),
+      item('Begins', 1),
+      item('Ends', 1),
+      item('by notice', 2),
+      item('by breach', 2),
+      item('Fifth', 0, 2),
+      `<w:tbl><w:tr><w:tc>${item('In a cell', 0)}</w:tc><w:tc>${p('x')}</w:tc></w:tr></w:tbl>`,
+    ];
+    assert.equal(
+      await docx(text.join(''), { 'word/numbering.xml': numbering, 'word/styles.xml': styles }),
+      '# 1. Scope\n\n# 2. Term\n\n  - 2.1 Begins\n  - 2.2 Ends\n    - (a) by notice\n    - (b) by breach\n5. Fifth\n\n| 6. In a cell | x |\n| --- | --- |',
+    );
+  });
+
+  it('lose what was deleted or moved away and how things looked before, and keep comments with who wrote them', async () => {
+    const text = `<w:p><w:pPr><w:pPrChange><w:pPr><w:pStyle w:val="Heading1"/></w:pPr></w:pPrChange></w:pPr>
+      <w:moveFrom><w:r><w:t>gone</w:t></w:r></w:moveFrom><w:r><w:t>Fee</w:t><w:commentReference w:id="3"/></w:r></w:p>`;
+    const styles = '<w:style w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>';
+    const comments = `<w:comment w:id="3" w:author="Ann">${p('Too high?')}</w:comment>`;
+    const parts = { 'word/styles.xml': styles, 'word/comments.xml': comments };
+    assert.equal(await docx(text, parts), 'Fee[^c3]\n\n[^c3]: Ann: Too high?');
+  });
+
+  it('say once what their headers and footers say, and keep the columns of joined cells', async () => {
+    const foot = (text: string) => `<w:ftr>${p(text)}</w:ftr>`;
+    const cell = (text: string, span = 1) => `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${p(text)}</w:tc>`;
+    const text = `<w:tbl><w:tr>${cell('a', 2)}${cell('b')}</w:tr><w:tr>${cell('c')}${cell('d')}${cell('e')}</w:tr></w:tbl>`;
+    const parts = {
+      'word/_rels/document.xml.rels': relations(
+        ['1', 'footer', 'f1.xml'],
+        ['2', 'footer', 'f2.xml'],
+        ['3', 'footer', 'f3.xml'],
+      ),
+      'word/f1.xml': foot('IBAN DE02 1203'),
+      'word/f2.xml': foot('IBAN DE02 1203'),
+      'word/f3.xml': foot('12 / 40'),
+    };
+    assert.equal(await docx(text, parts), '| a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
+  });
+
+  it('are read whatever their parts and prefixes are called', async () => {
+    const document = `<n:document xmlns:n="http://purl.oclc.org/ooxml/wordprocessingml/main"><n:p><n:pPr><n:pStyle n:val="T"/></n:pPr><n:r><n:t>Tides</n:t></n:r></n:p></n:document>`;
+    const styles = `<x:styles xmlns:x="${OOXML}/wordprocessingml/2006/main"><x:style x:styleId="T"><x:name x:val="Title"/></x:style></x:styles>`;
+    const parts = {
+      '_rels/.rels': relations(['1', 'officeDocument', '/other/document2.xml']),
+      'other/document2.xml': document,
+      'other/_rels/document2.xml.rels': relations(['1', 'styles', '../looks.xml']),
+      'looks.xml': styles,
+    };
+    assert.equal(await contentOf('docx', parts), '# Tides');
+  });
+});
+
+describe('workbooks', () => {
+  it('show numbers as their cells do, dates by ISO 8601', () => {
+    const shown: [number: string, format: string, shown: string][] = [
+      ['1234.5', '#,##0.00', '1,234.50'],
+      ['-1234.5', '$#,##0.00;[Red]($#,##0.00)', '($1,234.50)'],
+      ['-5', '_-* #,##0.00\\ [$€-407]_-;\\-* #,##0.00\\ [$€-407]_-', '-5.00 €'],
+      ['0.256', '0.0%', '25.6%'],
+      ['501', '00000', '00501'],
+      ['12345678', '#,##0.0,,"M"', '12.3M'],
+      ['0', '0;-0;"none"', 'none'],
+      ['1.005', '0.00', '1.01'],
+      ['0.30000000000000004', 'General', '0.3'],
+      ['1234567890123456789', '', '1234567890123456789'],
+      ['45000', 'dd/mm/yyyy', '2023-03-15'],
+      ['45000.5', 'm/d/yy h:mm', '2023-03-15 12:00'],
+      ['59', 'yyyy', '1900-02-28'],
+      ['0.354166666666667', 'h:mm AM/PM', '08:30'],
+      ['1.5', '[h]:mm', '36:00'],
+      ['0.5', '# ?/?', '0.5'],
+      ['5', '[>=10]0.0;0', '5'],
+      ['2.5', '', '2.5'],
+    ];
+    assert.deepEqual(
+      shown.map(([number, format]) => shownNumber(number, format)),
+      shown.map(([, , wanted]) => wanted),
+    );
+    assert.equal(shownNumber('0', 'yyyy-mm-dd', { isMac: true }), '1904-01-01');
+  });
+
+  it('are read with formulas that have no value yet, comments, another prefix and another calendar', async () => {
+    const sheet = `<x:worksheet xmlns:x="${OOXML}/spreadsheetml/2006/main"><x:row r="4"><x:c r="B4" s="1"><x:v>0</x:v></x:c>
+      <x:c r="C4" t="inlineStr"><x:is><x:t>a_x000D_b</x:t></x:is></x:c><x:c r="D4"><x:f>SUM(B4)</x:f></x:c></x:row></x:worksheet>`;
+    const parts = {
+      '_rels/.rels': relations(['1', 'officeDocument', 'xl/workbook.xml']),
+      'xl/workbook.xml': '<workbook><workbookPr date1904="1"/><sheet name="Tides" r:id="r1"/></workbook>',
+      'xl/_rels/workbook.xml.rels': relations(
+        ['r1', 'worksheet', 'worksheets/sheet1.xml'],
+        ['r2', 'styles', 'styles.xml'],
+      ),
+      'xl/styles.xml': '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>',
+      'xl/worksheets/sheet1.xml': sheet,
+      'xl/worksheets/_rels/sheet1.xml.rels': relations(['1', 'comments', '../comments1.xml']),
+      'xl/comments1.xml': '<comment ref="C4"><text><t>Check this</t></text></comment>',
+    };
+    assert.equal(
+      await contentOf('xlsx', parts),
+      '## Tides\n\n[Cells B4:D4]\n\n|  | 1904-01-01 | a b | =SUM(B4) |\n| --- | --- | --- | --- |\n\nComment on C4: Check this',
+    );
+  });
+});
+
+describe('presentations', () => {
+  it('are read in the order in which they are shown, with their notes', async () => {
+    const shape = (text: string, type = '') =>
+      `<p:sp><p:nvPr>${type && `<p:ph type="${type}"/>`}</p:nvPr><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp>`;
+    const parts = {
+      'ppt/presentation.xml': '<p:sldIdLst><p:sldId r:id="b"/><p:sldId r:id="a"/></p:sldIdLst>',
+      'ppt/_rels/presentation.xml.rels': relations(
+        ['a', 'slide', 'slides/slide1.xml'],
+        ['b', 'slide', 'slides/slide2.xml'],
+      ),
+      'ppt/slides/slide1.xml': shape('Made first') + shape('7', 'sldNum'),
+      'ppt/slides/slide2.xml': shape('Shown first', 'title'),
+      'ppt/slides/_rels/slide2.xml.rels': relations(['n', 'notesSlide', '../notesSlides/n.xml']),
+      'ppt/notesSlides/n.xml': shape('3', 'sldNum') + shape('Speak slowly', 'body'),
+    };
+    assert.equal(
+      await contentOf('pptx', parts),
+      '[Slide 1]\n\n## Shown first\n\nNotes: Speak slowly\n\n[Slide 2]\n\nMade first',
+    );
+  });
+});
+
+describe('OpenDocument', () => {
+  const odf = (content: string, more: Readonly<Record<string, string>> = {}) =>
+    contentOf('odf', { 'content.xml': content, ...more });
+
+  it('keeps text boxes, notes, comments, headers and footers apart from the text around them', async () => {
+    const note = `<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation><text:note-body><text:p>See Smith.</text:p></text:note-body></text:note>`;
+    const comment =
+      '<office:annotation><dc:creator>Ann</dc:creator><dc:date>2024</dc:date><text:p>Sure?</text:p></office:annotation>';
+    const box = '<draw:text-box><text:p>In the box</text:p></draw:text-box>';
+    const styles = '<style:footer><text:p>IBAN DE02 1203</text:p></style:footer>';
+    assert.equal(
+      await odf(`<text:p>A claim${note} and ${box}more${comment}</text:p>`, { 'styles.xml': styles }),
+      'In the box\n\nA claim[^1] and more[^c2]\n\n[^1]: See Smith.\n\n[^c2]: Ann: Sure?\n\nIBAN DE02 1203',
+    );
+  });
+
+  it('names the cells of its sheets', async () => {
+    const cell = (text: string, more = '') => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`;
+    const empty = '<table:table-cell table:number-columns-repeated="1000"/>';
+    const rows = `<table:table-row table:number-rows-repeated="3">${empty}</table:table-row>
+      <table:table-row>${cell('Wick')}${cell('2.8', 'table:number-columns-repeated="2"')}${empty}</table:table-row>
+      <table:table-row table:number-rows-repeated="1000000">${empty}</table:table-row>`;
+    assert.equal(
+      await odf(`<office:spreadsheet><table:table table:name="Tides">${rows}</table:table></office:spreadsheet>`),
+      '## Tides\n\n[Cells A4:C4]\n\n| Wick | 2.8 | 2.8 |\n| --- | --- | --- |',
+    );
+  });
+
+  it('that is encrypted says so', async () => {
+    const manifest = {
+      'META-INF/manifest.xml': '<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>',
+    };
+    await assert.rejects(odf('\u0000\u0001', manifest), /encrypted with a password/);
+  });
+});
