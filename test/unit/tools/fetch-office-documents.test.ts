@@ -85,6 +85,23 @@ describe('Word documents', () => {
     assert.equal(await docx(text, parts), '| a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
   });
 
+  it('have formulas in LaTeX, and those that are a line of text as it is', async () => {
+    const r = (text: string) => `<m:r><m:rPr><m:sty m:val="p"/></m:rPr><m:t>${text}</m:t></m:r>`;
+    const part = (name: string, content: string) => `<m:${name}>${content}</m:${name}>`;
+    const power = part('sSup', part('e', r('10')) + part('sup', r('-6')));
+    const fraction = part('f', part('num', r('mλ')) + part('den', r('a')));
+    const sum = part(
+      'nary',
+      `<m:naryPr><m:chr m:val="∑"/></m:naryPr>${part('sub', r('n=1'))}${part('sup', r('k'))}${part('e', r('n'))}`,
+    );
+    const line = `<w:p><w:r><w:t>For </w:t></w:r>${part('oMath', r('m=1'))}${part('oMath', r('sin') + power)}</w:p>`;
+    const shown = `<w:p>${part('oMathPara', part('oMath', fraction + part('d', part('e', sum))))}</w:p>`;
+    assert.equal(
+      await docx(line + shown),
+      String.raw`For m=1 $\sin{10}^{-6}$` + '\n\n' + String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`,
+    );
+  });
+
   it('are read whatever their parts and prefixes are called', async () => {
     const document = `<n:document xmlns:n="http://purl.oclc.org/ooxml/wordprocessingml/main"><n:p><n:pPr><n:pStyle n:val="T"/></n:pPr><n:r><n:t>Tides</n:t></n:r></n:p></n:document>`;
     const styles = `<x:styles xmlns:x="${OOXML}/wordprocessingml/2006/main"><x:style x:styleId="T"><x:name x:val="Title"/></x:style></x:styles>`;
@@ -167,6 +184,23 @@ describe('presentations', () => {
     assert.equal(
       await contentOf('pptx', parts),
       '[Slide 1]\n\n## Shown first\n\nNotes: Speak slowly\n\n[Slide 2]\n\nMade first',
+    );
+  });
+
+  it('have the values of their charts', async () => {
+    const points = (values: readonly string[]) =>
+      values.map((value, at) => `<c:pt idx="${at}"><c:v>${value}</c:v></c:pt>`).join('');
+    const series = (name: string, ...values: string[]) =>
+      `<c:ser><c:tx>${points([name])}</c:tx><c:cat>${points(['Wick', 'Oban'])}</c:cat><c:val>${points(values)}</c:val></c:ser>`;
+    const parts = {
+      'ppt/presentation.xml': '<p:presentation/>',
+      'ppt/slides/slide1.xml': '<p:graphicFrame/>',
+      'ppt/slides/_rels/slide1.xml.rels': relations(['c', 'chart', '../charts/chart1.xml']),
+      'ppt/charts/chart1.xml': `<c:title><c:tx><a:t>Range</a:t></c:tx></c:title>${series('2023', '2.8', '3.1')}${series('2024', '2.9')}`,
+    };
+    assert.equal(
+      await contentOf('pptx', parts),
+      '[Slide 1]\n\nRange\n\n|  | 2023 | 2024 |\n| --- | --- | --- |\n| Wick | 2.8 | 2.9 |\n| Oban | 3.1 |  |',
     );
   });
 });

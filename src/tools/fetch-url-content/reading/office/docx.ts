@@ -1,9 +1,11 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
+import { writeChartValues } from './chart.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
+import { beginsFormula, FormulaReader } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -26,8 +28,8 @@ const NOTES = [
 const MAX_MARGINS = 60;
 
 /**
- * A Word document: headings, paragraphs, lists, links, tables, notes and comments, and once each what its headers and
- * footers say. Deleted text and field codes are left out.
+ * A Word document: headings, paragraphs, lists, links, tables, charts, notes and comments, and once each what its headers
+ * and footers say. Deleted text and field codes are left out.
  */
 export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   const main = await PackagePart.main(zip, 'word/document.xml');
@@ -37,6 +39,7 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
     numbers: new ListNumbers(readLists(await main.textOf('numbering'))),
   });
   reader.read(await main.text());
+  for (const chart of main.related('chart')) writeChartValues(await zip.text(chart), reader.writer);
   for (const { type, element, mark } of NOTES) reader.readNotes(await main.textOf(type), element, mark);
   const margins = new Set([...main.related('header'), ...main.related('footer')]);
   for (const path of [...margins].slice(0, MAX_MARGINS)) reader.readMargin(await zip.text(path));
@@ -77,6 +80,8 @@ class DocumentReader {
   /** Within what was deleted or moved away, how something looked before, or how a word is pronounced. */
   #left = 0;
   #link: OpenLink | undefined;
+  #formula: FormulaReader | undefined;
+  #formulaEnd = 0;
   /** `superscript`, `subscript` or nothing. */
   #script = '';
   /** Columns that the cell takes. */
@@ -133,6 +138,17 @@ class DocumentReader {
   }
 
   #take(event: XmlEvent): void {
+    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
+    if (this.#formula) {
+      const formula = this.#formula.take(event);
+      if (formula === undefined) return;
+      this.#formula = undefined;
+      if (this.#left > 0) return;
+      const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
+      this.#paragraph.text += `${isNext ? ' ' : ''}${formula}`;
+      this.#formulaEnd = this.#paragraph.text.length;
+      return;
+    }
     if (event.kind === 'text') {
       this.#write(event.text);
       return;

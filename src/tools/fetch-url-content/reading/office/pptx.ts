@@ -1,11 +1,13 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { writeChartValues } from './chart.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
+import { beginsFormula, FormulaReader } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** A presentation, slide by slide as they are shown: the title as a heading, then its text and tables, diagrams and notes. */
+/** A presentation, slide by slide as they are shown: the title as a heading, then its text and tables, diagrams, charts and notes. */
 export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
   for (const [at, path] of (await slidesOf(zip)).entries()) {
@@ -14,6 +16,7 @@ export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
     writer.paragraph(`[Slide ${at + 1}]`);
     writeShapes(await slide.text(), writer);
     for (const diagram of slide.related('diagramData')) writeShapes(await zip.text(diagram), writer);
+    for (const chart of slide.related('chart')) writeChartValues(await zip.text(chart), writer);
     for (const notes of slide.related('notesSlide')) writeNotes(await zip.text(notes), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
@@ -62,6 +65,7 @@ class ShapeReader {
   #level = 0;
   #text = '';
   #inText = false;
+  #formula: FormulaReader | undefined;
 
   constructor(writer: DocumentWriter, leftOut: RegExp) {
     this.#writer = writer;
@@ -69,6 +73,14 @@ class ShapeReader {
   }
 
   take(event: XmlEvent): void {
+    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
+    if (this.#formula) {
+      const formula = this.#formula.take(event);
+      if (formula === undefined) return;
+      this.#formula = undefined;
+      this.#text += formula;
+      return;
+    }
     if (event.kind === 'text') {
       if (this.#inText) this.#text += event.text;
       return;
@@ -90,7 +102,6 @@ class ShapeReader {
         if (event.kind === 'open') this.#level = Number(event.attribute('lvl')) || 0;
         break;
       case 'a:t':
-      case 'm:t':
         this.#inText = isOpen;
         break;
       case 'a:br':

@@ -19,6 +19,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'wordprocessingml/main': 'w',
     'drawingml/main': 'a',
+    'drawingml/chart': 'c',
     'presentationml/main': 'p',
     'officeDocument/relationships': 'r',
     'officeDocument/math': 'm',
