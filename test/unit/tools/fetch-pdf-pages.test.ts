@@ -2,12 +2,18 @@ import assert from 'node:assert/strict';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
 import { type PdfObject, pdfOf } from '../../support/pdf-file.ts';
 
+const HELVETICA = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>';
+
+/** A font that is not in the file, of one of Adobe's collections of characters. */
+const foreignFont = (encoding: string, ordering: string) =>
+  `<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding /${encoding} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /Mincho /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >> >>] >>`;
+
 /** What is read of a page with this content and these annotations. */
-async function pageOf(content: string, { annotations = '', trailer = '' } = {}): Promise<string> {
+async function pageOf(content: string, { annotations = '', trailer = '', font = HELVETICA } = {}): Promise<string> {
   const objects: PdfObject[] = [
     { dictionary: '<< /Type /Catalog /Pages 2 0 R >>' },
     { dictionary: '<< /Type /Pages /Kids [4 0 R] /Count 1 >>' },
-    { dictionary: '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>' },
+    { dictionary: font },
     {
       dictionary: `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate 90 /Annots [${annotations}] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>`,
     },
@@ -62,6 +68,25 @@ describe('pages of a PDF', () => {
       await pageOf(level('Registration', 100, 700), { annotations: annotations.join(' ') }),
       'Registration\n\nComment of Ann: Is this right?\nName of the ship: Aurora\ninsured: yes',
     );
+  });
+
+  it('are read in the encodings of East Asia, which files name and do not hold', async () => {
+    const fonts: [encoding: string, ordering: string, codes: string, text: string][] = [
+      ['90ms-RKSJ-H', 'Japan1', '93fa967b41b1', '日本Aｱ'],
+      ['EUC-H', 'Japan1', 'c6fccbdc', '日本'],
+      ['H', 'Japan1', '467c4b5c', '日本'],
+      ['UniJIS-UCS2-H', 'Japan1', '65e5672c', '日本'],
+      ['GBK-EUC-H', 'GB1', 'bab0d3ef41', '喊语A'],
+      ['ETen-B5-H', 'CNS1', 'a4a4a4e5', '中文'],
+      ['KSCms-UHC-H', 'Korea1', 'c7d1b1db41', '한글A'],
+      // Numbers of a collection: ASCII is known, and nothing is read as something else.
+      ['Identity-H', 'Japan1', '003504000036', 'TU'],
+    ];
+    for (const [encoding, ordering, codes, text] of fonts) {
+      const font = foreignFont(encoding, ordering);
+      const content = `BT /F1 10 Tf 1 0 0 1 100 700 Tm <${codes}> Tj ET`;
+      assert.equal(await pageOf(content, { font }), text, encoding);
+    }
   });
 
   it('that are encrypted say so', async () => {

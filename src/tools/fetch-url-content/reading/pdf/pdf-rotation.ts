@@ -29,7 +29,13 @@ export function byDirection(items: readonly TextItem[]): PlacedText[][] {
     const [sine, cosine] = [Math.sin((angle * Math.PI) / 180), Math.cos((angle * Math.PI) / 180)];
     const pieces = groups.get(angle) ?? [];
     groups.set(angle, pieces);
-    const piece = { text: str, x: x * cosine + y * sine, y: y * cosine - x * sine, width, height };
+    const piece = {
+      text: str.replaceAll('\ufffd', ''),
+      x: x * cosine + y * sine,
+      y: y * cosine - x * sine,
+      width,
+      height,
+    };
     if (!isOverprint(piece, pieces)) pieces.push(piece);
   }
   const lengthOf = (pieces: readonly PlacedText[]) => pieces.reduce((sum, { text }) => sum + text.length, 0);

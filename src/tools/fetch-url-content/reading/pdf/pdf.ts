@@ -2,6 +2,7 @@ import { getDocumentProxy, getMeta } from 'unpdf';
 import { messageOf } from '../../../../base/errors.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
+import { CjkMaps } from './cjk-maps.ts';
 import { annotationLines } from './pdf-annotations.ts';
 import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
 import { byDirection } from './pdf-rotation.ts';
@@ -14,7 +15,13 @@ import { stretchesOf } from './pdf-tables.ts';
 export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }): Promise<ParsedDocument> {
   // Its own time: how busy the machine is says nothing of the document.
   const before = process.cpuUsage();
-  const options = { useSystemFonts: false, stopAtErrors: false, verbosity: 0 };
+  const options = {
+    useSystemFonts: false,
+    stopAtErrors: false,
+    verbosity: 0,
+    cMapPacked: false,
+    BinaryDataFactory: CjkMaps,
+  };
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(explain);
   const pages: string[] = [];
   let length = 0;
