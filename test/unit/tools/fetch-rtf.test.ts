@@ -13,14 +13,14 @@ describe('rich text', () => {
 
   it('has headings, tables, notes, comments and, once, what its headers and footers say', () => {
     const styles = String.raw`{\stylesheet{\s0 Normal;}{\s3\ql\b\snext0 heading 2;}}`;
-    const margins = String.raw`{\header IBAN DE02}{\footerf IBAN DE02}{\footer \chpgn / 9}`;
+    const margins = String.raw`{\header IBAN DE02 1203}{\footerf IBAN DE02 1203}{\footer \chpgn / 9}`;
     const row = (...cells: string[]) =>
       String.raw`\trowd\pard\intbl ${cells.map((cell) => `${cell}\\cell `).join('')}\row`;
     const text = String.raw`\pard\s3 Tides\par\pard They are high{\footnote \pard See Smith.}{\*\annotation Sure?}.\par`;
     const table = `${row('Port', 'Range')}\n${row(String.raw`Wick\par North`, '2.8 m')}\n`;
     assert.equal(
       contentOf(String.raw`{\rtf1\ansi${styles}${margins}${text}${table}\pard Below.\par\outlinelevel0 End\par}`),
-      '## Tides\n\nThey are high[^1][^c2].\n\n| Port | Range |\n| --- | --- |\n| Wick North | 2.8 m |\n\nBelow.\n\n# End\n\n[^1]: See Smith.\n\n[^c2]: Sure?\n\nIBAN DE02',
+      '## Tides\n\nThey are high[^1][^c2].\n\n| Port | Range |\n| --- | --- |\n| Wick North | 2.8 m |\n\nBelow.\n\n# End\n\n[^1]: See Smith.\n\n[^c2]: Sure?\n\nIBAN DE02 1203',
     );
   });
 

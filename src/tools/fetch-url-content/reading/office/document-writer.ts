@@ -30,6 +30,11 @@ export function withLink(text: string, { target, start }: OpenLink): string {
   return /^https?:/.test(target) && label.trim() !== '' ? `${text.slice(0, start)}[${label}](${target})` : text;
 }
 
+/** Whether a header or footer is more than a number of a page: more than 8 letters, and digits of long numbers. */
+export function isMoreThanPageNumber(text: string): boolean {
+  return (text.match(/\p{L}|\d{4,}/gu) ?? []).join('').length > 8;
+}
+
 /** Puts a document together as Markdown, paragraph by paragraph and table by table. */
 export class DocumentWriter {
   readonly #blocks: string[] = [];

@@ -1,7 +1,7 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { writeChartValues } from './chart.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -132,7 +132,7 @@ class DocumentReader {
     }
     this.#paragraph = emptyParagraph();
     text = text.replace(/\s+/g, ' ').trim();
-    if (!/\p{L}{4}/u.test(text) || this.#margins.has(text)) return;
+    if (!isMoreThanPageNumber(text) || this.#margins.has(text)) return;
     this.#margins.add(text);
     this.writer.paragraph(text);
   }

@@ -1,7 +1,7 @@
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -48,7 +48,7 @@ function margins(styles: string): string[] {
     else if (/^style:(header|footer)(-left|-first)?$/.test(event.name)) {
       depth += event.kind === 'open' ? 1 : -1;
       if (event.kind === 'open') text = '';
-      else if (/\p{L}{4}/u.test(text)) found.add(text.replace(/\s+/g, ' ').trim());
+      else if (isMoreThanPageNumber(text)) found.add(text.replace(/\s+/g, ' ').trim());
     } else if (event.name === 'text:p') text += ' ';
     if (found.size === MAX_MARGINS) break;
   }

@@ -1,5 +1,5 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { DocumentWriter } from './document-writer.ts';
+import { DocumentWriter, isMoreThanPageNumber } from './document-writer.ts';
 import { CodePage, fontCodePages } from './rtf-code-pages.ts';
 
 /** Groups that hold no text of the document. */
@@ -141,7 +141,7 @@ class RtfReader {
     this.#text = outer.text;
     if (outer.aside.kind === 'note') {
       if (text !== '') this.#notes.push({ id: outer.aside.id, text });
-    } else if (/\p{L}{4}/u.test(text) && this.#margins.size < MAX_MARGINS) this.#margins.add(text);
+    } else if (isMoreThanPageNumber(text) && this.#margins.size < MAX_MARGINS) this.#margins.add(text);
   }
 
   #beginAside(aside: Aside): void {

@@ -24,16 +24,16 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   };
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(explain);
   const pages: string[] = [];
+  const annotations: string[] = [];
   let length = 0;
   let incomplete: string | undefined;
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
     const turned = byDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
-    const texts = turned.map((pieces) => layOutPage(inReadingOrder(pieces)));
+    const text = joined(turned.map((pieces) => layOutPage(inReadingOrder(pieces))));
     // A page whose annotations are damaged still has its text.
-    texts.push(annotationLines(await page.getAnnotations().catch(() => [])));
-    const text = texts.filter((each) => each !== '').join('\n\n');
+    annotations.push(annotationLines(await page.getAnnotations().catch(() => [])));
     page.cleanup();
     pages.push(text);
     length += text.length;
@@ -44,7 +44,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
       break;
     }
   }
-  const texts = withoutRunningLines(pages);
+  const texts = withoutRunningLines(pages).map((text, at) => joined([text, annotations[at] ?? '']));
   if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
     ...(await describe(pdf, texts[0] ?? '')),
@@ -72,6 +72,10 @@ function pdfDate(text: string): string | undefined {
   return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
 }
 
+function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
 /** @throws Error with what a user can do about it. */
 function explain(error: unknown): never {
   const isLocked = error instanceof Error && error.name === 'PasswordException';
@@ -86,7 +90,7 @@ function layOutPage(pieces: readonly PlacedText[]): string {
     const [head = [], ...body] = stretch.rows;
     return markdownTable(head, body);
   });
-  return texts.filter((text) => text !== '').join('\n\n');
+  return joined(texts);
 }
 
 /** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
