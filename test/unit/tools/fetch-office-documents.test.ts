@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { OfficeKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
-import { shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
+import { cellFormat, shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
 import { zipOf } from '../../support/zip-file.ts';
 
@@ -138,10 +138,10 @@ describe('workbooks', () => {
       ['2.5', '', '2.5'],
     ];
     assert.deepEqual(
-      shown.map(([number, format]) => shownNumber(number, format)),
+      shown.map(([number, format]) => shownNumber(number, cellFormat(format))),
       shown.map(([, , wanted]) => wanted),
     );
-    assert.equal(shownNumber('0', 'yyyy-mm-dd', { isMac: true }), '1904-01-01');
+    assert.equal(shownNumber('0', cellFormat('yyyy-mm-dd'), { isMac: true }), '1904-01-01');
   });
 
   it('are read with formulas that have no value yet, comments, another prefix and another calendar', async () => {

@@ -55,14 +55,14 @@ describe('pages of a PDF', () => {
   });
 
   it('have what was filled into their forms, and what readers wrote on them', async () => {
-    const field = (more: string) => `<< /Type /Annot /Subtype /Widget /Rect [0 0 9 9] ${more} >>`;
+    const field = (more: string) => `<< /Type /Annot /Subtype /Widget /F 4 /Rect [0 0 9 9] ${more} >>`;
     const annotations = [
       field('/FT /Tx /T (f1) /TU (Name of the ship) /V (Aurora)'),
       field('/FT /Tx /T (empty)'),
       field('/FT /Btn /T (insured) /V /Yes /AS /Yes /AP << /N << /Yes << >> >> >>'),
       field('/FT /Btn /T (sold) /V /Off /AS /Off /AP << /N << /Yes << >> >> >>'),
-      '<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /T (Ann) /Contents (Is this right?) >>',
-      '<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] /Contents (a link) >>',
+      '<< /Type /Annot /Subtype /Text /F 4 /Rect [0 0 9 9] /T (Ann) /Contents (Is this right?) >>',
+      '<< /Type /Annot /Subtype /Link /F 4 /Rect [0 0 9 9] /Contents (a link) >>',
     ];
     assert.equal(
       await pageOf(level('Registration', 100, 700), { annotations: annotations.join(' ') }),

@@ -26,6 +26,7 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
 /** Formulas lie in parts of their own, as MathML. One may stand in a document any number of times; it is read once. */
 async function formulasOf(zip: ZipFile, content: string): Promise<ReadonlyMap<string, string>> {
   const formulas = new Map<string, string>();
+  if (!content.includes('draw:object')) return formulas;
   let length = 0;
   for (const event of xmlEvents(content)) {
     if (event.kind !== 'open' || event.name !== 'draw:object') continue;

@@ -1,6 +1,6 @@
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
-import { cellFormats, shownNumber } from './cell-formats.ts';
+import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { PackagePart } from './package-parts.ts';
@@ -12,7 +12,7 @@ const MAX_COLUMNS = 1000;
 /** What the cells of all sheets refer to. */
 interface Workbook {
   strings: readonly string[];
-  formats: readonly string[];
+  formats: readonly CellFormat[];
   /** Whether its dates are counted from 1904. */
   isMac: boolean;
 }
@@ -63,7 +63,7 @@ function writeComments(xml: string, writer: DocumentWriter): void {
 interface OpenCell {
   column: number;
   type: string;
-  format: string;
+  format: CellFormat | undefined;
   value: string;
   formula: string;
 }
@@ -73,7 +73,7 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
   let length = 0;
   let row: string[] = [];
   let number = 0;
-  let cell: OpenCell = { column: 0, type: '', format: '', value: '', formula: '' };
+  let cell: OpenCell = { column: 0, type: '', format: undefined, value: '', formula: '' };
   let within = '';
   for (const event of xmlEvents(xml)) {
     if (event.kind === 'text') {
@@ -85,7 +85,7 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
         number = Number(event.attribute('r')) || number + 1;
       } else if (event.name === 'c') {
         const column = columnOf(event.attribute('r')) ?? row.length;
-        const format = book.formats[Number(event.attribute('s') || 0)] ?? '';
+        const format = book.formats[Number(event.attribute('s') || 0)];
         cell = { column, type: event.attribute('t'), format, value: '', formula: '' };
       } else if (event.name === 'v' || event.name === 't' || event.name === 'f') within = event.name;
     } else if (event.name === within) within = '';

@@ -49,14 +49,17 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
   let depth = 0;
   let fallbacks = 0;
   let renamed: Renamed | undefined;
+  const isUnusual = hasUnusualPrefixes(xml);
   const outer: (Renamed | undefined)[] = [];
   const parser = new Parser(
     {
       onopentag(tag, attributes) {
         depth += 1;
         if (depth > MAX_DEPTH) throw new Error('the document is nested too deeply');
-        outer.push(renamed);
-        renamed = withDeclared(renamed, attributes);
+        if (isUnusual) {
+          outer.push(renamed);
+          renamed = withDeclared(renamed, attributes);
+        }
         const name = usualName(tag, renamed);
         if (name === 'mc:fallback') fallbacks += 1;
         if (fallbacks > 0) return;
@@ -67,7 +70,7 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
       onclosetag(tag) {
         depth -= 1;
         const name = usualName(tag, renamed);
-        renamed = outer.pop();
+        if (isUnusual) renamed = outer.pop();
         if (fallbacks === 0) events.push({ kind: 'close', name });
         else if (name === 'mc:fallback') fallbacks -= 1;
       },
@@ -86,14 +89,26 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
   yield* events;
 }
 
+function usualPrefix(address: string): string | undefined {
+  return PREFIXES.get(address) ?? PREFIXES.get((OOXML.exec(address) ?? []).slice(1).join('/'));
+}
+
+/** Whether a document chose other prefixes than most: a look at the attributes of each element costs a third more. */
+function hasUnusualPrefixes(xml: string): boolean {
+  for (const [, own = '', address = ''] of xml.matchAll(/xmlns(?::([\w.-]{1,40}))?\s*=\s*["']([^"'<>]{1,200})/g)) {
+    const usual = usualPrefix(address);
+    if (usual !== undefined && usual !== own) return true;
+  }
+  return false;
+}
+
 /** The prefixes with what an element declares; the same where it declares nothing unusual. */
 function withDeclared(known: Renamed | undefined, attributes: Readonly<Record<string, string>>): Renamed | undefined {
   let usual: Map<string, string> | undefined;
   for (const name in attributes) {
     if (!name.startsWith('xmlns') || (name.length > 5 && name[5] !== ':')) continue;
     const own = name.slice(6).toLowerCase();
-    const address = attributes[name] ?? '';
-    const wanted = PREFIXES.get(address) ?? PREFIXES.get((OOXML.exec(address) ?? []).slice(1).join('/'));
+    const wanted = usualPrefix(attributes[name] ?? '');
     if ((wanted ?? own) === (known?.usual.get(own) ?? own)) continue;
     usual ??= new Map(known?.usual);
     if (wanted === undefined || wanted === own) usual.delete(own);

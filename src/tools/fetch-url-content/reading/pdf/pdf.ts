@@ -23,6 +23,8 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     BinaryDataFactory: CjkMaps,
   };
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(explain);
+  // What is on the screen takes a second pass over the text of each page with a link; what is printed does not.
+  const intent = (await pdf.getFieldObjects().catch(() => null)) ? 'display' : 'print';
   const pages: string[] = [];
   const annotations: string[] = [];
   let length = 0;
@@ -33,7 +35,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     const turned = byDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
     const text = joined(turned.map((pieces) => layOutPage(inReadingOrder(pieces))));
     // A page whose annotations are damaged still has its text.
-    annotations.push(annotationLines(await page.getAnnotations().catch(() => [])));
+    annotations.push(annotationLines(await page.getAnnotations({ intent }).catch(() => [])));
     page.cleanup();
     pages.push(text);
     length += text.length;
