@@ -221,6 +221,31 @@ describe('OpenDocument', () => {
     );
   });
 
+  it('has the numbers of its clauses and of their headings', async () => {
+    const level = (element: string, at: number, more: string) =>
+      `<text:${element} text:level="${at}" style:num-format="1" ${more}/>`;
+    const styles = `<text:outline-style>${level('outline-level-style', 1, '')}${level('outline-level-style', 2, 'text:display-levels="2"')}</text:outline-style>
+      <text:list-style style:name="L1">${level('list-level-style-number', 1, 'style:num-suffix="."')}<text:list-level-style-number text:level="2" style:num-format="a" style:num-prefix="(" style:num-suffix=")"/></text:list-style>
+      <text:list-style style:name="L2"><text:list-level-style-bullet text:level="1"/></text:list-style>`;
+    const h = (text: string, at: number) => `<text:h text:outline-level="${at}">${text}</text:h>`;
+    const item = (text: string) =>
+      `<text:list-item><text:p>${text.replace('/', '</text:p><text:p>')}</text:p></text:list-item>`;
+    const list = (content: string, more = 'text:style-name="L1"') => `<text:list ${more}>${content}</text:list>`;
+    const inner = `<text:list-item><text:p>Two</text:p>${list(item('by day') + item('by night'), '')}</text:list-item>`;
+    const text = [
+      h('Scope', 1),
+      h('Ships', 2),
+      list(item('One') + inner),
+      list(item('Three'), 'text:style-name="L1" text:continue-numbering="true"'),
+      list(item('A dot'), 'text:style-name="L2"'),
+      list(item('Anew')),
+    ];
+    assert.equal(
+      await odf(text.join(''), { 'styles.xml': styles }),
+      '# 1 Scope\n\n## 1.1 Ships\n\n1. One\n2. Two\n  - (a) by day\n  - (b) by night\n3. Three\n- A dot\n1. Anew',
+    );
+  });
+
   it('names the cells of its sheets', async () => {
     const cell = (text: string, more = '') => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`;
     const empty = '<table:table-cell table:number-columns-repeated="1000"/>';

@@ -1,7 +1,7 @@
 import { xmlEvents } from './xml-events.ts';
 
 /** A level of a list: what its numbers look like (ECMA-376, part 1, 17.9). */
-interface ListLevel {
+export interface ListLevel {
   /** Such as `decimal`, `lowerRoman` or `bullet`. */
   format: string;
   /** Such as `%1.%2`. */
@@ -9,7 +9,7 @@ interface ListLevel {
   start: number;
 }
 
-interface List {
+export interface NumberedList {
   /** ListsById of one kind count on from each other. */
   kind: string;
   levels: readonly ListLevel[];
@@ -18,7 +18,7 @@ interface List {
 }
 
 /** The lists of a document by their ids. */
-export type ListsById = ReadonlyMap<string, List>;
+export type ListsById = ReadonlyMap<string, NumberedList>;
 
 /** Deeper levels are none that Word has. */
 const MAX_LEVELS = 9;
@@ -26,7 +26,7 @@ const MAX_LEVELS = 9;
 /** The lists in `numbering.xml`. */
 export function readLists(xml: string): ListsById {
   const kinds = new Map<string, ListLevel[]>();
-  const lists = new Map<string, List>();
+  const lists = new Map<string, NumberedList>();
   let levels: ListLevel[] = [];
   let starts = new Map<number, number>();
   let level: ListLevel | undefined;
@@ -57,7 +57,7 @@ export function readLists(xml: string): ListsById {
 }
 
 /** What stands before an item, and its number where Markdown has such; nothing for a bullet. */
-interface ItemLabel {
+export interface ItemLabel {
   number?: number;
   label?: string;
 }

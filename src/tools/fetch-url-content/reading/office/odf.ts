@@ -2,6 +2,7 @@ import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
+import { OdfLists } from './odf-lists.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -17,9 +18,10 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
     throw new Error('the document is encrypted with a password');
   }
   const content = await zip.text('content.xml');
-  const reader = new OdfReader(await formulasOf(zip, content));
+  const styles = await zip.text('styles.xml');
+  const reader = new OdfReader(await formulasOf(zip, content), new OdfLists(styles, content));
   reader.read(content);
-  reader.end(margins(await zip.text('styles.xml')));
+  reader.end(margins(styles));
   return { ...officeMetadata(await zip.text('meta.xml')), content: reader.writer.toString() };
 }
 
@@ -76,7 +78,9 @@ class OdfReader {
   readonly #notes: OpenNote[] = [];
   readonly #endedNotes: OpenNote[] = [];
   #link: OpenLink | undefined;
-  #lists = 0;
+  readonly #lists: OdfLists;
+  /** Whether the next paragraph begins an item. */
+  #isItem = false;
   /** Within what was deleted, what marks a note, or how a word is pronounced. */
   #left = 0;
   #slides = 0;
@@ -86,8 +90,9 @@ class OdfReader {
   #repeat = 1;
   #repeatedRows = 1;
 
-  constructor(formulas: ReadonlyMap<string, string>) {
+  constructor(formulas: ReadonlyMap<string, string>, lists: OdfLists) {
     this.#formulas = formulas;
+    this.#lists = lists;
   }
 
   read(xml: string): void {
@@ -126,7 +131,15 @@ class OdfReader {
         } else this.#endParagraph();
         break;
       case 'text:list':
-        this.#lists += isOpen ? 1 : -1;
+        if (event.kind === 'close') this.#lists.end();
+        else {
+          const goesOn =
+            event.attribute('text:continue-numbering') === 'true' || event.attribute('text:continue-list') !== '';
+          this.#lists.begin(event.attribute('text:style-name'), goesOn);
+        }
+        break;
+      case 'text:list-item':
+        this.#isItem = isOpen;
         break;
       case 'text:note':
       case 'office:annotation':
@@ -211,7 +224,17 @@ class OdfReader {
     if (note) note.text += ` ${text.replace(/\s+/g, ' ').trim()}`;
     else if (this.#sheet) this.#sheet.cell.push(text.replace(/\s+/g, ' ').trim());
     else if (this.#hasNotes && text.trim() !== '') this.writer.paragraph(`Notes: ${text}`);
-    else this.writer.paragraph(text, { heading, item: this.#lists > 0 ? this.#lists - 1 : undefined });
+    else if (heading !== undefined) {
+      const label = text.trim() === '' ? undefined : this.#lists.heading(heading)?.label;
+      this.writer.paragraph(text, { heading, label });
+    } else this.#endItem(text);
+  }
+
+  #endItem(text: string): void {
+    const item = this.#lists.depth > 0 ? this.#lists.depth - 1 : undefined;
+    const { number, label } = (item !== undefined && this.#isItem && this.#lists.item()) || {};
+    this.#isItem = false;
+    this.writer.paragraph(text, number === undefined ? { item, label } : { item, number });
   }
 
   #tablePart(event: XmlEvent): void {
