@@ -1,3 +1,8 @@
+/** A text with one space for each run of white space. Most runs are one space, and are not touched. */
+export function joinSpaces(text: string): string {
+  return text.replace(/\s\s+|[^\S ]/g, ' ');
+}
+
 /** A text without the characters `char` at its end. A pattern such as `/x+$/` looks anew from each of them. */
 export function withoutTrailing(text: string, char: string): string {
   let end = text.length;

@@ -1,3 +1,5 @@
+import { joinSpaces } from '../base/text.ts';
+
 /** Text from models and pages, made safe and fit for a terminal. */
 
 /** Control characters but tab and newline, and the marks that reverse the direction of what follows. */
@@ -9,7 +11,7 @@ export function printable(text: string): string {
 }
 
 export function oneLine(text: string): string {
-  return printable(text).replace(/\s+/g, ' ').trim();
+  return joinSpaces(printable(text)).trim();
 }
 
 const WIDE =

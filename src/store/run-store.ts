@@ -117,7 +117,7 @@ export type FencingToken = string;
 export interface Claim {
   run: RunRecord;
   token: FencingToken;
-  /** How often the run was claimed since its last finished step, this time included. A graceful release does not count. */
+  /** How often the run was claimed since its last finished step, this time included. One that was given back does not count. */
   attempts: number;
   /** What repeats of the submission are recognised by, where the store can lose a run; see `RunStore.restore`. */
   keys?: readonly SubmissionKey[];
@@ -234,7 +234,10 @@ export interface RunStore {
    * deleted. Only in stores whose servers can fail over.
    */
   restore?(run: LostRun): Promise<'restored' | 'exists'>;
-  /** Gives a claim back at a step boundary: the run can be claimed at once and the attempt is not counted. */
+  /**
+   * Gives a claim back: the run can be claimed at once and the attempt is not counted. Of a claim that another owner has
+   * taken meanwhile only the count goes: whoever lives to give it back has not crashed.
+   */
   release(id: RunId, options: { token: FencingToken }): Promise<void>;
 
   /** Appends atomically: all checks come before all writes. */

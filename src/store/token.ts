@@ -8,3 +8,8 @@ import type { FencingToken } from './run-store.ts';
 export function newToken(claims: number): FencingToken {
   return `${claims}-${randomUUID()}`;
 }
+
+/** Which claim of its run a token stands for, the first being 1; 0 for a text that is no token. */
+export function claimNumber(token: FencingToken): number {
+  return Number.parseInt(token, 10) || 0;
+}

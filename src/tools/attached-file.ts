@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { joinSpaces } from '../base/text.ts';
 import { ToolError } from './tool.ts';
 
 /** A file of the user whose run it is, as the tools read it. Dispose it once its bytes are not needed any more. */
@@ -40,7 +41,7 @@ const ATTACHED = new RegExp(`^${HEAD}(.{1,255})\\nAddress: (\\S{1,4000})\\n(${TO
 
 /** The part that stands for a document: `text` is undefined where it is too long for the input. */
 export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
-  const head = `${HEAD}${name.replace(/\s+/g, ' ').slice(0, 255)}\nAddress: ${url}\n`;
+  const head = `${HEAD}${joinSpaces(name).slice(0, 255)}\nAddress: ${url}\n`;
   if (text !== undefined) return head + text;
   const how = isFileUrl(url)
     ? 'search it with file_search, or open it with fetch_url_content'

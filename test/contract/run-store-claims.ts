@@ -274,5 +274,21 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       await store.release(run.id, { token: third?.token ?? '' });
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
     });
+
+    it('do not count a claim whose owner lives to give it back late, however often it does', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      const second = await peer.claim(run.id, { ...LEASE, force: true });
+      for (let n = 0; n < 3; n++) await store.release(run.id, { token });
+      assert.equal((await peer.renew(run.id, { ...LEASE, token: second?.token ?? '' })).result, 'ok', 'it is held');
+      const third = await store.claim(run.id, { ...LEASE, force: true });
+      assert.equal(third?.attempts, 2, 'the second claim and the third');
+      // What came before a finished step is not counted any more.
+      await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'], progress: true }));
+      await store.claim(run.id, { ...LEASE, force: true });
+      await peer.release(run.id, { token: second?.token ?? '' });
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 2);
+    });
   });
 }

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../base/text.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
@@ -120,7 +121,7 @@ function listedSources({ state, fence }: ContextRun, tokens: number): string {
   const lines = all
     .toSorted((a, b) => Number(b.kind === 'read') - Number(a.kind === 'read') || a.id - b.id)
     .slice(0, MAX_LISTED)
-    .map(({ id, title, url }) => ({ id, line: `[${id}] ${(title || url).replace(/\s+/g, ' ').slice(0, MAX_TITLE)}` }));
+    .map(({ id, title, url }) => ({ id, line: `[${id}] ${joinSpaces(title || url).slice(0, MAX_TITLE)}` }));
   const end = lines.findIndex(({ line }) => {
     left -= estimateTokens(line) + 0.5;
     return left < 0;

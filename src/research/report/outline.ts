@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { joinSpaces } from '../../base/text.ts';
 import { type AnswerRequest, type AskedHow, askToContinue, structuredFormat } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/held-text.ts';
@@ -103,7 +104,7 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
 
 /** A heading in one line, without what would make more of it: marks of headings, markers, HTML. */
 function plainHeading(text: string): string {
-  const line = text.replace(/[[\]<>`|\\]+/g, ' ').replace(/\s+/g, ' ');
+  const line = joinSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
   return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
 }
 
@@ -124,7 +125,7 @@ export function outlineText(outline: readonly OutlineSection[]): string {
 }
 
 export function sectionLine({ heading, aim }: OutlineSection, index: number): string {
-  return `${index + 1}. ${heading}${aim === '' ? '' : `: ${aim.replace(/\s+/g, ' ')}`}`;
+  return `${index + 1}. ${heading}${aim === '' ? '' : `: ${joinSpaces(aim)}`}`;
 }
 
 /** The largest request of the run so far, by the gateway's estimate. */

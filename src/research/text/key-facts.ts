@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { joinSpaces } from '../../base/text.ts';
 import { endsOf } from './prose.ts';
 
 /** Finding what matters in a text without a model. */
@@ -42,7 +43,7 @@ export function rankText(text: string, about: ReadonlySet<string>): RankedText {
 }
 
 function plainly(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  return joinSpaces(text).trim();
 }
 
 function rankingOf(scores: readonly number[]): number[] {
@@ -123,7 +124,7 @@ const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split('\n')) {
-    for (const sentence of line.replace(/\s+/g, ' ').split(SENTENCE_END)) {
+    for (const sentence of joinSpaces(line).split(SENTENCE_END)) {
       let rest = sentence.trim();
       while (rest.length > MAX_SENTENCE) {
         const space = rest.lastIndexOf(' ', MAX_SENTENCE);

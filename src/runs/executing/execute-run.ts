@@ -1,3 +1,4 @@
+import { sleep } from '../../base/abort.ts';
 import { type Clock, toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -23,7 +24,7 @@ import { type Beginning, FoundLog } from './log/found-log.ts';
 import { LogWriter } from './log/log-writer.ts';
 import { Recorder } from './log/recorder.ts';
 import { regainRun } from './regain-run.ts';
-import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
+import { ClaimLostError, HandOver, LEASE_MS, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
@@ -54,14 +55,19 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     if (!options.beginning) await driver.begins?.(lease.run);
     execution = await Execution.open(options);
     result = await execution.drive();
+    // Where the claim was lost to a store that was away, its owner lives: nothing has crashed.
+    if (result === 'lost') await lease.release().catch(() => {});
   } catch (thrown) {
     // Reading the log failed: the run stays open and is claimed again. One that a newer gateway has to go on with is
-    // given back without having been tried.
-    if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
+    // given back without having been tried, and so is one whose store is away.
+    const isAway = toGatewayError(thrown).code === 'store_unavailable';
+    const isTemporary = isAway || thrown instanceof NewerDataError;
     if (!(thrown instanceof ClaimLostError)) {
-      const isTemporary = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
       log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
     }
+    // Not at once: a store that only reads badly would be asked again and again.
+    if (isAway) await sleep(LEASE_MS, { signal: lease.signal }).catch(() => {});
+    if (isTemporary) await lease.release().catch(() => {});
   }
   try {
     driver.left?.({ run: lease.run, result, ended: execution?.ended });

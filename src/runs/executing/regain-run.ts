@@ -1,6 +1,7 @@
 import { sleep } from '../../base/abort.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, RunStore } from '../../store/run-store.ts';
+import { claimNumber } from '../../store/token.ts';
 import type { AppendedBatches } from './log/appended-batches.ts';
 import type { FoundLog } from './log/found-log.ts';
 import { LEASE_MS, type RunLease } from './run-lease.ts';
@@ -61,17 +62,13 @@ async function isOurs(
   { store, lease, appended, found }: RegainOptions,
   claim: { token: string; run: { last: number } },
 ): Promise<boolean> {
-  if (counterOf(claim.token) > counterOf(lease.token)) return false;
+  if (claimNumber(claim.token) > claimNumber(lease.token)) return false;
   const stored = await store.readLast(lease.run.id);
   if (!stored || stored.last <= found.last) return true;
   const kept = appended.from(Math.max(stored.first, found.last + 1), stored.last);
   if (!kept) return false;
   const bytes = Buffer.concat(kept.map(({ frames }) => frames));
   return Buffer.from(stored.frames).subarray(-bytes.length).equals(bytes);
-}
-
-function counterOf(token: string): number {
-  return Number.parseInt(token, 10);
 }
 
 async function createAgain({ store, lease, found, log }: RegainOptions): Promise<number | undefined> {

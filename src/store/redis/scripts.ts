@@ -74,11 +74,15 @@ local ends = whole(timeOf(ARGV[2]) + tonumber(ARGV[3]))
 redis.call('HSET', KEYS[1], 'until', ends)
 return {'ok', tonumber(r[3]), ends}`),
 
-  /** KEYS run. ARGV token, changes channel, id. */
+  /** KEYS run. ARGV token, changes channel, id, the claim's number. */
   release: loadScript(`
-local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts')
-if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return 0 end
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts', 'claims')
+if r[1] ~= 'in_progress' then return 0 end
 local attempts = tonumber(r[3])
+if r[2] ~= ARGV[1] then
+  if tonumber(ARGV[4]) > tonumber(r[4]) - attempts then redis.call('HSET', KEYS[1], 'attempts', attempts - 1) end
+  return 0
+end
 if attempts > 0 then attempts = attempts - 1 end
 redis.call('HSET', KEYS[1], 'token', '', 'until', '0', 'attempts', attempts)
 redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])

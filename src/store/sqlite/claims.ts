@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CancelResult, FencingToken } from '../run-store.ts';
-import { newToken } from '../token.ts';
+import { claimNumber, newToken } from '../token.ts';
 import type { OpenRun, OpenRuns } from './open-runs.ts';
 import { type Row, statusOf } from './rows.ts';
 import type { Transaction } from './writer.ts';
@@ -46,6 +46,13 @@ export class RunClaims {
     restoreOnRollback(run, transaction);
     run.claim = undefined;
     if (run.attempts > 0) this.setAttempts(run, run.attempts - 1);
+  }
+
+  /** Takes a claim that was lost to another owner out of the count, where it is still counted. */
+  excuse(run: OpenRun, token: FencingToken, transaction: Transaction): void {
+    if (claimNumber(token) <= run.claims - run.attempts) return;
+    restoreOnRollback(run, transaction);
+    this.setAttempts(run, run.attempts - 1);
   }
 
   setAttempts(run: OpenRun, attempts: number): void {

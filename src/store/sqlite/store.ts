@@ -194,7 +194,8 @@ export class SqliteRunStore implements RunStore {
   release(id: RunId, options: { token: FencingToken }): Promise<void> {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (run?.claim?.token !== options.token) return;
+      if (!run) return;
+      if (run.claim?.token !== options.token) return this.#claims.excuse(run, options.token, transaction);
       this.#claims.release(run, transaction);
       transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id }));
     });

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { joinSpaces } from '../../base/text.ts';
 
 /** A place in a document that has what was looked for. */
 export interface PassageAt {
@@ -146,6 +147,6 @@ function excerpt(text: string, terms: readonly string[], offset: number): string
   const window = windowAt(text, offset);
   const places = terms.map((term) => window.indexOf(term)).filter((at) => at >= 0);
   const start = offset + Math.max(0, Math.min(...places) - 40);
-  const words = text.slice(start, start + SHOWN).replace(/\s+/g, ' ');
+  const words = joinSpaces(text.slice(start, start + SHOWN));
   return words.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '').trim();
 }

@@ -1,4 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit } from 'yaml';
+import { joinSpaces } from '../../base/text.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
@@ -85,6 +86,6 @@ const NUMBERS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|patien
 
 /** A model's words on one short line. */
 export function quoted(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = joinSpaces(text).trim();
   return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
 import { closingStep } from '../../../src/runs/executing/driving/by-loop.ts';
@@ -11,7 +12,7 @@ import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 import { patience } from '../../support/time-limit.ts';
-import { faultyStore, memoryStore } from '../../support/wrapped-store.ts';
+import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const FOREVER: ScriptedTurn = { gate: new Promise(() => {}) };
 
@@ -155,6 +156,48 @@ describe('a run whose instances die', function () {
     assert.equal(response.status, 'failed');
     assert.equal(response.error?.code, 'run_crashed');
     assert.equal(chat.requests.length, 0);
+  });
+
+  it('lost by owners that live is not taken for one that crashes, however often', async () => {
+    const rounds = 6;
+    const ends: (() => void)[] = [];
+    const chat = new ScriptedModel((request) => {
+      if (chat.requests.length > rounds) return twoRounds(request);
+      return { gate: new Promise((resolve) => ends.push(() => resolve(undefined))), text: ['Late.'] };
+    });
+    await using harness = await openHarness({ chat, tools: [countingTool().tool], store });
+    const { run } = await harness.runs.submit(question());
+    for (let n = 0; n < rounds; n++) {
+      while (ends.length <= n) await turnOfLoop();
+      const taken = await store.claim(run.id, { owner: 'another', leaseMs: 60_000, force: true });
+      ends[n]?.();
+      while (harness.executor.driven(run.id)) await turnOfLoop();
+      await store.release(run.id, { token: taken?.token ?? '' });
+    }
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.status, 'completed');
+  });
+
+  it('whose log cannot be read is given back uncounted', async () => {
+    const run = await crashed(0);
+    const attempts: number[] = [];
+    const harness = await openHarness({
+      chat: new ScriptedModel([]),
+      store: wrapStore(store, {
+        readTranscript: async (id) => {
+          if (attempts.length < 2) throw new GatewayError('store_unavailable', 'The store is away.');
+          return await store.readTranscript(id);
+        },
+        claimNext: async (options) => {
+          const claim = await store.claimNext(options);
+          if (claim) attempts.push(claim.attempts);
+          return claim;
+        },
+      }),
+    });
+    await using _ = harness;
+    assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
+    assert.deepEqual(attempts, [1, 1]);
   });
 
   it('four times goes on', async () => {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Claim, FencingToken } from '../../run-store.ts';
+import { claimNumber } from '../../token.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { renewReply } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
@@ -89,7 +90,7 @@ export class RedisClaims extends RedisPart {
 
   /** See `RunStore.release`. */
   async release(id: RunId, options: { token: FencingToken }): Promise<void> {
-    const args = [options.token, this.keys.changes, id];
+    const args = [options.token, this.keys.changes, id, `${claimNumber(options.token)}`];
     const released = await this.script(SCRIPTS.release, [this.keys.run(id)], args);
     if (released === 1) await this.#indexes.markClaimed(id, 0);
   }

@@ -1,3 +1,5 @@
+import { joinSpaces } from '../../../base/text.ts';
+
 /** A Markdown table (GFM). Cells are put on one line; short rows are filled up. */
 export function markdownTable(head: readonly string[], body: readonly (readonly string[])[]): string {
   const columns = Math.max(head.length, ...body.slice(0, 1000).map((row) => row.length));
@@ -7,5 +9,5 @@ export function markdownTable(head: readonly string[], body: readonly (readonly 
 }
 
 function cellText(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().replaceAll('|', '\\|');
+  return joinSpaces(text).trim().replaceAll('|', '\\|');
 }

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { markPublished } from '../main-text/published-markup.ts';
 import { isApart } from '../markdown/inline.ts';
 import { isShown } from '../markdown/shown.ts';
@@ -27,7 +28,7 @@ export function measure(root: HtmlElement): Block[] {
   let breaks = 0;
 
   const endBlock = (element: HtmlElement, size: Size) => {
-    const line = text.replace(/\s+/g, ' ').trim();
+    const line = joinSpaces(text).trim();
     if (line !== '') {
       const block = { text: line, linked: Math.min(linked, line.length), element, inline };
       blocks.push(block);
@@ -56,7 +57,7 @@ export function measure(root: HtmlElement): Block[] {
       if (typeof child === 'string') {
         if (child.trim() !== '') breaks = 0;
         text += child;
-        if (inLink) linked += child.replace(/\s+/g, ' ').length;
+        if (inLink) linked += joinSpaces(child).length;
         continue;
       }
       if (child.name === 'br') {

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { joinSpaces } from '../../../../base/text.ts';
 
 /** An element of a page, or its text: references are decoded, white space is as it was written. */
 export type HtmlNode = HtmlElement | string;
@@ -229,7 +230,7 @@ class TreeBuilder {
     this.#out = undefined;
     if (element.name === 'title') {
       this.#hasTitle = true;
-      this.page.title = text.replace(/\s+/g, ' ').trim();
+      this.page.title = joinSpaces(text).trim();
     } else if (element.name !== 'script') return;
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
@@ -330,5 +331,5 @@ export function lineOf(node: HtmlNode | undefined): string {
 }
 
 export function onOneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  return joinSpaces(text).trim();
 }

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { beginningOf, type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { subscript, superscript } from './scripts.ts';
@@ -13,7 +14,7 @@ export interface Around {
 
 /** Text in a line of Markdown: links, emphasis, code, formulas, images. Line breaks stay, blocks are set apart by blanks. */
 function inlineMarkdown(node: HtmlNode, around: Around): string {
-  if (typeof node === 'string') return withFormulas(node.replace(/\s+/g, ' '));
+  if (typeof node === 'string') return withFormulas(joinSpaces(node));
   if (!isShown(node)) return '';
   const inner = (more: Partial<Around> = {}) => inlineChildren(node, { ...around, ...more });
   switch (node.name) {

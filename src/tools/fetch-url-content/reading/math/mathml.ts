@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
 
 /** Deeper formulas are cut there. */
@@ -55,7 +56,7 @@ function latex(node: HtmlNode, depth: number): string {
       return characters(lineOf(node));
     case 'mtext':
     case 'ms':
-      return lineOf(node) === '' ? ' ' : `\\text{${textOf(node).replace(/\s+/g, ' ')}}`;
+      return lineOf(node) === '' ? ' ' : `\\text{${joinSpaces(textOf(node))}}`;
     case 'mspace':
       // Written `<mspace/>`, it takes what follows for its content.
       return ` ${all()}`;

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { elementsBelow, findElement, type HtmlElement, type HtmlNode, textOf } from '../html/tree.ts';
 import { base, characters, group, join } from './mathml.ts';
 
@@ -78,7 +79,7 @@ function drawnByMathJax(node: HtmlElement, inside: Inside): string {
 
 /** Letters of formulas have signs of their own. */
 function letters(text: string): string {
-  return characters(text.replace(/\s+/g, ' ').replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
+  return characters(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
 }
 
 /** What stands above each other in a drawing, the lowest first. */

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { writeChartValues } from './chart.ts';
@@ -111,7 +112,7 @@ class DocumentReader {
         const author = event.attribute('w:author').slice(0, 100);
         this.#paragraph = { ...emptyParagraph(), text: author && `${author}: ` };
       } else if (event.name === element) {
-        const text = this.#paragraph.text.replace(/\s+/g, ' ').trim();
+        const text = joinSpaces(this.#paragraph.text).trim();
         if (id !== '' && text !== '') this.writer.note(`${mark}${id}`, text);
         id = '';
       } else if (event.name === 'w:p') this.#paragraph.text += ' ';
@@ -131,7 +132,7 @@ class DocumentReader {
       if (text.length > LONGEST_MARGIN) break;
     }
     this.#paragraph = emptyParagraph();
-    text = text.replace(/\s+/g, ' ').trim();
+    text = joinSpaces(text).trim();
     if (!isMoreThanPageNumber(text) || this.#margins.has(text)) return;
     this.#margins.add(text);
     this.writer.paragraph(text);

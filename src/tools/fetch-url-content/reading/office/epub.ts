@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -47,7 +48,7 @@ async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; fol
       if (part.kind === 'open' && part.name === 'a') target = part.attribute('href');
       if (part.kind === 'open' && part.name === 'content') target = part.attribute('src');
       const isWhole = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
-      const title = text.replace(/\s+/g, ' ').trim().slice(0, LONGEST_TITLE);
+      const title = joinSpaces(text).trim().slice(0, LONGEST_TITLE);
       const chapter = isWhole ? joined(within, target) : '';
       if (isWhole && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
     }

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
@@ -51,7 +52,7 @@ function margins(styles: string): string[] {
     else if (/^style:(header|footer)(-left|-first)?$/.test(event.name)) {
       depth += event.kind === 'open' ? 1 : -1;
       if (event.kind === 'open') text = '';
-      else if (isMoreThanPageNumber(text)) found.add(text.replace(/\s+/g, ' ').trim());
+      else if (isMoreThanPageNumber(text)) found.add(joinSpaces(text).trim());
     } else if (event.name === 'text:p') text += ' ';
     if (found.size === MAX_MARGINS) break;
   }
@@ -99,7 +100,7 @@ class OdfReader {
     for (const event of xmlEvents(xml)) {
       if (this.writer.isFull) return;
       if (event.kind === 'text') {
-        if (this.#paragraphs.length > 0) this.#add(event.text.replace(/\s+/g, ' '));
+        if (this.#paragraphs.length > 0) this.#add(joinSpaces(event.text));
       } else if (event.name.startsWith('table:')) this.#tablePart(event);
       else this.#element(event);
     }
@@ -221,8 +222,8 @@ class OdfReader {
   #endParagraph(): void {
     const { text, heading } = this.#paragraphs.pop() ?? { text: '', heading: undefined };
     const note = this.#notes.at(-1);
-    if (note) note.text += ` ${text.replace(/\s+/g, ' ').trim()}`;
-    else if (this.#sheet) this.#sheet.cell.push(text.replace(/\s+/g, ' ').trim());
+    if (note) note.text += ` ${joinSpaces(text).trim()}`;
+    else if (this.#sheet) this.#sheet.cell.push(joinSpaces(text).trim());
     else if (this.#hasNotes && text.trim() !== '') this.writer.paragraph(`Notes: ${text}`);
     else if (heading !== undefined) {
       const label = text.trim() === '' ? undefined : this.#lists.heading(heading)?.label;

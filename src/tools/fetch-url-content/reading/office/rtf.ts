@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter, isMoreThanPageNumber } from './document-writer.ts';
 import { CodePage, fontCodePages } from './rtf-code-pages.ts';
@@ -137,7 +138,7 @@ class RtfReader {
     this.#group = this.#stack.pop() ?? this.#group;
     if (!outer) return;
     this.#isAside = false;
-    const text = this.#text.replace(/\s+/g, ' ').trim();
+    const text = joinSpaces(this.#text).trim();
     this.#text = outer.text;
     if (outer.aside.kind === 'note') {
       if (text !== '') this.#notes.push({ id: outer.aside.id, text });
@@ -233,7 +234,7 @@ class RtfReader {
     else if (name === 'outlinelevel') this.#heading = value !== undefined && value < 9 ? value + 1 : undefined;
     else if (name === 'par' || name === 'sect' || name === 'page') this.#endParagraph();
     else if (name === 'cell' && !this.#isAside) {
-      this.#row.push(this.#text.replace(/\s+/g, ' ').trim());
+      this.#row.push(joinSpaces(this.#text).trim());
       this.#text = '';
     } else if (name === 'row') this.#endRow();
     else if (name === 'nestcell' || name === 'nestrow') this.#emit(' ');

@@ -1,3 +1,4 @@
+import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
@@ -55,7 +56,7 @@ function writeComments(xml: string, writer: DocumentWriter): void {
     if (event.kind === 'text') text += event.text;
     else if (event.name !== 'comment') continue;
     else if (event.kind === 'open') [place, text] = [event.attribute('ref'), ''];
-    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${text.replace(/\s+/g, ' ').trim()}`);
+    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${joinSpaces(text).trim()}`);
   }
 }
 
@@ -112,10 +113,8 @@ function shownValue({ type, format, value, formula }: OpenCell, { strings, isMac
 
 /** Characters that XML cannot hold are written by their numbers. */
 function withoutEscapes(text: string): string {
-  return text
-    .replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/\s+/g, ' ')
-    .trim();
+  const plain = text.replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  return joinSpaces(plain).trim();
 }
 
 /** `AB12` is column 27, counted from 0. */

@@ -1,3 +1,5 @@
+import { joinSpaces } from '../../../../base/text.ts';
+
 /** What is read of an annotation as the parser gives it. */
 interface Annotation {
   subtype?: string;
@@ -29,7 +31,7 @@ export function annotationLines(annotations: readonly Annotation[]): string {
 
 function fieldLine(field: Annotation): string {
   const { fieldName = '', alternativeText, fieldValue, exportValue, checkBox, radioButton } = field;
-  const name = (alternativeText || fieldName).replace(/\s+/g, ' ').slice(0, LONGEST_NAME);
+  const name = joinSpaces(alternativeText || fieldName).slice(0, LONGEST_NAME);
   if (radioButton && fieldValue !== exportValue && exportValue !== undefined) return '';
   const values = (Array.isArray(fieldValue) ? fieldValue : [fieldValue]).filter((value) => typeof value === 'string');
   const value = values.join(', ').trim();

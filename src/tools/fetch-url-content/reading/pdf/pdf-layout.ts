@@ -1,3 +1,5 @@
+import { joinSpaces } from '../../../../base/text.ts';
+
 /** A piece of text where a page has it; `y` grows upwards. */
 export interface PlacedText {
   text: string;
@@ -70,7 +72,7 @@ function isRow(line: string): boolean {
 }
 
 function shapeOf(line: string): string {
-  return line.replace(/\d+/g, '#').replace(/\s+/g, ' ').trim().slice(0, 200);
+  return joinSpaces(line.replace(/\d+/g, '#')).trim().slice(0, 200);
 }
 
 /** Where the space between two columns lies, if the page has two. */
