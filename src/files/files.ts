@@ -6,8 +6,8 @@ import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { FileRecord, FileStore } from '../store/beside/file-store.ts';
-import { documentType } from '../tools/corpus/corpus.ts';
 import type { FilePlace, TakenBytes } from './file-place.ts';
+import { fileTypeOf } from './file-type.ts';
 import { openPlace } from './open-place.ts';
 
 export interface FilesParts {
@@ -46,12 +46,6 @@ const UPLOADS = 64;
 /** Files whose bytes are in memory at once, and how many wait for that. */
 const READ_AT_ONCE = 4;
 const WAITING = 1000;
-
-/** The media type of a file: of one that was sent without what its name says, where it is a table. */
-function typeOf(name: string, type: string): string {
-  const named = type === '' || type === 'application/octet-stream' ? documentType(name) : undefined;
-  return named === 'text/csv' ? named : type;
-}
 
 function tooManyUploads(): GatewayError {
   return new GatewayError('overloaded', 'Too many files are being uploaded. Try again.', { retryAfterMs: 5000 });
@@ -184,7 +178,7 @@ export class Files implements Disposable {
     const file = id === undefined ? undefined : await this.#parts.store.get(id);
     if (file?.user !== user || this.#isOver(file)) return undefined;
     const { name, type, createdAt } = file;
-    return { name, type: typeOf(name, type), createdAt, ...(await this.read(file, signal)) };
+    return { name, type: fileTypeOf(name, type), createdAt, ...(await this.read(file, signal)) };
   }
 
   /** The bytes of a file in pieces. Pull them to their end or destroy them. @throws as `read`. */

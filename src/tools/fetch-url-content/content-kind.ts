@@ -1,5 +1,6 @@
 import { ToolError } from '../tool.ts';
 import type { ContentKind, OfficeKind } from './parsing/parse-job.ts';
+import { unmarkedUtf16 } from './reading/plain/charset.ts';
 
 /** What a body is, and the charset that its server named. */
 export interface ContentDescription {
@@ -32,8 +33,9 @@ const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
   ['an image', [0xff, 0xd8, 0xff]],
   ['an image', [0x47, 0x49, 0x46, 0x38]],
   ['a program', [0x7f, 0x45, 0x4c, 0x46]],
-  ['an Office file of an old version, or an encrypted one', [0xd0, 0xcf, 0x11, 0xe0]],
 ];
+/** Files of old versions of Office, messages of Outlook, and encrypted files of new versions. */
+const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0];
 
 /** The longest content type that is looked at, in characters: a stranger sent it. */
 const LONGEST_TYPE = 300;
@@ -43,7 +45,7 @@ const PDF = [0x25, 0x50, 0x44, 0x46, 0x2d];
 /**
  * What to read a body as: by its first bytes where they leave no doubt, else by the content type, else by a look at
  * the text.
- * @throws ToolError `unsupported_content` for archives, images and other binary data.
+ * @throws ToolError `unsupported_content` for archives, images and other binary data, and for what is encrypted or of an old version of Office.
  */
 export function describeContent(bytes: Uint8Array, contentType: string | null): ContentDescription {
   const header = (contentType ?? '').slice(0, LONGEST_TYPE);
@@ -52,39 +54,87 @@ export function describeContent(bytes: Uint8Array, contentType: string | null): 
   if (startsWith(bytes, PDF) || isLatePdf(bytes, type)) return { kind: 'pdf', charset };
   const office = officeKindOf(bytes);
   if (office) return { kind: office, charset };
+  if (startsWith(bytes, COMPOUND)) throw unsupported(...describeCompound(bytes));
   const known = SIGNATURES.find(([, signature]) => startsWith(bytes, signature));
-  if (known) throw unsupported(known[0]);
+  if (known) throw startsWith(bytes, ZIP) ? unsupported(...describeZip(bytes)) : unsupported(known[0]);
   const named = KINDS.find(([pattern]) => pattern.test(type))?.[1];
-  if (!named && type !== '' && !/octet-stream|^binary\/|^application\/(unknown|x-download|force-download)/.test(type)) {
-    throw unsupported(`something of type ${type.slice(0, 80)}`);
+  // What is text can be read, whatever it is called: `video/mp2t` is TypeScript to some.
+  const isForeign = !named && !isUnnamed(type);
+  if (isBinary(bytes) || (isForeign && /^(image|font)\//.test(type))) {
+    throw unsupported(isForeign ? `something of type ${type.slice(0, 80)}` : 'binary data');
   }
-  if (isBinary(bytes)) throw unsupported('binary data');
   if (named === 'pdf' || named === 'rtf') return { kind: 'text', charset };
   return { kind: named && named !== 'text' ? named : guessKind(bytes, named), charset };
 }
 
+function isUnnamed(type: string): boolean {
+  return type === '' || /octet-stream|^binary\/|^application\/(unknown|x-download|force-download)/.test(type);
+}
+
 const RTF = [0x7b, 0x5c, 0x72, 0x74, 0x66];
 const ZIP = [0x50, 0x4b, 0x03, 0x04];
-/** How much of the end of a ZIP file is looked at for the names of its parts, in bytes. */
-const DIRECTORY = 64 * 1024;
+/** The record that ends a ZIP file, and how far before its end it may stand, in bytes. */
+const ZIP_END = 'PK\x05\x06';
+const ZIP_TAIL = 22 + 65_536;
+/** How much of the list of parts is looked at, in bytes: about 20 000 of them. */
+const DIRECTORY = 2 * 1024 * 1024;
 
 /** Which of the documents that are ZIP files inside, or rich text; undefined for everything else. */
 function officeKindOf(bytes: Uint8Array): OfficeKind | undefined {
   if (startsWith(bytes, RTF)) return 'rtf';
   if (!startsWith(bytes, ZIP)) return undefined;
-  const latin = new TextDecoder('latin1');
-  const head = latin.decode(bytes.subarray(0, 200));
+  const head = latin(bytes.subarray(0, 200));
   if (head.includes('mimetypeapplication/epub+zip')) return 'epub';
   if (head.includes('mimetypeapplication/vnd.oasis.opendocument.')) return 'odf';
-  const names = latin.decode(bytes.subarray(Math.max(0, bytes.length - DIRECTORY)));
-  if (names.includes('word/document.xml')) return 'docx';
-  if (names.includes('ppt/presentation.xml')) return 'pptx';
-  return names.includes('xl/workbook.xml') ? 'xlsx' : undefined;
+  const names = zipDirectory(bytes);
+  // Most programs call the main part so; some number it, or choose another folder.
+  if (names.includes('[Content_Types].xml')) {
+    if (/\W(?:word[/\\])?document\d{0,3}\.xml/.test(names)) return 'docx';
+    if (/\W(?:ppt[/\\])?presentation\d{0,3}\.xml/.test(names)) return 'pptx';
+    if (/\W(?:xl[/\\])?workbook\d{0,3}\.xml/.test(names)) return 'xlsx';
+  }
+  if (/word[/\\]document\.xml/.test(names)) return 'docx';
+  if (/ppt[/\\]presentation\.xml/.test(names)) return 'pptx';
+  if (/xl[/\\]workbook\.xml/.test(names)) return 'xlsx';
+  // The type of these should stand first, uncompressed; not every program keeps to it.
+  if (names.includes('META-INF/container.xml')) return 'epub';
+  return names.includes('META-INF/manifest.xml') && names.includes('content.xml') ? 'odf' : undefined;
 }
 
-/** Some PDFs have a few bytes before their mark; the format allows 1024. */
+/** The part of a ZIP file that lists its parts, or where it should be. */
+function zipDirectory(bytes: Uint8Array): string {
+  const tail = bytes.subarray(Math.max(0, bytes.length - ZIP_TAIL));
+  const end = latin(tail).lastIndexOf(ZIP_END);
+  const view = new DataView(tail.buffer, tail.byteOffset, tail.byteLength);
+  const start = end >= 0 && end + 20 <= tail.length ? view.getUint32(end + 16, true) : bytes.length;
+  const list = start < bytes.length ? bytes.subarray(start, start + DIRECTORY) : bytes.subarray(-64 * 1024);
+  return latin(list);
+}
+
+/** What a ZIP file is that is not read, and what can be read in its place. */
+function describeZip(bytes: Uint8Array): [what: string, advice?: string] {
+  const names = zipDirectory(bytes);
+  if (/\.iwa|buildVersionHistory\.plist|index\.apxl/.test(names)) {
+    return ['a document of Pages, Numbers or Keynote', 'Save it as PDF.'];
+  }
+  return names.includes('workbook.bin') ? ['a binary workbook', 'Save it as xlsx.'] : ['a ZIP archive'];
+}
+
+function describeCompound(bytes: Uint8Array): [what: string, advice?: string] {
+  const isThere = (name: string) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(name, 0, 'utf16le');
+  if (isThere('EncryptedPackage')) return ['an Office document that is encrypted with a password'];
+  if (isThere('__substg1.0_')) return ['a message of Outlook', 'Save it as text.'];
+  return ['an Office file of an old version', 'Save it as docx, xlsx or pptx.'];
+}
+
+function latin(bytes: Uint8Array): string {
+  return new TextDecoder('latin1').decode(bytes);
+}
+
+/** Some PDFs have a few bytes before their mark; the format allows 1024. A text may tell of it, too. */
 function isLatePdf(bytes: Uint8Array, type: string): boolean {
-  return type.endsWith('pdf') && new TextDecoder('latin1').decode(bytes.subarray(0, 1024)).includes('%PDF-');
+  return (type.endsWith('pdf') || isBinary(bytes)) && latin(bytes.subarray(0, 1024)).includes('%PDF-');
 }
 
 function startsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
@@ -94,7 +144,7 @@ function startsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
 /** NUL bytes outside of UTF-16, or many control characters. */
 function isBinary(bytes: Uint8Array): boolean {
   const hasMark = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-  if (hasMark) return false;
+  if (hasMark || unmarkedUtf16(bytes)) return false;
   const head = bytes.subarray(0, 4096);
   const odd = head.reduce((count, byte) => count + (byte === 0 ? 10 : byte < 9 || (byte > 13 && byte < 27) ? 1 : 0), 0);
   return odd > head.length / 20;
@@ -103,12 +153,12 @@ function isBinary(bytes: Uint8Array): boolean {
 /** Servers call almost anything `text/plain`; HTML under that name is meant to be shown as it is, everything unnamed is not. */
 function guessKind(bytes: Uint8Array, named: ContentKind | undefined): ContentKind {
   if (named) return named;
-  const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024)).trimStart();
+  const head = latin(bytes.subarray(0, 1024)).trimStart();
   if (/^<(!doctype html|html|head|body|title|meta|script|div|p|h1|table|!--)/i.test(head)) return 'html';
   if (/^<\?xml|^<(rss|feed)/i.test(head)) return 'xml';
   return /^[[{]/.test(head) ? 'json' : 'text';
 }
 
-function unsupported(what: string): ToolError {
-  return new ToolError('unsupported_content', `It is ${what}, which cannot be read as text.`);
+function unsupported(what: string, advice = ''): ToolError {
+  return new ToolError('unsupported_content', `It is ${what}, which cannot be read as text. ${advice}`.trim());
 }

@@ -68,7 +68,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '- Wick, in the north\n- Dover, in the south',
     'Straße, naïve, 東京, Ω ≈ 3.',
   ],
-  rtf: [...TEXT, 'Wick | 2.8 m'],
+  rtf: [...TEXT, '| Wick | 2.8 m |'],
   // A table, a list and two columns of prose: the table alone becomes one.
   pdf: [
     'between nine and noon.\n\n| Station | Country | Range (m) | Since |\n| --- | --- | --- | --- |\n| Wick | Scotland | 2.8 | 1965 |',

@@ -83,6 +83,23 @@ describe('the places of passages', () => {
     );
   });
 
+  it('are the slides of a presentation, also of those without a title', async () => {
+    const slide = (text: string) => `<p:sp><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp>`;
+    const bytes = zipOf([
+      { name: 'ppt/presentation.xml', data: '<p:presentation/>' },
+      { name: 'ppt/slides/slide1.xml', data: slide('Tides') },
+      { name: 'ppt/slides/slide2.xml', data: slide('They are high.') },
+    ]);
+    const found = await passages(bytes, 'tides.pptx');
+    assert.deepEqual(
+      found.map(({ page, text }) => [page, text]),
+      [
+        [1, 'Tides'],
+        [2, 'They are high.'],
+      ],
+    );
+  });
+
   it('are the headings of a Word document and the chapter of a book', async () => {
     const docx = await readFile(new URL('tides.docx', SAMPLES));
     assert.match(

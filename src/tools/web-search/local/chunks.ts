@@ -26,8 +26,8 @@ const TARGET = 1200;
 const SMALL = 200;
 /** Between the headings of a section. */
 const BETWEEN = ' › ';
-/** As readers mark where a page begins. */
-const PAGE_MARK = /^\[Page (\d{1,6})\]$/;
+/** As readers mark where a page or a slide begins. */
+const PAGE_MARK = /^\[(?:Page|Slide) (\d{1,6})\]$/;
 /** As they mark which cells of a sheet come. */
 const CELLS_MARK = /^\[Cells ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\]$/;
 const LONGEST_SECTION = 300;

@@ -13,6 +13,8 @@ export interface ParagraphKind {
   item?: number | undefined;
   /** The number of an item, in a list that counts. */
   number?: number | undefined;
+  /** What is shown before an item or a heading where that is no such number: `7.3`, `(a)`. */
+  label?: string | undefined;
 }
 
 /** A link whose label is being read. */
@@ -26,6 +28,11 @@ export interface OpenLink {
 export function withLink(text: string, { target, start }: OpenLink): string {
   const label = text.slice(start);
   return /^https?:/.test(target) && label.trim() !== '' ? `${text.slice(0, start)}[${label}](${target})` : text;
+}
+
+/** Whether a header or footer is more than a number of a page: more than 8 letters, and digits of long numbers. */
+export function isMoreThanPageNumber(text: string): boolean {
+  return (text.match(/\p{L}|\d{4,}/gu) ?? []).join('').length > 8;
 }
 
 /** Puts a document together as Markdown, paragraph by paragraph and table by table. */
@@ -42,10 +49,11 @@ export class DocumentWriter {
 
   /** Adds a paragraph, or a line of the cell that is open. */
   paragraph(text: string, kind: ParagraphKind = {}): void {
-    const line = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const own = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const line = kind.label && own !== '' ? `${kind.label} ${own}` : own;
     const table = this.#tables.at(-1);
     if (table) {
-      if (line !== '') table.cell.push(line);
+      if (line !== '') table.cell.push(kind.number === undefined ? line : `${kind.number}. ${line}`);
       return;
     }
     if (line === '') return;

@@ -1,46 +1,93 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
-import { ListNumbers, listLevels } from './docx-lists.ts';
+import { writeChartValues } from './chart.ts';
+import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
+import { ListNumbers, readLists } from './docx-lists.ts';
+import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
+import { beginsFormula, FormulaReader } from './omml.ts';
+import { PackagePart } from './package-parts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** What the parts of a Word document beside its text say of it. */
 interface DocumentParts {
-  /** Levels of headings by the ids of their styles. */
-  headings: ReadonlyMap<string, number>;
-  /** Addresses by the ids of their relationships. */
-  links: ReadonlyMap<string, string>;
+  styles: ReadonlyMap<string, NamedStyle>;
+  /** What a relationship of the document leads to. */
+  target: (id: string) => string;
   numbers: ListNumbers;
 }
 
-/** A Word document: headings, paragraphs, lists, links, tables and notes. Deleted text and field codes are left out. */
+/** Notes of each kind: their element, and what stands before their id where the text refers to them. */
+const NOTES = [
+  { type: 'footnotes', element: 'w:footnote', mark: '' },
+  { type: 'endnotes', element: 'w:endnote', mark: 'e' },
+  { type: 'comments', element: 'w:comment', mark: 'c' },
+] as const;
+/** More headers and footers are those of a document made by a program. */
+const MAX_MARGINS = 60;
+
+/**
+ * A Word document: headings, paragraphs, lists, links, tables, charts, notes and comments, and once each what its headers
+ * and footers say. Deleted text and field codes are left out.
+ */
 export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
+  const main = await PackagePart.main(zip, 'word/document.xml');
   const reader = new DocumentReader({
-    headings: headingStyles(await zip.text('word/styles.xml')),
-    links: linkTargets(await zip.text('word/_rels/document.xml.rels')),
-    numbers: new ListNumbers(listLevels(await zip.text('word/numbering.xml'))),
+    styles: paragraphStyles(await main.textOf('styles')),
+    target: (id) => main.target(id),
+    numbers: new ListNumbers(readLists(await main.textOf('numbering'))),
   });
-  reader.read(await zip.text('word/document.xml'));
-  reader.readNotes(await zip.text('word/footnotes.xml'), 'w:footnote', '');
-  reader.readNotes(await zip.text('word/endnotes.xml'), 'w:endnote', 'e');
+  reader.read(await main.text());
+  for (const chart of main.related('chart')) writeChartValues(await zip.text(chart), reader.writer);
+  for (const { type, element, mark } of NOTES) reader.readNotes(await main.textOf(type), element, mark);
+  const margins = new Set([...main.related('header'), ...main.related('footer')]);
+  for (const path of [...margins].slice(0, MAX_MARGINS)) reader.readMargin(await zip.text(path));
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: reader.writer.toString() };
 }
+
+const LONGEST_MARGIN = 2000;
+/** A cell takes no more columns. */
+const MAX_SPAN = 100;
+/** Elements whose text is none of the document's as it stands. */
+const LEFT_OUT = new Set(['w:del', 'w:movefrom', 'w:pprchange', 'w:rprchange', 'w:tcprchange', 'w:rt']);
+
+/** A paragraph that is being read. */
+interface OpenParagraph {
+  text: string;
+  style: string;
+  list: string | undefined;
+  level: number | undefined;
+  /** 1 to 9, or 10 for text, where the paragraph itself says so. */
+  outline: number | undefined;
+}
+
+const emptyParagraph = (): OpenParagraph => ({
+  text: '',
+  style: '',
+  list: undefined,
+  level: undefined,
+  outline: undefined,
+});
 
 class DocumentReader {
   readonly writer = new DocumentWriter();
   readonly #parts: DocumentParts;
-  #text = '';
-  #style = '';
-  #list = '';
-  #item: number | undefined;
+  #paragraph = emptyParagraph();
+  /** Those around a text box. */
+  readonly #outer: OpenParagraph[] = [];
   #inText = false;
-  #deleted = 0;
+  /** Within what was deleted or moved away, how something looked before, or how a word is pronounced. */
+  #left = 0;
   #link: OpenLink | undefined;
+  #formula: FormulaReader | undefined;
+  #formulaEnd = 0;
   /** `superscript`, `subscript` or nothing. */
   #script = '';
+  /** Columns that the cell takes. */
+  #columns = 1;
+  readonly #margins = new Set<string>();
 
   constructor(parts: DocumentParts) {
     this.#parts = parts;
@@ -49,8 +96,7 @@ class DocumentReader {
   read(xml: string): void {
     for (const event of xmlEvents(xml)) {
       if (this.writer.isFull) return;
-      if (event.kind !== 'text') this.#element(event);
-      else if (this.#inText && this.#deleted === 0) this.#text += this.#scripted(event.text);
+      this.#take(event);
     }
   }
 
@@ -59,41 +105,72 @@ class DocumentReader {
     let id = '';
     for (const event of xmlEvents(xml)) {
       if (this.writer.isFull) return;
-      if (event.kind === 'text') {
-        if (this.#inText && id !== '') this.#text += this.#scripted(event.text);
-      } else if (event.name === element && event.kind === 'open') {
+      if (event.kind === 'text') this.#write(event.text);
+      else if (event.name === element && event.kind === 'open') {
         // Lines between the text and its notes are notes as well.
         id = event.attribute('w:type') === '' ? event.attribute('w:id') : '';
-        this.#text = '';
+        const author = event.attribute('w:author').slice(0, 100);
+        this.#paragraph = { ...emptyParagraph(), text: author && `${author}: ` };
       } else if (event.name === element) {
-        const text = joinSpaces(this.#text).trim();
+        const text = joinSpaces(this.#paragraph.text).trim();
         if (id !== '' && text !== '') this.writer.note(`${mark}${id}`, text);
         id = '';
-      } else if (event.name === 'w:p') this.#text += ' ';
+      } else if (event.name === 'w:p') this.#paragraph.text += ' ';
       else this.#run(event);
     }
+    this.#paragraph = emptyParagraph();
   }
 
-  #element(event: XmlEvent): void {
-    if (event.kind === 'text') return;
+  /** Adds a header or footer as a paragraph, unless it is a number of a page. */
+  readMargin(xml: string): void {
+    let text = '';
+    for (const event of xmlEvents(xml)) {
+      if (event.kind === 'text') this.#write(event.text);
+      else if (event.name === 'w:p' || event.name === 'w:tc') this.#paragraph.text += ' ';
+      else this.#run(event);
+      text = this.#paragraph.text;
+      if (text.length > LONGEST_MARGIN) break;
+    }
+    this.#paragraph = emptyParagraph();
+    text = joinSpaces(text).trim();
+    if (!isMoreThanPageNumber(text) || this.#margins.has(text)) return;
+    this.#margins.add(text);
+    this.writer.paragraph(text);
+  }
+
+  #take(event: XmlEvent): void {
+    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
+    if (this.#formula) {
+      const formula = this.#formula.take(event);
+      if (formula === undefined) return;
+      this.#formula = undefined;
+      if (this.#left > 0) return;
+      const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
+      this.#paragraph.text += `${isNext ? ' ' : ''}${formula}`;
+      this.#formulaEnd = this.#paragraph.text.length;
+      return;
+    }
+    if (event.kind === 'text') {
+      this.#write(event.text);
+      return;
+    }
     const { writer } = this;
     const isOpen = event.kind === 'open';
     switch (event.name) {
       case 'w:p':
-        if (isOpen) [this.#text, this.#style, this.#list, this.#item] = ['', '', '', undefined];
-        else this.#endParagraph();
+        if (isOpen) {
+          this.#outer.push(this.#paragraph);
+          this.#paragraph = emptyParagraph();
+        } else this.#endParagraph();
         break;
       case 'w:hyperlink':
         if (isOpen) {
-          const target = this.#parts.links.get(event.attribute('r:id')) ?? '';
-          this.#link = { target, start: this.#text.length };
+          const target = this.#parts.target(event.attribute('r:id'));
+          this.#link = { target, start: this.#paragraph.text.length };
         } else if (this.#link) {
-          this.#text = withLink(this.#text, this.#link);
+          this.#paragraph.text = withLink(this.#paragraph.text, this.#link);
           this.#link = undefined;
         }
-        break;
-      case 'w:del':
-        this.#deleted += isOpen ? 1 : -1;
         break;
       case 'w:tbl':
         if (isOpen) writer.openTable();
@@ -103,22 +180,31 @@ class DocumentReader {
         if (isOpen) writer.openRow();
         break;
       case 'w:tc':
-        if (!isOpen) writer.closeCell();
+        if (isOpen) this.#columns = 1;
+        else writer.closeCell();
+        for (; !isOpen && this.#columns > 1; this.#columns--) writer.closeCell();
         break;
       default:
         this.#run(event);
-        if (event.kind === 'open') this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
+        if (isOpen && this.#left === 0) this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
     }
   }
 
-  /** What a paragraph is, and the notes that it refers to. */
+  #write(text: string): void {
+    if (this.#inText && this.#left === 0) this.#paragraph.text += this.#scripted(text);
+  }
+
+  /** What a paragraph or a cell is, and the notes that it refers to. */
   #property(name: string, value: string, id: string): void {
-    if (name === 'w:pstyle') this.#style = value;
-    else if (name === 'w:numpr') this.#item = 0;
-    else if (name === 'w:numid') this.#list = value;
-    else if (name === 'w:ilvl' && this.#item !== undefined) this.#item = Number(value) || 0;
-    else if (name === 'w:footnotereference') this.#text += `[^${id}]`;
-    else if (name === 'w:endnotereference') this.#text += `[^e${id}]`;
+    const paragraph = this.#paragraph;
+    if (name === 'w:pstyle') paragraph.style = value;
+    else if (name === 'w:numid') paragraph.list = value;
+    else if (name === 'w:ilvl') paragraph.level = Number(value) || 0;
+    else if (name === 'w:outlinelvl') paragraph.outline = (Number(value) || 0) + 1;
+    else if (name === 'w:gridspan') this.#columns = Math.min(Number(value) || 1, MAX_SPAN);
+    else if (name === 'w:footnotereference') paragraph.text += `[^${id}]`;
+    else if (name === 'w:endnotereference') paragraph.text += `[^e${id}]`;
+    else if (name === 'w:commentreference') paragraph.text += `[^c${id}]`;
   }
 
   /** Text and how it stands on its line. */
@@ -126,11 +212,13 @@ class DocumentReader {
     if (event.kind === 'text') return;
     const isOpen = event.kind === 'open';
     if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
+    else if (LEFT_OUT.has(event.name)) this.#left += isOpen ? 1 : -1;
     else if (event.name === 'w:r') this.#script = '';
-    else if (!isOpen) return;
+    else if (!isOpen || this.#left > 0) return;
     else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
-    else if (event.name === 'w:tab') this.#text += ' ';
-    else if (event.name === 'w:br' || event.name === 'w:cr') this.#text += '\n';
+    else if (event.name === 'w:tab' || event.name === 'w:ptab') this.#paragraph.text += ' ';
+    else if (event.name === 'w:nobreakhyphen') this.#paragraph.text += '-';
+    else if (event.name === 'w:br' || event.name === 'w:cr') this.#paragraph.text += '\n';
   }
 
   #scripted(text: string): string {
@@ -139,41 +227,16 @@ class DocumentReader {
   }
 
   #endParagraph(): void {
-    const { headings, numbers } = this.#parts;
-    const level = this.#list === '0' ? undefined : this.#item;
-    const heading = headings.get(this.#style);
-    const number = level === undefined || this.#text.trim() === '' ? undefined : numbers.next(this.#list, level);
-    this.writer.paragraph(this.#text, { heading, item: level, number });
-    this.#text = '';
+    const { text, style, list, level, outline } = this.#paragraph;
+    this.#paragraph = this.#outer.pop() ?? emptyParagraph();
+    if (text.trim() === '') return;
+    const named = this.#parts.styles.get(style);
+    const depth = outline ?? named?.heading;
+    const heading = depth !== undefined && depth < 10 ? depth : undefined;
+    const id = list ?? named?.list ?? '0';
+    const item = id === '0' ? undefined : (level ?? named?.level ?? 0);
+    const { number, label } = (item !== undefined && this.#parts.numbers.next(id, item)) || {};
+    if (heading !== undefined) this.writer.paragraph(text, { heading, label });
+    else this.writer.paragraph(text, number === undefined ? { item, label } : { item, number });
   }
-}
-
-/** Styles that are headings, by their own name or by their level in the outline: ids are translated, names are not. */
-function headingStyles(xml: string): Map<string, number> {
-  const levels = new Map<string, number>();
-  let id = '';
-  for (const event of xmlEvents(xml)) {
-    if (event.kind !== 'open') continue;
-    if (event.name === 'w:style') id = event.attribute('w:styleId');
-    else if (event.name === 'w:name') {
-      const name = event.attribute('w:val').toLowerCase();
-      const level = /^heading (\d)$/.exec(name)?.[1];
-      if (level) levels.set(id, Number(level));
-      else if (name === 'title') levels.set(id, 1);
-    } else if (event.name === 'w:outlinelvl' && !levels.has(id)) {
-      const level = Number(event.attribute('w:val'));
-      if (level < 6) levels.set(id, level + 1);
-    }
-  }
-  return levels;
-}
-
-/** Addresses of relationships by their ids. */
-export function linkTargets(xml: string): Map<string, string> {
-  const targets = new Map<string, string>();
-  for (const event of xmlEvents(xml)) {
-    if (event.kind === 'open' && event.name === 'relationship')
-      targets.set(event.attribute('Id'), event.attribute('Target'));
-  }
-  return targets;
 }

@@ -1,94 +1,291 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
+import { type CellRow, cellTables } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
+import { OdfLists } from './odf-lists.ts';
 import { officeMetadata } from './office-metadata.ts';
-import { xmlEvents } from './xml-events.ts';
+import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
+
+/** Cells and rows that are repeated more often say nothing. */
+const MAX_COLUMNS = 1000;
+const MAX_REPEATED_ROWS = 1000;
+const MAX_MARGINS = 60;
 
 /** An OpenDocument text, spreadsheet or presentation. */
 export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
-  const writer = new DocumentWriter();
-  const isSheet = (await zip.text('mimetype')).includes('spreadsheet');
-  let text = '';
-  let heading: number | undefined;
-  let inParagraph = 0;
-  let lists = 0;
-  let notes = 0;
-  let repeat = 1;
-  let link: OpenLink | undefined;
-  // An object may stand in a document any number of times; it is read once.
+  if ((await zip.text('META-INF/manifest.xml')).includes('encryption-data')) {
+    throw new Error('the document is encrypted with a password');
+  }
+  const content = await zip.text('content.xml');
+  const styles = await zip.text('styles.xml');
+  const reader = new OdfReader(await formulasOf(zip, content), new OdfLists(styles, content));
+  reader.read(content);
+  reader.end(margins(styles));
+  return { ...officeMetadata(await zip.text('meta.xml')), content: reader.writer.toString() };
+}
+
+/** Formulas lie in parts of their own, as MathML. One may stand in a document any number of times; it is read once. */
+async function formulasOf(zip: ZipFile, content: string): Promise<ReadonlyMap<string, string>> {
   const formulas = new Map<string, string>();
-  for (const event of xmlEvents(await zip.text('content.xml'))) {
-    if (writer.isFull) break;
-    if (event.kind === 'text') {
-      if (inParagraph > 0 && notes === 0) text += joinSpaces(event.text);
-      continue;
+  if (!content.includes('draw:object')) return formulas;
+  let length = 0;
+  for (const event of xmlEvents(content)) {
+    if (event.kind !== 'open' || event.name !== 'draw:object') continue;
+    const path = event.attribute('xlink:href');
+    if (formulas.has(path) || length > MAX_CONTENT) continue;
+    const part = `${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`;
+    formulas.set(path, readWhole(await zip.text(part), ''));
+    length += formulas.get(path)?.length ?? 0;
+  }
+  return formulas;
+}
+
+/** What the headers and footers say, once each. */
+function margins(styles: string): string[] {
+  const found = new Set<string>();
+  let depth = 0;
+  let text = '';
+  for (const event of xmlEvents(styles)) {
+    if (event.kind === 'text') text += depth > 0 ? event.text : '';
+    else if (/^style:(header|footer)(-left|-first)?$/.test(event.name)) {
+      depth += event.kind === 'open' ? 1 : -1;
+      if (event.kind === 'open') text = '';
+      else if (isMoreThanPageNumber(text)) found.add(joinSpaces(text).trim());
+    } else if (event.name === 'text:p') text += ' ';
+    if (found.size === MAX_MARGINS) break;
+  }
+  return [...found];
+}
+
+/** A paragraph that is being read. */
+interface OpenParagraph {
+  text: string;
+  heading: number | undefined;
+}
+
+/** A note or a comment that is being read. */
+interface OpenNote {
+  id: string;
+  text: string;
+}
+
+class OdfReader {
+  readonly writer = new DocumentWriter();
+  readonly #formulas: ReadonlyMap<string, string>;
+  /** The paragraph that is read is the last one; those before are around text boxes and notes. */
+  readonly #paragraphs: OpenParagraph[] = [];
+  readonly #notes: OpenNote[] = [];
+  readonly #endedNotes: OpenNote[] = [];
+  #link: OpenLink | undefined;
+  readonly #lists: OdfLists;
+  /** Whether the next paragraph begins an item. */
+  #isItem = false;
+  /** Within what was deleted, what marks a note, or how a word is pronounced. */
+  #left = 0;
+  #slides = 0;
+  #hasNotes = false;
+  #isSheet = false;
+  #sheet: { rows: CellRow[]; row: string[]; cell: string[]; number: number } | undefined;
+  #repeat = 1;
+  #repeatedRows = 1;
+
+  constructor(formulas: ReadonlyMap<string, string>, lists: OdfLists) {
+    this.#formulas = formulas;
+    this.#lists = lists;
+  }
+
+  read(xml: string): void {
+    for (const event of xmlEvents(xml)) {
+      if (this.writer.isFull) return;
+      if (event.kind === 'text') {
+        if (this.#paragraphs.length > 0) this.#add(joinSpaces(event.text));
+      } else if (event.name.startsWith('table:')) this.#tablePart(event);
+      else this.#element(event);
     }
+  }
+
+  /** Adds what stands below and beside the text. */
+  end(besides: readonly string[]): void {
+    for (const { id, text } of this.#endedNotes) this.writer.note(id, text.trim());
+    for (const text of besides) this.writer.paragraph(text);
+  }
+
+  #add(text: string): void {
+    const paragraph = this.#paragraphs.at(-1);
+    if (paragraph && this.#left === 0) paragraph.text += text;
+  }
+
+  #element(event: XmlEvent): void {
+    if (event.kind === 'text') return;
     const isOpen = event.kind === 'open';
     switch (event.name) {
+      case 'office:spreadsheet':
+        this.#isSheet = isOpen;
+        break;
       case 'text:h':
       case 'text:p':
-        inParagraph += isOpen ? 1 : -1;
-        if (isOpen && inParagraph === 1) {
-          text = '';
-          heading = event.name === 'text:h' ? Number(event.attribute('text:outline-level')) || 1 : undefined;
-        } else if (!isOpen && inParagraph === 0)
-          writer.paragraph(text, { heading, item: lists > 0 ? lists - 1 : undefined });
+        if (event.kind === 'open') {
+          const heading = event.name === 'text:h' ? Number(event.attribute('text:outline-level')) || 1 : undefined;
+          this.#paragraphs.push({ text: '', heading });
+        } else this.#endParagraph();
         break;
       case 'text:list':
-        lists += isOpen ? 1 : -1;
+        if (event.kind === 'close') this.#lists.end();
+        else {
+          const goesOn =
+            event.attribute('text:continue-numbering') === 'true' || event.attribute('text:continue-list') !== '';
+          this.#lists.begin(event.attribute('text:style-name'), goesOn);
+        }
         break;
+      case 'text:list-item':
+        this.#isItem = isOpen;
+        break;
+      case 'text:note':
       case 'office:annotation':
+        if (event.kind === 'open') this.#beginNote(event.name, event.attribute('text:note-class'));
+        else this.#endNote();
+        break;
       case 'text:tracked-changes':
-        notes += isOpen ? 1 : -1;
+      case 'text:note-citation':
+      case 'text:ruby-text':
+      case 'dc:date':
+        this.#left += isOpen ? 1 : -1;
+        break;
+      case 'dc:creator':
+        // Who wrote the comment.
+        if (isOpen) this.#paragraphs.push({ text: '', heading: undefined });
+        else {
+          const { text = '' } = this.#paragraphs.pop() ?? {};
+          const note = this.#notes.at(-1);
+          if (note && text.trim() !== '') note.text = `${text.trim()}:`;
+        }
         break;
       case 'text:s':
       case 'text:tab':
-        if (isOpen) text += ' ';
+        if (isOpen) this.#add(' ');
         break;
       case 'text:line-break':
-        if (isOpen) text += '\n';
+        if (isOpen) this.#add('\n');
         break;
       case 'text:a':
-        if (isOpen) link = { target: event.attribute('xlink:href'), start: text.length };
-        else if (link) {
-          text = withLink(text, link);
-          link = undefined;
-        }
+        this.#anchor(event);
         break;
       case 'draw:object':
-        if (isOpen) {
-          const path = event.attribute('xlink:href');
-          const known = formulas.get(path) ?? (await formula(zip, path));
-          formulas.set(path, known);
-          if (text.length < MAX_CONTENT) text += known;
-        }
+        if (event.kind === 'open') this.#add(this.#formulas.get(event.attribute('xlink:href')) ?? '');
         break;
       case 'draw:page':
-        if (isOpen) writer.paragraph(event.attribute('draw:name') || 'Slide', { heading: 2 });
+        if (event.kind === 'open') this.#beginSlide(event.attribute('draw:name'));
         break;
-      case 'table:table':
-        if (isOpen) {
-          const name = event.attribute('table:name');
-          if (name !== '' && isSheet) writer.paragraph(name, { heading: 2 });
-          writer.openTable();
-        } else writer.closeTable();
-        break;
-      case 'table:table-row':
-        if (isOpen) writer.openRow();
-        break;
-      case 'table:table-cell':
-      case 'table:covered-table-cell':
-        if (isOpen) repeat = Number(event.attribute('table:number-columns-repeated')) || 1;
-        else writer.closeCell(repeat);
+      case 'presentation:notes':
+        this.#hasNotes = isOpen;
         break;
     }
   }
-  return { ...officeMetadata(await zip.text('meta.xml')), content: writer.toString() };
-}
 
-/** A formula lies in a part of its own, as MathML. */
-async function formula(zip: ZipFile, path: string): Promise<string> {
-  return readWhole(await zip.text(`${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`), '');
+  #anchor(event: XmlEvent): void {
+    const paragraph = this.#paragraphs.at(-1);
+    if (!paragraph || event.kind === 'text') return;
+    if (event.kind === 'open') this.#link = { target: event.attribute('xlink:href'), start: paragraph.text.length };
+    else if (this.#link) {
+      paragraph.text = withLink(paragraph.text, this.#link);
+      this.#link = undefined;
+    }
+  }
+
+  #beginSlide(name: string): void {
+    this.#slides += 1;
+    this.writer.paragraph(`[Slide ${this.#slides}]`);
+    this.writer.paragraph(name || 'Slide', { heading: 2 });
+  }
+
+  #beginNote(element: string, kind: string): void {
+    const mark = element === 'office:annotation' ? 'c' : kind === 'endnote' ? 'e' : '';
+    const note = { id: `${mark}${this.#endedNotes.length + this.#notes.length + 1}`, text: '' };
+    if (this.#left === 0) this.#refer(`[^${note.id}]`);
+    this.#notes.push(note);
+  }
+
+  /** In the text, or in the cell that has no text yet. */
+  #refer(mark: string): void {
+    if (this.#paragraphs.length > 0) this.#add(mark);
+    else if (this.#sheet) this.#sheet.cell.push(mark);
+    else this.writer.paragraph(mark);
+  }
+
+  #endNote(): void {
+    const note = this.#notes.pop();
+    if (note && this.#left === 0) this.#endedNotes.push(note);
+  }
+
+  #endParagraph(): void {
+    const { text, heading } = this.#paragraphs.pop() ?? { text: '', heading: undefined };
+    const note = this.#notes.at(-1);
+    if (note) note.text += ` ${joinSpaces(text).trim()}`;
+    else if (this.#sheet) this.#sheet.cell.push(joinSpaces(text).trim());
+    else if (this.#hasNotes && text.trim() !== '') this.writer.paragraph(`Notes: ${text}`);
+    else if (heading !== undefined) {
+      const label = text.trim() === '' ? undefined : this.#lists.heading(heading)?.label;
+      this.writer.paragraph(text, { heading, label });
+    } else this.#endItem(text);
+  }
+
+  #endItem(text: string): void {
+    const item = this.#lists.depth > 0 ? this.#lists.depth - 1 : undefined;
+    const { number, label } = (item !== undefined && this.#isItem && this.#lists.item()) || {};
+    this.#isItem = false;
+    this.writer.paragraph(text, number === undefined ? { item, label } : { item, number });
+  }
+
+  #tablePart(event: XmlEvent): void {
+    if (event.kind === 'text') return;
+    const isOpen = event.kind === 'open';
+    const name = event.name.slice('table:'.length);
+    const count = (of: string) =>
+      (event.kind === 'open' && Number(event.attribute(`table:number-${of}-repeated`))) || 1;
+    if (name === 'table') {
+      if (this.#isSheet) this.#sheetPart(event.kind === 'open' ? event.attribute('table:name') : undefined);
+      else if (isOpen) this.writer.openTable();
+      else this.writer.closeTable();
+    } else if (name === 'table-row') {
+      if (isOpen) this.#repeatedRows = count('rows');
+      if (this.#sheet && !isOpen) this.#endRow();
+      else if (isOpen) this.writer.openRow();
+    } else if (name === 'table-cell' || name === 'covered-table-cell') {
+      if (isOpen) this.#repeat = count('columns');
+      else if (this.#sheet) this.#endCell();
+      else this.writer.closeCell(this.#repeat);
+    }
+  }
+
+  /** A sheet begins with its name, and ends without one. */
+  #sheetPart(name: string | undefined): void {
+    const sheet = this.#sheet;
+    this.#sheet = name === undefined ? undefined : { rows: [], row: [], cell: [], number: 0 };
+    if (name) this.writer.paragraph(name, { heading: 2 });
+    if (name !== undefined || !sheet) return;
+    for (const table of cellTables(sheet.rows)) {
+      this.writer.paragraph(table.mark);
+      this.writer.table(table.rows);
+    }
+  }
+
+  #endCell(): void {
+    if (!this.#sheet) return;
+    const { row, cell } = this.#sheet;
+    const text = cell.join(' ').trim();
+    cell.length = 0;
+    for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
+  }
+
+  #endRow(): void {
+    if (!this.#sheet) return;
+    const { rows, row } = this.#sheet;
+    this.#sheet.row = [];
+    while (row.at(-1) === '') row.pop();
+    const times = row.length === 0 ? 0 : Math.min(this.#repeatedRows, MAX_REPEATED_ROWS);
+    for (let at = 1; at <= times; at++) rows.push({ number: this.#sheet.number + at, cells: row });
+    this.#sheet.number += this.#repeatedRows;
+  }
 }

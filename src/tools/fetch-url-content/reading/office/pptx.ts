@@ -1,57 +1,112 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { writeChartValues } from './chart.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
-import { xmlEvents } from './xml-events.ts';
+import { beginsFormula, FormulaReader } from './omml.ts';
+import { PackagePart } from './package-parts.ts';
+import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** A presentation, slide by slide: the title as a heading, then its text and tables. */
+/** A presentation, slide by slide as they are shown: the title as a heading, then its text and tables, diagrams, charts and notes. */
 export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
-  const slides = zip.names
-    .flatMap((name) => {
-      const number = /^ppt\/slides\/slide(\d{1,5})\.xml$/.exec(name)?.[1];
-      return number === undefined ? [] : [{ name, number: Number(number) }];
-    })
-    .sort((a, b) => a.number - b.number);
-  for (const [at, { name }] of slides.entries()) {
+  for (const [at, path] of (await slidesOf(zip)).entries()) {
     if (writer.isFull) break;
+    const slide = await PackagePart.at(zip, path);
     writer.paragraph(`[Slide ${at + 1}]`);
-    writeSlide(await zip.text(name), writer);
+    writeShapes(await slide.text(), writer);
+    for (const diagram of slide.related('diagramData')) writeShapes(await zip.text(diagram), writer);
+    for (const chart of slide.related('chart')) writeChartValues(await zip.text(chart), writer);
+    for (const notes of slide.related('notesSlide')) writeNotes(await zip.text(notes), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
-function writeSlide(xml: string, writer: DocumentWriter): void {
-  let isTitle = false;
-  let level = 0;
-  let text = '';
-  let inText = false;
+/** The paths of the slides in the order of the presentation: their names tell when they were made. */
+async function slidesOf(zip: ZipFile): Promise<string[]> {
+  const main = await PackagePart.main(zip, 'ppt/presentation.xml');
+  const slides: string[] = [];
+  for (const event of xmlEvents(await main.text())) {
+    if (event.kind === 'open' && event.name === 'p:sldid') slides.push(main.target(event.attribute('r:id')));
+  }
+  const found = slides.filter((path) => zip.has(path));
+  return found.length > 0 ? found : slidesByName(zip);
+}
+
+function slidesByName(zip: ZipFile): string[] {
+  const slides = zip.names.flatMap((name) => {
+    const number = /^ppt\/slides\/slide(\d{1,5})\.xml$/.exec(name)?.[1];
+    return number === undefined ? [] : [{ name, number: Number(number) }];
+  });
+  return slides.sort((a, b) => a.number - b.number).map(({ name }) => name);
+}
+
+function writeNotes(xml: string, writer: DocumentWriter): void {
+  const notes = new DocumentWriter();
+  writeShapes(xml, notes, /^(sldImg|sldNum|hdr|ftr|dt)$/);
+  const text = notes.toString();
+  if (text !== '') writer.paragraph(`Notes: ${text}`);
+}
+
+/** Writes the text of the shapes, but for placeholders of the `leftOut` types. */
+function writeShapes(xml: string, writer: DocumentWriter, leftOut = /^(sldNum|sldImg)$/): void {
+  const shape = new ShapeReader(writer, leftOut);
   for (const event of xmlEvents(xml)) {
+    if (writer.isFull) return;
+    shape.take(event);
+  }
+}
+
+class ShapeReader {
+  readonly #writer: DocumentWriter;
+  readonly #leftOut: RegExp;
+  #isTitle = false;
+  #isLeftOut = false;
+  #level = 0;
+  #text = '';
+  #inText = false;
+  #formula: FormulaReader | undefined;
+
+  constructor(writer: DocumentWriter, leftOut: RegExp) {
+    this.#writer = writer;
+    this.#leftOut = leftOut;
+  }
+
+  take(event: XmlEvent): void {
+    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
+    if (this.#formula) {
+      const formula = this.#formula.take(event);
+      if (formula === undefined) return;
+      this.#formula = undefined;
+      this.#text += formula;
+      return;
+    }
     if (event.kind === 'text') {
-      if (inText) text += event.text;
-      continue;
+      if (this.#inText) this.#text += event.text;
+      return;
     }
     const isOpen = event.kind === 'open';
+    const writer = this.#writer;
     switch (event.name) {
       case 'p:sp':
-        isTitle = false;
+        this.#isTitle = this.#isLeftOut = false;
         break;
       case 'p:ph':
-        if (isOpen) isTitle = /title/i.test(event.attribute('type')) && !/sub/i.test(event.attribute('type'));
+        if (event.kind === 'open') this.#placeholder(event.attribute('type'));
         break;
       case 'a:p':
-        if (isOpen) [text, level] = ['', 0];
-        else writer.paragraph(text, isTitle ? { heading: 2 } : level > 0 ? { item: level } : {});
+        if (isOpen) [this.#text, this.#level] = ['', 0];
+        else this.#endParagraph();
         break;
       case 'a:ppr':
-        if (isOpen) level = Number(event.attribute('lvl')) || 0;
+        if (event.kind === 'open') this.#level = Number(event.attribute('lvl')) || 0;
         break;
       case 'a:t':
-      case 'm:t':
-        inText = isOpen;
+        this.#inText = isOpen;
         break;
       case 'a:br':
-        if (isOpen) text += '\n';
+      case 'a:tab':
+        if (isOpen) this.#text += event.name === 'a:br' ? '\n' : ' ';
         break;
       case 'a:tbl':
         if (isOpen) writer.openTable();
@@ -64,5 +119,16 @@ function writeSlide(xml: string, writer: DocumentWriter): void {
         if (!isOpen) writer.closeCell();
         break;
     }
+  }
+
+  #placeholder(type: string): void {
+    this.#isTitle = /title/i.test(type) && !/sub/i.test(type);
+    this.#isLeftOut = this.#leftOut.test(type);
+  }
+
+  #endParagraph(): void {
+    if (this.#isLeftOut) return;
+    const level = this.#level;
+    this.#writer.paragraph(this.#text, this.#isTitle ? { heading: 2 } : level > 0 ? { item: level } : {});
   }
 }

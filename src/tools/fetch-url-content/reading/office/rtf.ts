@@ -1,10 +1,11 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { DocumentWriter } from './document-writer.ts';
+import { DocumentWriter, isMoreThanPageNumber } from './document-writer.ts';
+import { CodePage, fontCodePages } from './rtf-code-pages.ts';
 
 /** Groups that hold no text of the document. */
 const SKIPPED = new Set(
-  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl header headerl headerr headerf footer footerl footerr footerf footnote generator filetbl revtbl fldinst mmathpr wgrffmtfilter info'.split(
+  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl fldinst mmathpr wgrffmtfilter info ftnsep ftnsepc aftnsep aftnsepc'.split(
     ' ',
   ),
 );
@@ -29,21 +30,31 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
+/** What is read apart from the text around it. */
+type Aside = { kind: 'margin' } | { kind: 'note'; id: string };
+
 interface Group {
   skipped: boolean;
   /** Characters that stand for a `\u` in readers that do not know it. */
   spare: number;
   /** Where `\info` keeps its parts. */
   part: 'title' | 'author' | undefined;
+  /** What is hidden or deleted. */
+  hidden: boolean;
+  codePage: CodePage;
+  /** The text around what is read apart, in the group that begins it. */
+  outer?: { text: string; aside: Aside } | undefined;
 }
 
-/** A rich text file. */
+/** A rich text file: headings, paragraphs, tables, notes and comments, and once each what its headers and footers say. */
 export function readRtf(bytes: Uint8Array): ParsedDocument {
   return new RtfReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')).read();
 }
 
 /** `\name`, with a number and the space that ends it. */
 const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
+const MARGIN = /^(?:header|footer)[lrf]?$/;
+const MAX_MARGINS = 60;
 
 /** One pass over the characters; groups cost a stack of small objects. */
 class RtfReader {
@@ -51,8 +62,11 @@ class RtfReader {
   readonly #writer = new DocumentWriter();
   readonly #info = { title: '', author: '' };
   readonly #stack: Group[] = [];
-  #group: Group = { skipped: false, spare: 1, part: undefined };
-  #decoder = new TextDecoder('windows-1252');
+  #group: Group;
+  readonly #fonts: ReadonlyMap<number, CodePage>;
+  readonly #headings: ReadonlyMap<number, number>;
+  readonly #notes: { id: string; text: string }[] = [];
+  readonly #margins = new Set<string>();
   #text = '';
   /** Bytes of the code page that are not decoded yet. */
   #pending: number[] = [];
@@ -60,49 +74,112 @@ class RtfReader {
   #drop = 0;
   #row: string[] = [];
   #inCell = false;
+  #inTable = false;
+  #isAside = false;
+  #heading: number | undefined;
 
   constructor(source: string) {
     this.#source = source;
+    const standard = new CodePage(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
+    this.#fonts = fontCodePages(source, standard);
+    this.#headings = headingStyles(source);
+    const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? -1));
+    this.#group = { skipped: false, spare: 1, part: undefined, hidden: false, codePage: first ?? standard };
   }
 
   read(): ParsedDocument {
     const source = this.#source;
     for (let at = 0; at < source.length && !this.#writer.isFull; ) {
       const character = source[at] ?? '';
-      if (character !== '\\' || source[at + 1] !== "'") this.#flushBytes();
+      // The second byte of a character may be a letter of ASCII.
+      const isByte =
+        character > '\u007f' || (this.#group.codePage.isHalf(this.#pending) && !/[\\{}\r\n]/.test(character));
+      if (!isByte && (character !== '\\' || source[at + 1] !== "'")) this.#flushBytes();
       if (character === '\\') {
         at = this.#control(at);
         continue;
       }
       at += 1;
+      if (character === '{' || character === '}') this.#drop = 0;
       if (character === '{') {
         if (this.#stack.length > 10_000) break;
         this.#stack.push(this.#group);
-        this.#group = { ...this.#group };
-      } else if (character === '}') this.#group = this.#stack.pop() ?? this.#group;
+        this.#group = { ...this.#group, outer: undefined };
+      } else if (character === '}') this.#endGroup();
+      else if (character === '\r' || character === '\n') continue;
       else if (this.#drop > 0) this.#drop -= 1;
-      else if (character !== '\r' && character !== '\n') this.#emit(character);
+      else if (isByte) this.#pending.push(character.charCodeAt(0));
+      else this.#emit(character);
     }
     this.#flushBytes();
-    this.#writer.paragraph(this.#text);
+    while (this.#stack.length > 0) this.#endGroup();
+    this.#endRow();
+    this.#endParagraph();
+    this.#endTable();
+    for (const { id, text } of this.#notes) this.#writer.note(id, text);
+    for (const text of this.#margins) this.#writer.paragraph(text);
     const { title, author } = this.#info;
     return { title: title.trim(), ...(author && { author: author.trim() }), content: this.#writer.toString() };
   }
 
   #emit(piece: string): void {
-    const { part, skipped } = this.#group;
+    const { part, skipped, hidden } = this.#group;
     if (part) this.#info[part] = (this.#info[part] + piece).slice(0, 300);
-    else if (!skipped) this.#text += piece;
+    else if (!skipped && !hidden) this.#text += piece;
   }
 
   #flushBytes(): void {
-    if (this.#pending.length > 0) this.#emit(this.#decoder.decode(Uint8Array.from(this.#pending)));
+    if (this.#pending.length > 0) this.#emit(this.#group.codePage.decode(this.#pending));
     this.#pending = [];
   }
 
-  #endParagraph(): void {
-    this.#writer.paragraph(this.#text);
+  #endGroup(): void {
+    const { outer } = this.#group;
+    this.#group = this.#stack.pop() ?? this.#group;
+    if (!outer) return;
+    this.#isAside = false;
+    const text = joinSpaces(this.#text).trim();
+    this.#text = outer.text;
+    if (outer.aside.kind === 'note') {
+      if (text !== '') this.#notes.push({ id: outer.aside.id, text });
+    } else if (isMoreThanPageNumber(text) && this.#margins.size < MAX_MARGINS) this.#margins.add(text);
+  }
+
+  #beginAside(aside: Aside): void {
+    if (this.#isAside) return;
+    this.#isAside = true;
+    this.#group.skipped = false;
+    this.#group.outer = { text: this.#text + (aside.kind === 'note' ? `[^${aside.id}]` : ''), aside };
     this.#text = '';
+  }
+
+  #endParagraph(): void {
+    if (this.#inCell || this.#isAside) {
+      this.#text += ' ';
+      return;
+    }
+    if (this.#text.trim() !== '') this.#endTable();
+    this.#writer.paragraph(this.#text, { heading: this.#heading });
+    this.#text = '';
+  }
+
+  #endRow(): void {
+    if (this.#row.length > 0) {
+      if (!this.#inTable) this.#writer.openTable();
+      this.#inTable = true;
+      this.#writer.openRow();
+      for (const text of this.#row) {
+        this.#writer.paragraph(text);
+        this.#writer.closeCell();
+      }
+    }
+    this.#row = [];
+    this.#inCell = false;
+  }
+
+  #endTable(): void {
+    if (this.#inTable) this.#writer.closeTable();
+    this.#inTable = false;
   }
 
   /** What begins with a backslash at `at`. Gives the place behind it. */
@@ -111,8 +188,10 @@ class RtfReader {
     const word = WORD.exec(this.#source);
     if (word) {
       const [all, name = '', digits] = word;
-      this.#word(name, digits === undefined ? undefined : Number(digits));
-      return at + all.length;
+      const value = digits === undefined ? undefined : Number(digits);
+      this.#word(name, value);
+      // Behind it stand so many bytes of a picture.
+      return at + all.length + (name === 'bin' ? Math.max(0, value ?? 0) : 0);
     }
     const symbol = this.#source[at + 1] ?? '';
     if (symbol === "'") {
@@ -121,9 +200,9 @@ class RtfReader {
       else if (Number.isFinite(byte)) this.#pending.push(byte);
       return at + 4;
     }
-    if (symbol === '*') this.#group.skipped = true;
+    if (symbol === '*') this.#group.skipped ||= this.#source[at - 1] === '{';
     else if (SYMBOLS[symbol] !== undefined) this.#emit(SYMBOLS[symbol]);
-    else if (symbol === '\n' || symbol === '\r') this.#endParagraph();
+    else if ((symbol === '\n' || symbol === '\r') && !this.#group.skipped) this.#endParagraph();
     return at + 2;
   }
 
@@ -131,38 +210,42 @@ class RtfReader {
     const group = this.#group;
     if (SKIPPED.has(name)) group.skipped = true;
     else if (name === 'title' || name === 'author') group.part = this.#stack.length > 1 ? name : undefined;
-    else if (name === 'ansicpg') this.#decoder = decoderOf(value ?? 1252);
     else if (name === 'uc') group.spare = Math.min(Math.max(value ?? 1, 0), 8);
     else if (name === 'u') {
-      this.#emit(String.fromCharCode((value ?? 0) & 0xffff));
+      const code = (value ?? 0) & 0xffff;
+      // Signs of the fonts of symbols: nearly all are bullets.
+      this.#emit(code >= 0xf000 && code <= 0xf0ff ? '•' : String.fromCharCode(code));
       this.#drop = group.spare;
-    } else if (name === 'intbl') this.#inCell = true;
-    else if (name === 'pard') this.#inCell = false;
-    else if (name === 'par' && this.#inCell) this.#emit(' ');
-    else if (name === 'par' || name === 'sect' || name === 'page') {
-      if (!group.skipped) this.#endParagraph();
-    } else if (name === 'cell') {
+    } else if (name === 'f') group.codePage = this.#fonts.get(value ?? 0) ?? group.codePage;
+    else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
+    else if (name === 'plain') group.hidden = false;
+    // In a group that begins with an asterisk, comments alone are text.
+    else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${this.#notes.length + 1}` });
+    else if (group.skipped) return;
+    else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${this.#notes.length + 1}` });
+    else if (MARGIN.test(name)) this.#beginAside({ kind: 'margin' });
+    else this.#layout(name, value);
+  }
+
+  #layout(name: string, value: number | undefined): void {
+    if (name === 'intbl') this.#inCell = !this.#isAside;
+    else if (name === 'pard') [this.#inCell, this.#heading] = [false, undefined];
+    else if (name === 's') this.#heading = this.#headings.get(value ?? -1);
+    else if (name === 'outlinelevel') this.#heading = value !== undefined && value < 9 ? value + 1 : undefined;
+    else if (name === 'par' || name === 'sect' || name === 'page') this.#endParagraph();
+    else if (name === 'cell' && !this.#isAside) {
       this.#row.push(joinSpaces(this.#text).trim());
       this.#text = '';
-    } else if (name === 'row') {
-      if (this.#row.length > 0) this.#writer.paragraph(this.#row.join(' | '));
-      this.#row = [];
-      this.#inCell = false;
-    } else if (SYMBOLS[name] !== undefined) this.#emit(SYMBOLS[name]);
+    } else if (name === 'row') this.#endRow();
+    else if (name === 'nestcell' || name === 'nestrow') this.#emit(' ');
+    else if (SYMBOLS[name] !== undefined) this.#emit(SYMBOLS[name]);
   }
 }
 
-function decoderOf(codePage: number): TextDecoder {
-  const names: Readonly<Record<number, string>> = {
-    932: 'shift_jis',
-    936: 'gb18030',
-    949: 'euc-kr',
-    950: 'big5',
-    65001: 'utf-8',
-  };
-  try {
-    return new TextDecoder(names[codePage] ?? `windows-${codePage}`);
-  } catch {
-    return new TextDecoder('windows-1252');
-  }
+/** Levels of headings by the numbers of their styles. */
+function headingStyles(source: string): Map<number, number> {
+  const at = source.indexOf('{\\stylesheet');
+  const styles = at < 0 ? '' : source.slice(at, at + 200_000);
+  const found = styles.matchAll(/\{\\s(\d{1,5})\b[^;{}]{0,600}?[Hh]eading (\d);/g);
+  return new Map([...found].map(([, style, level]) => [Number(style), Number(level)]));
 }

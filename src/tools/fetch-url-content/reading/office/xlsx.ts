@@ -1,26 +1,41 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
+import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
-import { linkTargets } from './docx.ts';
 import { officeMetadata } from './office-metadata.ts';
+import { PackagePart } from './package-parts.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-const MAX_COLUMNS = 200;
-const DAY_MS = 86_400_000;
+const MAX_COLUMNS = 1000;
 
-/** A workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before each. */
+/** What the cells of all sheets refer to. */
+interface Workbook {
+  strings: readonly string[];
+  formats: readonly CellFormat[];
+  /** Whether its dates are counted from 1904. */
+  isMac: boolean;
+}
+
+/**
+ * A workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before each,
+ * then the comments on its cells.
+ */
 export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
-  const strings = sharedStrings(await zip.text('xl/sharedStrings.xml'));
-  const dates = dateStyles(await zip.text('xl/styles.xml'));
-  const targets = linkTargets(await zip.text('xl/_rels/workbook.xml.rels'));
+  const main = await PackagePart.main(zip, 'xl/workbook.xml');
+  const book: Workbook = {
+    strings: sharedStrings(await main.textOf('sharedStrings')),
+    formats: cellFormats(await main.textOf('styles')),
+    isMac: false,
+  };
   const writer = new DocumentWriter();
-  for (const event of xmlEvents(await zip.text('xl/workbook.xml'))) {
-    if (event.kind !== 'open' || event.name !== 'sheet' || writer.isFull) continue;
-    const target = targets.get(event.attribute('r:id')) ?? '';
-    const path = target.startsWith('/') ? target.slice(1) : `xl/${target}`;
-    const rows = sheetRows(await zip.text(path), { strings, dates });
+  for (const event of xmlEvents(await main.text())) {
+    if (event.kind !== 'open') continue;
+    if (event.name === 'workbookpr') book.isMac = /^(1|true|on)$/.test(event.attribute('date1904'));
+    if (event.name !== 'sheet' || writer.isFull) continue;
+    const sheet = await PackagePart.at(zip, main.target(event.attribute('r:id')));
+    const rows = sheetRows(await sheet.text(), book);
     if (rows.length === 0) continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
     for (const table of cellTables(rows)) {
@@ -28,33 +43,56 @@ export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
       writer.paragraph(table.mark);
       writer.table(table.rows);
     }
+    for (const path of sheet.related('comments')) writeComments(await zip.text(path), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
-function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): CellRow[] {
+function writeComments(xml: string, writer: DocumentWriter): void {
+  let place = '';
+  let text = '';
+  for (const event of xmlEvents(xml)) {
+    if (writer.isFull) return;
+    if (event.kind === 'text') text += event.text;
+    else if (event.name !== 'comment') continue;
+    else if (event.kind === 'open') [place, text] = [event.attribute('ref'), ''];
+    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${joinSpaces(text).trim()}`);
+  }
+}
+
+/** A cell that is being read. */
+interface OpenCell {
+  column: number;
+  type: string;
+  format: CellFormat | undefined;
+  value: string;
+  formula: string;
+}
+
+function sheetRows(xml: string, book: Workbook): CellRow[] {
   const rows: CellRow[] = [];
   let length = 0;
   let row: string[] = [];
   let number = 0;
-  let cell = { column: 0, type: '', isDate: false, value: '' };
-  let inValue = false;
+  let cell: OpenCell = { column: 0, type: '', format: undefined, value: '', formula: '' };
+  let within = '';
   for (const event of xmlEvents(xml)) {
     if (event.kind === 'text') {
-      if (inValue) cell.value += event.text;
+      if (within === 'f') cell.formula += event.text;
+      else if (within !== '') cell.value += event.text;
     } else if (event.kind === 'open') {
       if (event.name === 'row') {
         row = [];
         number = Number(event.attribute('r')) || number + 1;
       } else if (event.name === 'c') {
         const column = columnOf(event.attribute('r')) ?? row.length;
-        const isDate = book.dates[Number(event.attribute('s') || 0)] ?? false;
-        cell = { column, type: event.attribute('t'), isDate, value: '' };
-      } else if (event.name === 'v' || event.name === 't') inValue = true;
-    } else if (event.name === 'v' || event.name === 't') inValue = false;
+        const format = book.formats[Number(event.attribute('s') || 0)];
+        cell = { column, type: event.attribute('t'), format, value: '', formula: '' };
+      } else if (event.name === 'v' || event.name === 't' || event.name === 'f') within = event.name;
+    } else if (event.name === within) within = '';
     else if (event.name === 'c' && cell.column < MAX_COLUMNS) {
       while (row.length < cell.column) row.push('');
-      row[cell.column] = shownValue(cell, book.strings);
+      row[cell.column] = shownValue(cell, book);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
       const shown = { number, cells: row };
       rows.push(shown);
@@ -65,17 +103,18 @@ function sheetRows(xml: string, book: { strings: readonly string[]; dates: reado
   return rows;
 }
 
-function shownValue(
-  { type, isDate, value }: { type: string; isDate: boolean; value: string },
-  strings: readonly string[],
-): string {
+function shownValue({ type, format, value, formula }: OpenCell, { strings, isMac }: Workbook): string {
   if (type === 's') return strings[Number(value)] ?? '';
+  // Some programs write formulas without what they come to.
+  if (value === '') return formula === '' ? '' : `=${formula}`;
   if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
-  const days = isDate && (type === '' || type === 'n') ? Number(value) : Number.NaN;
-  if (!(days > 0 && days < 3_000_000)) return value.trim();
-  // Day 25 569 is 1970-01-01: the calendar of Excel begins in 1900 and has a 29 February of that year.
-  const iso = new Date(Math.round((days - 25_569) * DAY_MS)).toISOString();
-  return Number.isInteger(days) ? iso.slice(0, 10) : iso.slice(0, 16).replace('T', ' ');
+  return type === '' || type === 'n' ? shownNumber(value.trim(), format, { isMac }) : withoutEscapes(value);
+}
+
+/** Characters that XML cannot hold are written by their numbers. */
+function withoutEscapes(text: string): string {
+  const plain = text.replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  return joinSpaces(plain).trim();
 }
 
 /** `AB12` is column 27, counted from 0. */
@@ -96,26 +135,9 @@ function sharedStrings(xml: string): string[] {
     // How a word is pronounced, in Japanese workbooks.
     else if (event.name === 'rph') inReading = event.kind === 'open';
     else if (event.name === 'si') {
-      if (event.kind === 'close') strings.push(joinSpaces(text).trim());
+      if (event.kind === 'close') strings.push(withoutEscapes(text));
       text = '';
     }
   }
   return strings;
-}
-
-/** For each style of cells, whether it shows a date. */
-function dateStyles(xml: string): boolean[] {
-  const custom = new Map<string, string>();
-  const styles: boolean[] = [];
-  let inCells = false;
-  for (const event of xmlEvents(xml)) {
-    if (event.kind !== 'text' && event.name === 'cellxfs') inCells = event.kind === 'open';
-    if (event.kind !== 'open') continue;
-    if (event.name === 'numfmt') custom.set(event.attribute('numFmtId'), event.attribute('formatCode'));
-    if (event.name !== 'xf' || !inCells) continue;
-    const id = event.attribute('numFmtId');
-    const code = (custom.get(id) ?? '').slice(0, 200).replace(/"[^"]{0,100}"|\[[^\][]{0,100}\]/g, '');
-    styles.push((Number(id) >= 14 && Number(id) <= 22) || /[ymd]/i.test(code));
-  }
-  return styles;
 }

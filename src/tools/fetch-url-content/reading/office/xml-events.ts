@@ -1,6 +1,9 @@
 import { Parser } from 'htmlparser2';
 
-/** A piece of XML: an element that opens or closes, or text. Names of elements are in lower case, with their prefix. */
+/**
+ * A piece of XML: an element that opens or closes, or text. Names of elements are in lower case, with the usual prefix of
+ * their namespace (none for spreadsheets, relationships and the packages of e-books), whichever the document chose.
+ */
 export type XmlEvent =
   | { kind: 'open'; name: string; attribute(name: string): string }
   | { kind: 'close'; name: string }
@@ -11,26 +14,69 @@ const MAX_DEPTH = 1000;
 /** What is parsed before its events are taken; in UTF-16 code units. */
 const CHUNK = 64 * 1024;
 
+const OOXML = /^http:\/\/(?:schemas\.openxmlformats\.org|purl\.oclc\.org\/ooxml)\/(\w+)(?:\/2006)?\/(\w+)$/;
+const PREFIXES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'wordprocessingml/main': 'w',
+    'drawingml/main': 'a',
+    'drawingml/chart': 'c',
+    'presentationml/main': 'p',
+    'officeDocument/relationships': 'r',
+    'officeDocument/math': 'm',
+    'spreadsheetml/main': '',
+    'package/relationships': '',
+    'http://schemas.openxmlformats.org/markup-compatibility/2006': 'mc',
+    'http://www.idpf.org/2007/opf': '',
+    'urn:oasis:names:tc:opendocument:xmlns:container': '',
+    'http://www.daisy.org/z3986/2005/ncx/': '',
+    'http://www.w3.org/1999/xhtml': '',
+  }),
+);
+
+/** Prefixes of a document that are not the usual ones: the usual by their own, and their own by the usual. */
+interface Renamed {
+  usual: ReadonlyMap<string, string>;
+  own: ReadonlyMap<string, string>;
+}
+
 /**
  * XML as a stream of events, without a tree. Entities that a document defines for itself are not expanded, and nothing
- * is fetched.
+ * is fetched. Of alternatives for several versions of a program (`mc:AlternateContent`) the fallback is left out.
  * @throws Error for what is nested too deeply.
  */
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
   let events: XmlEvent[] = [];
   let depth = 0;
+  let fallbacks = 0;
+  let renamed: Renamed | undefined;
+  const isUnusual = hasUnusualPrefixes(xml);
+  const outer: (Renamed | undefined)[] = [];
   const parser = new Parser(
     {
-      onopentag(name, attributes) {
+      onopentag(tag, attributes) {
         depth += 1;
         if (depth > MAX_DEPTH) throw new Error('the document is nested too deeply');
-        events.push({ kind: 'open', name, attribute: (wanted) => attributes[wanted] ?? '' });
+        if (isUnusual) {
+          outer.push(renamed);
+          renamed = withDeclared(renamed, attributes);
+        }
+        const name = usualName(tag, renamed);
+        if (name === 'mc:fallback') fallbacks += 1;
+        if (fallbacks > 0) return;
+        const { own } = renamed ?? {};
+        const attribute = (wanted: string) => attributes[wanted] ?? (own && attributes[ownName(wanted, own)]) ?? '';
+        events.push({ kind: 'open', name, attribute });
       },
-      onclosetag(name) {
+      onclosetag(tag) {
         depth -= 1;
-        events.push({ kind: 'close', name });
+        const name = usualName(tag, renamed);
+        if (isUnusual) renamed = outer.pop();
+        if (fallbacks === 0) events.push({ kind: 'close', name });
+        else if (name === 'mc:fallback') fallbacks -= 1;
       },
-      ontext: (text) => events.push({ kind: 'text', text }),
+      ontext(text) {
+        if (fallbacks === 0) events.push({ kind: 'text', text });
+      },
     },
     { xmlMode: true, lowerCaseTags: true },
   );
@@ -41,6 +87,50 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
   }
   parser.end();
   yield* events;
+}
+
+function usualPrefix(address: string): string | undefined {
+  return PREFIXES.get(address) ?? PREFIXES.get((OOXML.exec(address) ?? []).slice(1).join('/'));
+}
+
+/** Whether a document chose other prefixes than most: a look at the attributes of each element costs a third more. */
+function hasUnusualPrefixes(xml: string): boolean {
+  for (const [, own = '', address = ''] of xml.matchAll(/xmlns(?::([\w.-]{1,40}))?\s*=\s*["']([^"'<>]{1,200})/g)) {
+    const usual = usualPrefix(address);
+    if (usual !== undefined && usual !== own) return true;
+  }
+  return false;
+}
+
+/** The prefixes with what an element declares; the same where it declares nothing unusual. */
+function withDeclared(known: Renamed | undefined, attributes: Readonly<Record<string, string>>): Renamed | undefined {
+  let usual: Map<string, string> | undefined;
+  for (const name in attributes) {
+    if (!name.startsWith('xmlns') || (name.length > 5 && name[5] !== ':')) continue;
+    const own = name.slice(6).toLowerCase();
+    const wanted = usualPrefix(attributes[name] ?? '');
+    if ((wanted ?? own) === (known?.usual.get(own) ?? own)) continue;
+    usual ??= new Map(known?.usual);
+    if (wanted === undefined || wanted === own) usual.delete(own);
+    else usual.set(own, wanted);
+  }
+  if (!usual) return known;
+  return usual.size === 0 ? undefined : { usual, own: new Map([...usual].map(([own, wanted]) => [wanted, own])) };
+}
+
+function usualName(tag: string, renamed: Renamed | undefined): string {
+  if (!renamed) return tag;
+  const colon = tag.indexOf(':');
+  const prefix = renamed.usual.get(tag.slice(0, Math.max(0, colon)));
+  if (prefix === undefined) return tag;
+  const local = tag.slice(colon + 1);
+  return prefix === '' ? local : `${prefix}:${local}`;
+}
+
+function ownName(wanted: string, own: ReadonlyMap<string, string>): string {
+  const colon = wanted.indexOf(':');
+  const prefix = colon < 0 ? undefined : own.get(wanted.slice(0, colon));
+  return prefix === undefined ? wanted : `${prefix === '' ? '' : `${prefix}:`}${wanted.slice(colon + 1)}`;
 }
 
 /** The text of the first element with this name, or nothing. */

@@ -38,6 +38,10 @@ export class ZipFile {
     }
   }
 
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
   /** The names of all parts, in their order. */
   get names(): string[] {
     return [...this.#entries.keys()];

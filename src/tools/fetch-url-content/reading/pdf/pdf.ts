@@ -1,7 +1,11 @@
 import { getDocumentProxy, getMeta } from 'unpdf';
+import { messageOf } from '../../../../base/errors.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
+import { CjkMaps } from './cjk-maps.ts';
+import { annotationLines } from './pdf-annotations.ts';
 import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
+import { byDirection } from './pdf-rotation.ts';
 import { stretchesOf } from './pdf-tables.ts';
 
 /**
@@ -11,14 +15,27 @@ import { stretchesOf } from './pdf-tables.ts';
 export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }): Promise<ParsedDocument> {
   // Its own time: how busy the machine is says nothing of the document.
   const before = process.cpuUsage();
-  const pdf = await getDocumentProxy(new Uint8Array(bytes), { useSystemFonts: false, stopAtErrors: false });
+  const options = {
+    useSystemFonts: false,
+    stopAtErrors: false,
+    verbosity: 0,
+    cMapPacked: false,
+    BinaryDataFactory: CjkMaps,
+  };
+  const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(explain);
+  // What is on the screen takes a second pass over the text of each page with a link; what is printed does not.
+  const intent = (await pdf.getFieldObjects().catch(() => null)) ? 'display' : 'print';
   const pages: string[] = [];
+  const annotations: string[] = [];
   let length = 0;
   let incomplete: string | undefined;
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    const text = layOutPage(inReadingOrder(items.flatMap((item) => ('str' in item ? [toPiece(item)] : []))));
+    const turned = byDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
+    const text = joined(turned.map((pieces) => layOutPage(inReadingOrder(pieces))));
+    // A page whose annotations are damaged still has its text.
+    annotations.push(annotationLines(await page.getAnnotations({ intent }).catch(() => [])));
     page.cleanup();
     pages.push(text);
     length += text.length;
@@ -29,7 +46,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
       break;
     }
   }
-  const texts = withoutRunningLines(pages);
+  const texts = withoutRunningLines(pages).map((text, at) => joined([text, annotations[at] ?? '']));
   if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
     ...(await describe(pdf, texts[0] ?? '')),
@@ -57,9 +74,15 @@ function pdfDate(text: string): string | undefined {
   return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
 }
 
-function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): PlacedText {
-  const [, , , , x, y] = item.transform.map(Number);
-  return { text: item.str, x: x ?? 0, y: y ?? 0, width: item.width, height: item.height };
+function joined(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
+/** @throws Error with what a user can do about it. */
+function explain(error: unknown): never {
+  const isLocked = error instanceof Error && error.name === 'PasswordException';
+  const reason = isLocked ? 'the PDF is encrypted with a password' : `the PDF is damaged: ${messageOf(error)}`;
+  throw new Error(reason, { cause: error });
 }
 
 /** A page with its tables in Markdown, each a paragraph of its own. */
@@ -69,7 +92,7 @@ function layOutPage(pieces: readonly PlacedText[]): string {
     const [head = [], ...body] = stretch.rows;
     return markdownTable(head, body);
   });
-  return texts.filter((text) => text !== '').join('\n\n');
+  return joined(texts);
 }
 
 /** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
@@ -83,7 +106,8 @@ function layOut(pieces: readonly PlacedText[]): string {
     if (piece.text.trim() !== '') last = piece;
   }
   return text
-    .replace(/(\p{Ll})-\n(\p{Ll})/gu, '$1$2')
+    .replace(/(\p{Ll})[-\u00ad]\n(\p{Ll})/gu, '$1$2')
+    .replaceAll('\u00ad', '')
     .replace(/[ \t]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
@@ -95,7 +119,8 @@ function separator(last: PlacedText, next: PlacedText): string {
   const drop = Math.abs(last.y - next.y);
   if (drop > height * 1.8) return '\n\n';
   if (drop > height * 0.5) return '\n';
-  const gap = next.x - (last.x + last.width);
+  // Lines of Arabic and Hebrew go to the left.
+  const gap = next.x < last.x ? last.x - (next.x + next.width) : next.x - (last.x + last.width);
   if (gap > height * 2) return '  ';
   return gap > height * 0.15 ? ' ' : '';
 }

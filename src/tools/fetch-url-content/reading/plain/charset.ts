@@ -22,7 +22,17 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  return undefined;
+  return unmarkedUtf16(bytes);
+}
+
+/** UTF-16 without a mark: of western text every second byte is 0, and none of the others. */
+export function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  const head = bytes.subarray(0, Math.min(2000, bytes.length - (bytes.length % 2)));
+  const zeros = [0, 0];
+  for (const [at, byte] of head.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  if (head.length < 8 || Math.min(even, odd) > 0 || Math.max(even, odd) < head.length * 0.35) return undefined;
+  return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
 /** The charset of `<meta charset>`, `<meta http-equiv>` or an XML declaration. */

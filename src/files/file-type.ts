@@ -1,0 +1,19 @@
+import { documentType } from '../tools/corpus/corpus.ts';
+
+/** Names of texts that are shown as they are, whatever they begin with. */
+const CODE =
+  /\.(?:[cm]?[jt]sx?|vue|svelte|astro|php|py|rb|go|rs|java|kt|scala|swift|cs|c|cc|cpp|h|hpp|sh|bash|ps1|sql|tex|bib|css|scss|ya?ml|toml|ini|conf|log|rst|adoc|org|r|pl|lua|diff|patch)$/i;
+/** Types that say what a text is. */
+const TELLING = /^text\/(?!plain)|[/+](?:json|xml|pdf|rtf)\b|^application\/(?:epub|vnd\.o)/;
+
+/**
+ * The media type of a file, by its name where its sender did not tell what it is: many send no type, and some take `.ts`
+ * for a video and `.csv` for a workbook.
+ */
+export function fileTypeOf(name: string, type: string): string {
+  if (TELLING.test(type)) return type;
+  if (CODE.test(name)) return 'text/plain';
+  if (/\.(tsv|tab)$/i.test(name)) return 'text/tab-separated-values';
+  const named = documentType(name) ?? '';
+  return named.startsWith('text/') ? named : type;
+}

@@ -1,0 +1,194 @@
+import { xmlEvents } from './xml-events.ts';
+
+const DAY_MS = 86_400_000;
+/** The calendar of Excel: day 25 569 is 1970-01-01; it has a 29 February 1900, which is day 60. */
+const UNIX_EPOCH = 25_569;
+const LEAP_DAY = 60;
+/** How much later the calendar of old Macs begins, in days. */
+const MAC_DAYS = 1462;
+const LONGEST_CODE = 200;
+
+/** Formats that workbooks do not spell out (ECMA-376, part 1, 18.8.30), and those of dates in East Asia. */
+const BUILT_IN: Readonly<Record<number, string>> = {
+  1: '0',
+  2: '0.00',
+  3: '#,##0',
+  4: '#,##0.00',
+  5: '$#,##0;($#,##0)',
+  6: '$#,##0;($#,##0)',
+  7: '$#,##0.00;($#,##0.00)',
+  8: '$#,##0.00;($#,##0.00)',
+  9: '0%',
+  10: '0.00%',
+  18: 'h:mm',
+  19: 'h:mm:ss',
+  20: 'h:mm',
+  21: 'h:mm:ss',
+  22: 'y h:mm',
+  37: '#,##0;(#,##0)',
+  38: '#,##0;(#,##0)',
+  39: '#,##0.00;(#,##0.00)',
+  40: '#,##0.00;(#,##0.00)',
+  41: '#,##0',
+  42: '$#,##0',
+  43: '#,##0.00',
+  44: '$#,##0.00',
+  45: '[m]:ss',
+  46: '[h]:mm:ss',
+  47: '[m]:ss',
+};
+
+/** How a section of a format shows a number: as words alone, or as digits between words; undefined where otherwise. */
+type Section = { words: string } | Digits | undefined;
+
+interface Digits {
+  before: string;
+  after: string;
+  /** What the number is multiplied by before it is shown. */
+  factor: number;
+  places: number;
+  /** The least digits before the point, and behind it. */
+  least: number;
+  certain: number;
+  isGrouped: boolean;
+}
+
+/** How a style of cells shows numbers. */
+export type CellFormat =
+  | { kind: 'plain' }
+  | { kind: 'duration'; unit: string }
+  | { kind: 'moment'; hasDate: boolean }
+  | { kind: 'number'; positive: Section; negative: Section; zero: Section; ownNegative: boolean };
+
+const PLAIN: CellFormat = { kind: 'plain' };
+
+/** The formats of the styles of cells. */
+export function cellFormats(xml: string): CellFormat[] {
+  const custom = new Map<string, string>();
+  const known = new Map<string, CellFormat>();
+  const formats: CellFormat[] = [];
+  let inCells = false;
+  for (const event of xmlEvents(xml)) {
+    if (event.kind !== 'text' && event.name === 'cellxfs') inCells = event.kind === 'open';
+    if (event.kind !== 'open') continue;
+    const id = event.attribute('numFmtId');
+    if (event.name === 'numfmt') custom.set(id, event.attribute('formatCode').slice(0, LONGEST_CODE));
+    if (event.name !== 'xf' || !inCells) continue;
+    const number = Number(id);
+    const isDate = (number >= 14 && number <= 17) || (number >= 27 && number <= 36) || (number >= 50 && number <= 58);
+    const code = custom.get(id) ?? (isDate ? 'y' : (BUILT_IN[number] ?? ''));
+    const format = known.get(code) ?? cellFormat(code);
+    known.set(code, format);
+    formats.push(format);
+  }
+  return formats;
+}
+
+/** The format that a code such as `#,##0.00;[Red]-#,##0.00` describes. */
+export function cellFormat(code: string): CellFormat {
+  const [first, second, third] = sectionsOf(code);
+  if (!first || /^general$/i.test(code) || /\[[<>=]/.test(code)) return PLAIN;
+  const unit = /\[(h+|m+|s+)\]/i.exec(first)?.[1]?.[0]?.toLowerCase();
+  if (unit) return { kind: 'duration', unit };
+  const letters = first.replace(/"[^"]*"|\\.|\[[^\]]*\]|_.|\*./g, '');
+  if (/[ymdhs]/i.test(letters) && !/[0#?]/.test(letters.replace(/[.:]0+/g, ''))) {
+    return { kind: 'moment', hasDate: /[yd]|^[^hs]*m[^hs]*$/i.test(letters) };
+  }
+  const positive = digitsOf(first);
+  const negative = second === undefined ? positive : digitsOf(second);
+  const zero = third === undefined ? positive : digitsOf(third);
+  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined };
+}
+
+/** A number as its cell shows it: dates and times by ISO 8601, other numbers with the marks and decimals of English. */
+export function shownNumber(text: string, format: CellFormat = PLAIN, { isMac = false } = {}): string {
+  const number = Number(text);
+  if (text === '' || !Number.isFinite(number)) return text;
+  if (format.kind === 'duration') return duration(number, format.unit);
+  if (format.kind === 'moment') return moment(number + (isMac ? MAC_DAYS : 0), format.hasDate) ?? plain(text, number);
+  if (format.kind === 'plain') return plain(text, number);
+  const { positive, negative, zero, ownNegative } = format;
+  const shown = inSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
+  if (shown === undefined) return plain(text, number);
+  return number < 0 && !ownNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
+}
+
+/** The sections of a format: for numbers above 0, below 0, and 0. */
+function sectionsOf(code: string): string[] {
+  return [...code.matchAll(/((?:"[^"]*"|\\.|[^;"\\])+)(?:;|$)|;/g)].map(([, section = '']) => section);
+}
+
+/** Without what is left of binary fractions: Excel shows 15 digits. */
+function plain(text: string, number: number): string {
+  return /\d[.]?\d{15}|e/i.test(text) && Math.abs(number) < 1e15 && Math.abs(number) > 1e-9
+    ? String(Number(number.toPrecision(15)))
+    : text.trim();
+}
+
+function duration(days: number, unit: string): string {
+  const seconds = Math.round(Math.abs(days) * 86_400);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  const sign = days < 0 ? '-' : '';
+  if (unit === 's') return `${sign}${seconds}`;
+  if (unit === 'm') return `${sign}${two(seconds / 60)}:${two(seconds % 60)}`;
+  const rest = seconds % 60 === 0 ? '' : `:${two(seconds % 60)}`;
+  return `${sign}${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}${rest}`;
+}
+
+function moment(days: number, hasDate: boolean): string | undefined {
+  if (!(days >= 0 && days < 2_958_466)) return undefined;
+  const calendar = days < LEAP_DAY ? days + 1 : days;
+  const iso = new Date(Math.round((calendar - UNIX_EPOCH) * 86_400) * (DAY_MS / 86_400)).toISOString();
+  const time = iso.slice(11, iso.endsWith(':00.000Z') ? 16 : 19);
+  if (days < 1 || !hasDate) return time;
+  return Number.isInteger(days) ? iso.slice(0, 10) : `${iso.slice(0, 10)} ${time}`;
+}
+
+function digitsOf(section: string): Section {
+  const bare = section.replace(
+    /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g,
+    // Words lose what would be read as a place for a digit.
+    (_, quoted, escaped, money) =>
+      String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
+        String.fromCharCode(0xe000 + mark.charCodeAt(0)),
+      ),
+  );
+  const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
+  if (!pattern || /[E/@]/.test(bare)) return undefined;
+  const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
+  if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
+  const scale = behind.length + (/,*$/.exec(whole)?.[0].length ?? 0);
+  const percents = (before + after).split('%').length - 1;
+  return {
+    before,
+    after,
+    factor: 100 ** percents * 1000 ** -scale,
+    places: decimals.length,
+    least: whole.replace(/[^0]/g, '').length,
+    certain: decimals.lastIndexOf('0') + 1,
+    isGrouped: /[0#?],+[0#?]/.test(whole),
+  };
+}
+
+/** A number of at least 0 in a section; undefined for what is shown otherwise, such as fractions. */
+function inSection(number: number, section: Section): string | undefined {
+  if (!section || number >= 1e15) return undefined;
+  if ('words' in section) return section.words;
+  const { before, after, factor, places, least, certain, isGrouped } = section;
+  const [integer = '0', fraction = ''] = rounded(number * factor, places).split('.');
+  const padded = integer === '0' && least === 0 ? '' : integer.padStart(least, '0');
+  const grouped = isGrouped ? padded.replace(/\B(?=(\d{3})+$)/g, ',') : padded;
+  const kept = fraction.slice(0, certain) + fraction.slice(certain).replace(/0+$/, '');
+  return literal(`${before}${grouped}${kept === '' ? '' : `.${kept}`}${after}`);
+}
+
+function literal(text: string): string {
+  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - 0xe000)).trim();
+}
+
+/** Halves away from 0, as they are written: 1.005 is 1.01. */
+function rounded(number: number, places: number): string {
+  const digits = String(Number(number.toPrecision(15)));
+  if (/e/.test(digits)) return number.toFixed(Math.min(places, 100));
+  return Number(`${Math.round(Number(`${digits}e${places}`))}e-${places}`).toFixed(Math.min(places, 100));
+}

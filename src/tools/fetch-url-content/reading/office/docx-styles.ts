@@ -1,0 +1,45 @@
+import { xmlEvents } from './xml-events.ts';
+
+/** What a style of paragraphs says, with what it takes over from the style that it is based on. */
+export interface NamedStyle {
+  /** 1 to 9 for headings. */
+  heading?: number;
+  /** The list that its paragraphs belong to, and their level. */
+  list?: string;
+  level?: number;
+}
+
+/** A chain of styles longer than Word's is a loop. */
+const LONGEST_CHAIN = 12;
+
+/** The styles of a document by their ids. Headings are known by their own name or their outline: ids are translated. */
+export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
+  const own = new Map<string, NamedStyle & { base?: string }>();
+  let style: NamedStyle & { base?: string } = {};
+  for (const event of xmlEvents(xml)) {
+    if (event.kind !== 'open') continue;
+    const value = event.attribute('w:val');
+    if (event.name === 'w:style') {
+      style = {};
+      own.set(event.attribute('w:styleId'), style);
+    } else if (event.name === 'w:name') {
+      const level = /^heading (\d)$/i.exec(value)?.[1];
+      if (level) style.heading = Number(level);
+      else if (/^title$/i.test(value)) style.heading = 1;
+    } else if (event.name === 'w:outlinelvl') style.heading ??= Number(value) + 1;
+    else if (event.name === 'w:basedon') style.base = value;
+    else if (event.name === 'w:numid') style.list = value;
+    else if (event.name === 'w:ilvl') style.level = Number(value) || 0;
+  }
+  const styles = new Map<string, NamedStyle>();
+  for (const [id, first] of own) {
+    let found: NamedStyle & { base?: string } = first;
+    for (let length = 0; found.base !== undefined && length < LONGEST_CHAIN; length++) {
+      const base = own.get(found.base);
+      if (!base) break;
+      found = { ...base, ...found, base: base.base ?? '' };
+    }
+    styles.set(id, found);
+  }
+  return styles;
+}

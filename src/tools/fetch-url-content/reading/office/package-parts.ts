@@ -1,0 +1,81 @@
+import { xmlEvents } from './xml-events.ts';
+import type { ZipFile } from './zip-file.ts';
+
+interface Relation {
+  id: string;
+  /** The last part of its type, such as `styles`. */
+  type: string;
+  /** A path in the file, or an address outside of it. */
+  target: string;
+}
+
+/** A part of an Office file with what it refers to: parts are found by their relationships, their names are free (ECMA-376, part 2). */
+export class PackagePart {
+  readonly #zip: ZipFile;
+  readonly path: string;
+  readonly #relations: readonly Relation[];
+
+  private constructor(zip: ZipFile, path: string, relations: readonly Relation[]) {
+    this.#zip = zip;
+    this.path = path;
+    this.#relations = relations;
+  }
+
+  /** The document itself; `usual` is where most programs put it. */
+  static async main(zip: ZipFile, usual: string): Promise<PackagePart> {
+    const root = await PackagePart.at(zip, '');
+    const path = root.related('officeDocument').find((target) => zip.has(target)) ?? usual;
+    return PackagePart.at(zip, path);
+  }
+
+  static async at(zip: ZipFile, path: string): Promise<PackagePart> {
+    const folder = path.slice(0, path.lastIndexOf('/') + 1);
+    return new PackagePart(
+      zip,
+      path,
+      relations(await zip.text(`${folder}_rels/${path.slice(folder.length)}.rels`), folder),
+    );
+  }
+
+  text(): Promise<string> {
+    return this.#zip.text(this.path);
+  }
+
+  /** What it refers to by this id, or nothing. */
+  target(id: string): string {
+    return this.#relations.find((relation) => relation.id === id)?.target ?? '';
+  }
+
+  /** The paths of the parts of one type that it refers to. */
+  related(type: string): string[] {
+    return this.#relations.filter((relation) => relation.type === type).map(({ target }) => target);
+  }
+
+  /** The text of the part of one type that it refers to, else of the one of that name beside it, or nothing. */
+  textOf(type: string): Promise<string> {
+    const folder = this.path.slice(0, this.path.lastIndexOf('/') + 1);
+    return this.#zip.text(this.related(type)[0] ?? `${folder}${type}.xml`);
+  }
+}
+
+function relations(xml: string, folder: string): Relation[] {
+  const found: Relation[] = [];
+  for (const event of xmlEvents(xml)) {
+    if (event.kind !== 'open' || event.name !== 'relationship') continue;
+    const target = event.attribute('Target');
+    const isOutside = event.attribute('TargetMode') === 'External' || /^[a-z][a-z+.-]*:/i.test(target);
+    const type = event.attribute('Type').split('/').at(-1) ?? '';
+    found.push({ id: event.attribute('Id'), type, target: isOutside ? target : partPath(target, folder) });
+  }
+  return found;
+}
+
+/** The path that a part in `folder` calls `target`, percent-encoding undone. */
+export function partPath(target: string, folder: string): string {
+  const path = URL.parse(target.split('#', 1)[0] ?? '', `file:///${folder}`)?.pathname.slice(1) ?? '';
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

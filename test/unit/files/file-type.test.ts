@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { fileTypeOf } from '../../../src/files/file-type.ts';
+
+describe('the media type of a file', () => {
+  it('is that of its name where its sender did not tell what it is', () => {
+    const types: [name: string, sent: string, type: string][] = [
+      ['README.md', 'application/octet-stream', 'text/markdown'],
+      ['tides.CSV', 'application/vnd.ms-excel', 'text/csv'],
+      ['tides.tsv', '', 'text/tab-separated-values'],
+      ['Page.vue', '', 'text/plain'],
+      ['main.ts', 'video/mp2t', 'text/plain'],
+      ['notes.txt', 'application/octet-stream', 'text/plain'],
+      ['notes.txt', 'text/markdown', 'text/markdown'],
+      ['table.csv', 'text/csv; charset=shift_jis', 'text/csv; charset=shift_jis'],
+      ['report.pdf', 'application/octet-stream', 'application/octet-stream'],
+      ['data.json', 'application/json', 'application/json'],
+      ['unknown', 'image/png', 'image/png'],
+    ];
+    for (const [name, sent, type] of types) assert.equal(fileTypeOf(name, sent), type, name);
+  });
+});

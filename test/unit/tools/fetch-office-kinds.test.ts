@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
+import { zipOf } from '../../support/zip-file.ts';
+
+const kindOf = (bytes: Uint8Array | string, type: string | null = null) =>
+  describeContent(Buffer.from(bytes), type).kind;
+const zip = (...names: string[]) => zipOf(names.map((name) => ({ name, data: 'x' })));
+const OLD = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
+
+describe('the kind of a document', () => {
+  it('is known by the names of its parts, whatever they are called and however many there are', () => {
+    const types = '[Content_Types].xml';
+    assert.equal(kindOf(zip(types, 'word/document2.xml')), 'docx');
+    assert.equal(kindOf(zip(types, 'other/workbook.xml')), 'xlsx');
+    assert.equal(kindOf(zip(types, 'ppt\\presentation.xml')), 'pptx');
+    const pictures = Array.from({ length: 1500 }, (_, at) => `ppt/media/a-picture-with-a-long-name-${at}.png`);
+    assert.equal(kindOf(zip(types, 'ppt/presentation.xml', ...pictures)), 'pptx');
+  });
+
+  it('is known where its type does not stand first', () => {
+    assert.equal(kindOf(zip('META-INF/container.xml', 'mimetype', 'book.opf')), 'epub');
+    assert.equal(kindOf(zip('Pictures/', 'content.xml', 'META-INF/manifest.xml', 'mimetype')), 'odf');
+  });
+
+  it('is text for what is text, whatever type it came with', () => {
+    assert.equal(kindOf('const tide: number = 5;', 'video/mp2t'), 'text');
+    assert.equal(kindOf('Subject: tides', 'message/rfc822'), 'text');
+    assert.throws(() => kindOf('<svg/>', 'image/svg+xml'), /something of type image\/svg\+xml/);
+    assert.throws(() => kindOf(Buffer.alloc(100), 'video/mp2t'), /something of type video\/mp2t/);
+  });
+
+  it('is text for UTF-16 without a mark, and PDF behind other bytes', () => {
+    assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le')), 'text');
+    assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le').swap16()), 'text');
+    assert.throws(() => kindOf(Buffer.alloc(100)), /binary data/);
+    assert.equal(kindOf(Buffer.from('Printed by a program\n%PDF-1.7\n\x00\x01\x02\x03')), 'pdf');
+    assert.equal(kindOf('A file of this kind begins with\n%PDF-1.7'), 'text');
+  });
+
+  it('tells what cannot be read from what can, and what to do', () => {
+    const old = (name: string) => Buffer.concat([Buffer.from(OLD), Buffer.from(name, 'utf16le')]);
+    assert.throws(() => kindOf(old('EncryptedPackage')), /an Office document that is encrypted with a password/);
+    assert.throws(() => kindOf(old('__substg1.0_001A001E')), /a message of Outlook.*Save it as text/);
+    assert.throws(() => kindOf(old('WordDocument')), /an Office file of an old version.*Save it as docx/);
+    assert.throws(() => kindOf(zip('Index/Document.iwa')), /Pages, Numbers or Keynote.*Save it as PDF/);
+    assert.throws(() => kindOf(zip('xl/workbook.bin')), /a binary workbook.*Save it as xlsx/);
+    assert.throws(() => kindOf(zip('readme.txt')), /a ZIP archive/);
+  });
+});

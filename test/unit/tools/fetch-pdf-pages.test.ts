@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { type PdfObject, pdfOf } from '../../support/pdf-file.ts';
+
+const HELVETICA = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>';
+
+/** A font that is not in the file, of one of Adobe's collections of characters. */
+const foreignFont = (encoding: string, ordering: string) =>
+  `<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding /${encoding} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /Mincho /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >> >>] >>`;
+
+/** What is read of a page with this content and these annotations. */
+async function pageOf(content: string, { annotations = '', trailer = '', font = HELVETICA } = {}): Promise<string> {
+  const objects: PdfObject[] = [
+    { dictionary: '<< /Type /Catalog /Pages 2 0 R >>' },
+    { dictionary: '<< /Type /Pages /Kids [4 0 R] /Count 1 >>' },
+    { dictionary: font },
+    {
+      dictionary: `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate 90 /Annots [${annotations}] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>`,
+    },
+    { dictionary: '<< >>', stream: Buffer.from(content, 'latin1') },
+  ];
+  const job = { kind: 'pdf', charset: undefined, url: 'https://example.org/a.pdf', softLimitMs: 2500 } as const;
+  return (await read({ ...job, bytes: pdfOf(objects, trailer) })).content.replace('[Page 1]\n\n', '');
+}
+
+const level = (text: string, x: number, y: number) => `BT /F1 10 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET\n`;
+const upright = (text: string, x: number, y: number) => `BT /F1 10 Tf 0 1 -1 0 ${x} ${y} Tm (${text}) Tj ET\n`;
+
+describe('pages of a PDF', () => {
+  it('that lie on their side are read along their lines, with their tables', async () => {
+    const rows = ['Port', 'Wick', 'Oban', 'Ayr'].map(
+      (port, at) =>
+        upright(port, 100 + at * 14, 50) +
+        upright(`${at}.5 m`, 100 + at * 14, 200) +
+        upright('high', 100 + at * 14, 300),
+    );
+    assert.equal(
+      await pageOf(rows.join('')),
+      '| Port | 0.5 m | high |\n| --- | --- | --- |\n| Wick | 1.5 m | high |\n| Oban | 2.5 m | high |\n| Ayr | 3.5 m | high |',
+    );
+  });
+
+  it('keep what stands along their edge apart from their lines', async () => {
+    const lines = level('Tides of the coast', 100, 700) + upright('arXiv:1706', 20, 300) + level('are high.', 100, 688);
+    assert.equal(await pageOf(lines), 'Tides of the coast\nare high.\n\narXiv:1706');
+  });
+
+  it('say once what is printed several times to look bold', async () => {
+    const bold = [0, 0.2, 0.4].map((by) => level('Annual report', 100 + by, 700)).join('');
+    assert.equal(await pageOf(`${bold}${level('Annual report', 100, 600)}`), 'Annual report\n\nAnnual report');
+  });
+
+  it('keep words apart in lines that go to the left', async () => {
+    assert.equal(await pageOf(level('first', 200, 700) + level('second', 150, 700)), 'first second');
+  });
+
+  it('have what was filled into their forms, and what readers wrote on them', async () => {
+    const field = (more: string) => `<< /Type /Annot /Subtype /Widget /F 4 /Rect [0 0 9 9] ${more} >>`;
+    const annotations = [
+      field('/FT /Tx /T (f1) /TU (Name of the ship) /V (Aurora)'),
+      field('/FT /Tx /T (empty)'),
+      field('/FT /Btn /T (insured) /V /Yes /AS /Yes /AP << /N << /Yes << >> >> >>'),
+      field('/FT /Btn /T (sold) /V /Off /AS /Off /AP << /N << /Yes << >> >> >>'),
+      '<< /Type /Annot /Subtype /Text /F 4 /Rect [0 0 9 9] /T (Ann) /Contents (Is this right?) >>',
+      '<< /Type /Annot /Subtype /Link /F 4 /Rect [0 0 9 9] /Contents (a link) >>',
+    ];
+    assert.equal(
+      await pageOf(level('Registration', 100, 700), { annotations: annotations.join(' ') }),
+      'Registration\n\nComment of Ann: Is this right?\nName of the ship: Aurora\ninsured: yes',
+    );
+  });
+
+  it('are read in the encodings of East Asia, which files name and do not hold', async () => {
+    const fonts: [encoding: string, ordering: string, codes: string, text: string][] = [
+      ['90ms-RKSJ-H', 'Japan1', '93fa967b41b1', '日本Aｱ'],
+      ['EUC-H', 'Japan1', 'c6fccbdc', '日本'],
+      ['H', 'Japan1', '467c4b5c', '日本'],
+      ['UniJIS-UCS2-H', 'Japan1', '65e5672c', '日本'],
+      ['GBK-EUC-H', 'GB1', 'bab0d3ef41', '喊语A'],
+      ['ETen-B5-H', 'CNS1', 'a4a4a4e5', '中文'],
+      ['KSCms-UHC-H', 'Korea1', 'c7d1b1db41', '한글A'],
+      // Numbers of a collection: ASCII is known, and nothing is read as something else.
+      ['Identity-H', 'Japan1', '003504000036', 'TU'],
+    ];
+    for (const [encoding, ordering, codes, text] of fonts) {
+      const font = foreignFont(encoding, ordering);
+      const content = `BT /F1 10 Tf 1 0 0 1 100 700 Tm <${codes}> Tj ET`;
+      assert.equal(await pageOf(content, { font }), text, encoding);
+    }
+  });
+
+  it('that are encrypted say so', async () => {
+    const key = '0'.repeat(64);
+    const trailer = `/ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${key}> /U <${key}> >>`;
+    await assert.rejects(pageOf(level('Tides', 100, 700), { trailer }), /the PDF is encrypted with a password/);
+  });
+});

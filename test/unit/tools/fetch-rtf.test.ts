@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readRtf } from '../../../src/tools/fetch-url-content/reading/office/rtf.ts';
+
+const contentOf = (text: string) => readRtf(Buffer.from(text, 'latin1')).content;
+
+describe('rich text', () => {
+  it('is decoded by the character sets of its fonts', () => {
+    const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fnil\fcharset128 MS Gothic;}{\f2\fnil\fcharset238 Arial CE;}}`;
+    const text = String.raw`\f1\'93\'8c\'8b\'9e \'83A \f2 \'e8esky{\f0 \'e9t\'e9}`;
+    assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg1252\deff0${fonts}${text}}`), '東京 ア českyété');
+    assert.equal(contentOf('{\\rtf1\\ansi\\ansicpg1251 \xd2\xe5\xea\xf1\xf2}'), 'Текст');
+  });
+
+  it('has headings, tables, notes, comments and, once, what its headers and footers say', () => {
+    const styles = String.raw`{\stylesheet{\s0 Normal;}{\s3\ql\b\snext0 heading 2;}}`;
+    const margins = String.raw`{\header IBAN DE02 1203}{\footerf IBAN DE02 1203}{\footer \chpgn / 9}`;
+    const row = (...cells: string[]) =>
+      String.raw`\trowd\pard\intbl ${cells.map((cell) => `${cell}\\cell `).join('')}\row`;
+    const text = String.raw`\pard\s3 Tides\par\pard They are high{\footnote \pard See Smith.}{\*\annotation Sure?}.\par`;
+    const table = `${row('Port', 'Range')}\n${row(String.raw`Wick\par North`, '2.8 m')}\n`;
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi${styles}${margins}${text}${table}\pard Below.\par\outlinelevel0 End\par}`),
+      '## Tides\n\nThey are high[^1][^c2].\n\n| Port | Range |\n| --- | --- |\n| Wick North | 2.8 m |\n\nBelow.\n\n# End\n\n[^1]: See Smith.\n\n[^c2]: Sure?\n\nIBAN DE02 1203',
+    );
+  });
+
+  it('loses what is hidden, deleted or a picture, and nothing else', () => {
+    const text = String.raw`a{\v hidden}{\deleted old}{\pict\bin4 }}}}x}{\b\*\cs7 b}{\*\unknown c}{\listtext\u8226 \tab}Dawn\u-3913 ?`;
+    assert.equal(contentOf(String.raw`{\rtf1\ansi ${text}\cell}`), 'ab• Dawn•');
+  });
+});
