@@ -68,8 +68,9 @@ class RtfReader {
   readonly #notes: { id: string; text: string }[] = [];
   readonly #margins = new Set<string>();
   #text = '';
-  /** Bytes of the code page that are not decoded yet. */
+  /** Bytes of the code page that are not decoded yet, and whether they end in the middle of a character. */
   #pending: number[] = [];
+  #isHalf = false;
   /** Characters to leave out: they stand for a `\u`. */
   #drop = 0;
   #row: string[] = [];
@@ -92,8 +93,7 @@ class RtfReader {
     for (let at = 0; at < source.length && !this.#writer.isFull; ) {
       const character = source[at] ?? '';
       // The second byte of a character may be a letter of ASCII.
-      const isByte =
-        character > '\u007f' || (this.#group.codePage.isHalf(this.#pending) && !/[\\{}\r\n]/.test(character));
+      const isByte = character > '\u007f' || (this.#isHalf && !/[\\{}\r\n]/.test(character));
       if (!isByte && (character !== '\\' || source[at + 1] !== "'")) this.#flushBytes();
       if (character === '\\') {
         at = this.#control(at);
@@ -108,7 +108,7 @@ class RtfReader {
       } else if (character === '}') this.#endGroup();
       else if (character === '\r' || character === '\n') continue;
       else if (this.#drop > 0) this.#drop -= 1;
-      else if (isByte) this.#pending.push(character.charCodeAt(0));
+      else if (isByte) this.#byte(character.charCodeAt(0));
       else this.#emit(character);
     }
     this.#flushBytes();
@@ -128,9 +128,15 @@ class RtfReader {
     else if (!skipped && !hidden) this.#text += piece;
   }
 
+  #byte(byte: number): void {
+    this.#pending.push(byte);
+    this.#isHalf = !this.#isHalf && this.#group.codePage.isFirstHalf(byte);
+  }
+
   #flushBytes(): void {
     if (this.#pending.length > 0) this.#emit(this.#group.codePage.decode(this.#pending));
     this.#pending = [];
+    this.#isHalf = false;
   }
 
   #endGroup(): void {
@@ -197,7 +203,7 @@ class RtfReader {
     if (symbol === "'") {
       const byte = Number.parseInt(this.#source.slice(at + 2, at + 4), 16);
       if (this.#drop > 0) this.#drop -= 1;
-      else if (Number.isFinite(byte)) this.#pending.push(byte);
+      else if (Number.isFinite(byte)) this.#byte(byte);
       return at + 4;
     }
     if (symbol === '*') this.#group.skipped ||= this.#source[at - 1] === '{';
