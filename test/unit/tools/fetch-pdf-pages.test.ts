@@ -40,6 +40,17 @@ describe('pages of a PDF', () => {
     );
   });
 
+  it('that stand on their head are read along their lines, whatever the sign of a zero', async () => {
+    const turned = (text: string, zero: string, y: number) =>
+      `BT /F1 10 Tf -1 ${zero} 0 -1 400 ${y} Tm (${text}) Tj ET\n`;
+    const lines = [
+      turned('The first line', '0', 100),
+      turned('the second', '-0.00001', 112),
+      turned('the third', '0', 124),
+    ];
+    assert.equal(await pageOf(lines.join('')), 'The first line\nthe second\nthe third');
+  });
+
   it('keep what stands along their edge apart from their lines', async () => {
     const lines = level('Tides of the coast', 100, 700) + upright('arXiv:1706', 20, 300) + level('are high.', 100, 688);
     assert.equal(await pageOf(lines), 'Tides of the coast\nare high.\n\narXiv:1706');
