@@ -246,6 +246,21 @@ describe('OpenDocument', () => {
     );
   });
 
+  it('has the values of its charts below its text, and its formulas in it', async () => {
+    const object = (at: number) => `<draw:object xlink:href="./Object ${at}"/>`;
+    const cell = (text: string) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`;
+    const row = (...cells: string[]) => `<table:table-row>${cells.map(cell).join('')}</table:table-row>`;
+    const parts = {
+      'Object 1/content.xml': `<office:chart><chart:title><text:p>Range</text:p></chart:title><table:table>${row('', '2023')}${row('Wick', '2.8')}</table:table></office:chart>`,
+      'Object 2/content.xml':
+        '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>a</mi><mn>2</mn></msup></math>',
+    };
+    assert.equal(
+      await odf(`<text:p>See ${object(2)}${object(1)}${object(1)}</text:p>`, parts),
+      'See $a^2$\n\nRange\n\n|  | 2023 |\n| --- | --- |\n| Wick | 2.8 |',
+    );
+  });
+
   it('names the cells of its sheets', async () => {
     const cell = (text: string, more = '') => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`;
     const empty = '<table:table-cell table:number-columns-repeated="1000"/>';
