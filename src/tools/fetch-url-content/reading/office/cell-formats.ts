@@ -7,6 +7,8 @@ const LEAP_DAY = 60;
 /** How much later the calendar of old Macs begins, in days. */
 const MAC_DAYS = 1462;
 const LONGEST_CODE = 200;
+/** Characters of words in a format are moved here, so that they are not read as places for digits. */
+const PRIVATE_USE = 0xe000;
 
 /** Formats that workbooks do not spell out (ECMA-376, part 1, 18.8.30), and those of dates in East Asia. */
 const BUILT_IN: Readonly<Record<number, string>> = {
@@ -145,13 +147,10 @@ function moment(days: number, hasDate: boolean): string | undefined {
 }
 
 function digitsOf(section: string): Section {
-  const bare = section.replace(
-    /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g,
-    // Words lose what would be read as a place for a digit.
-    (_, quoted, escaped, money) =>
-      String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
-        String.fromCharCode(0xe000 + mark.charCodeAt(0)),
-      ),
+  const bare = section.replace(/"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g, (_, quoted, escaped, money) =>
+    String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
+      String.fromCharCode(PRIVATE_USE + mark.charCodeAt(0)),
+    ),
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
   if (!pattern || /[E/@]/.test(bare)) return undefined;
@@ -183,7 +182,7 @@ function inSection(number: number, section: Section): string | undefined {
 }
 
 function literal(text: string): string {
-  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - 0xe000)).trim();
+  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - PRIVATE_USE)).trim();
 }
 
 /** Halves away from 0, as they are written: 1.005 is 1.01. */
