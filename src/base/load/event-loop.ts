@@ -68,7 +68,7 @@ export function allSteps<T>(steps: Iterator<unknown, T>): T {
   }
 }
 
-/** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
+/** What works that grow with what came from outside may take of one turn of the event loop together, in milliseconds. */
 const SHARE_MS = 4;
 /** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */
 const SMALL_MS = 0.05;
@@ -76,8 +76,8 @@ const SMALL_MS = 0.05;
 let spentMs = 0;
 
 /**
- * Counts a piece of reading what others send. True where this turn of the event loop had enough of it: however much
- * comes at once, everything else has its turn before the rest of it is read.
+ * Counts a piece of work whose cost grows with what came from outside. True where this turn of the event loop had enough
+ * of it: however much comes at once, everything else has its turn before the rest is done.
  */
 export function hadItsShare(ms: number): boolean {
   if (ms < SMALL_MS) return spentMs > SHARE_MS;
