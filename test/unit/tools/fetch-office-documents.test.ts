@@ -98,7 +98,7 @@ describe('Word documents', () => {
     const shown = `<w:p>${part('oMathPara', part('oMath', fraction + part('d', part('e', sum))))}</w:p>`;
     assert.equal(
       await docx(line + shown),
-      String.raw`For m=1 $\sin{10}^{-6}$` + '\n\n' + String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`,
+      [String.raw`For m=1 $\sin{10}^{-6}$`, String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`].join('\n\n'),
     );
   });
 
@@ -125,6 +125,9 @@ describe('workbooks', () => {
       ['501', '00000', '00501'],
       ['12345678', '#,##0.0,,"M"', '12.3M'],
       ['0', '0;-0;"none"', 'none'],
+      ['-3', '#,##0;[Red]#,##0', '-3'],
+      ['-3', '0;▲0', '▲3'],
+      ['5', '[Red]General;-General', '5'],
       ['1.005', '0.00', '1.01'],
       ['0.30000000000000004', 'General', '0.3'],
       ['1234567890123456789', '', '1234567890123456789'],

@@ -99,7 +99,7 @@ export function cellFormat(code: string): CellFormat {
   const positive = digitsOf(first);
   const negative = second === undefined ? positive : digitsOf(second);
   const zero = third === undefined ? positive : digitsOf(third);
-  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined };
+  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined && tellsNegative(negative) };
 }
 
 /** A number as its cell shows it: dates and times by ISO 8601, other numbers with the marks and decimals of English. */
@@ -113,6 +113,11 @@ export function shownNumber(text: string, format: CellFormat = PLAIN, { isMac = 
   const shown = inSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
   if (shown === undefined) return plain(text, number);
   return number < 0 && !ownNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
+}
+
+/** Whether a section for numbers below 0 says so. Many do by a colour alone. */
+function tellsNegative(section: Section): boolean {
+  return section !== undefined && ('words' in section || /[-−–(▲△]/.test(literal(section.before + section.after)));
 }
 
 /** The sections of a format: for numbers above 0, below 0, and 0. */
@@ -153,7 +158,7 @@ function digitsOf(section: string): Section {
     ),
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
-  if (!pattern || /[E/@]/.test(bare)) return undefined;
+  if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
   const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
   const scale = behind.length + (/,*$/.exec(whole)?.[0].length ?? 0);
