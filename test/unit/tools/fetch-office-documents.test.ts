@@ -70,8 +70,10 @@ describe('Word documents', () => {
 
   it('say once what their headers and footers say, and keep the columns of joined cells', async () => {
     const foot = (text: string) => `<w:ftr>${p(text)}</w:ftr>`;
-    const cell = (text: string, span = 1) => `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${p(text)}</w:tc>`;
-    const text = `<w:tbl><w:tr>${cell('a', 2)}${cell('b')}</w:tr><w:tr>${cell('c')}${cell('d')}${cell('e')}</w:tr></w:tbl>`;
+    const cell = (text: string, span = 1, before = '') =>
+      `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${before}${p(text)}</w:tc>`;
+    const inner = `<w:tbl><w:tr>${cell('in')}</w:tr></w:tbl>`;
+    const text = `<w:tbl><w:tr>${cell('a', 2, inner)}${cell('b')}</w:tr><w:tr>${cell('c')}${cell('d')}${cell('e')}</w:tr></w:tbl>`;
     const parts = {
       'word/_rels/document.xml.rels': relations(
         ['1', 'footer', 'f1.xml'],
@@ -82,7 +84,7 @@ describe('Word documents', () => {
       'word/f2.xml': foot('IBAN DE02 1203'),
       'word/f3.xml': foot('12 / 40'),
     };
-    assert.equal(await docx(text, parts), '| a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
+    assert.equal(await docx(text, parts), '| in a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
   });
 
   it('have formulas in LaTeX, and those that are a line of text as it is', async () => {

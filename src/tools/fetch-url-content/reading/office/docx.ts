@@ -81,8 +81,8 @@ class DocumentReader {
   #formulaEnd = 0;
   /** `superscript`, `subscript` or nothing. */
   #script = '';
-  /** Columns that the cell takes. */
-  #columns = 1;
+  /** Columns that the open cells take, the innermost last. */
+  readonly #columns: number[] = [];
 
   constructor(parts: DocumentParts) {
     this.#parts = parts;
@@ -161,8 +161,8 @@ class DocumentReader {
         if (isOpen) writer.openRow();
         break;
       case 'w:tc':
-        if (isOpen) this.#columns = 1;
-        else for (let column = 0; column < this.#columns; column++) writer.closeCell();
+        if (isOpen) this.#columns.push(1);
+        else for (let left = this.#columns.pop() ?? 1; left > 0; left--) writer.closeCell();
         break;
       default:
         this.#run(event);
@@ -188,7 +188,7 @@ class DocumentReader {
     else if (name === 'w:numid') paragraph.list = value;
     else if (name === 'w:ilvl') paragraph.level = Number(value) || 0;
     else if (name === 'w:outlinelvl') paragraph.outline = (Number(value) || 0) + 1;
-    else if (name === 'w:gridspan') this.#columns = Math.min(Number(value) || 1, MAX_SPAN);
+    else if (name === 'w:gridspan') this.#columns.splice(-1, 1, Math.min(Number(value) || 1, MAX_SPAN));
     else if (name === 'w:footnotereference') paragraph.text += `[^${id}]`;
     else if (name === 'w:endnotereference') paragraph.text += `[^e${id}]`;
     else if (name === 'w:commentreference') paragraph.text += `[^c${id}]`;
