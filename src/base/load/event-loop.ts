@@ -29,11 +29,11 @@ export async function inSlices<T>(
   for (const item of items) {
     each(item, index++);
     if (index % stepsALook !== 0 || performance.now() < began + sliceMs) continue;
-    hadItsShare(performance.now() - began);
+    endTurn(began);
     await nextTurn();
     began = performance.now();
   }
-  hadItsShare(performance.now() - began);
+  endTurn(began);
 }
 
 /** Does a work whose cost grows with what came from outside where this turn of the event loop has time for it, else in a later one. */
@@ -43,11 +43,11 @@ export async function inItsTurn<T>(work: () => T): Promise<T> {
   try {
     return work();
   } finally {
-    hadItsShare(performance.now() - began);
+    endTurn(began);
   }
 }
 
-/** Works that wait for a turn of the event loop. However many there are, one has it in each, the longest waiting first. */
+/** Works that wait for a turn of the event loop: each turn does one, and more while its share lasts, the longest waiting first. */
 const waiting: (() => void)[] = [];
 
 function nextTurn(): Promise<void> {
@@ -58,6 +58,11 @@ function nextTurn(): Promise<void> {
 function serveNext(): void {
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(serveNext);
+}
+
+/** Counts a work that has had its turn since `began`. Where something of the share is left the next one has it. */
+function endTurn(began: number): void {
+  if (!hadItsShare(performance.now() - began)) waiting.shift()?.();
 }
 
 /** Takes all steps of a work at once, for one that is known to be short; gives its result. */
