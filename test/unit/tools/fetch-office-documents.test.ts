@@ -98,7 +98,7 @@ describe('Word documents', () => {
     const shown = `<w:p>${part('oMathPara', part('oMath', fraction + part('d', part('e', sum))))}</w:p>`;
     assert.equal(
       await docx(line + shown),
-      String.raw`For m=1 $\sin{10}^{-6}$` + '\n\n' + String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`,
+      [String.raw`For m=1 $\sin{10}^{-6}$`, String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`].join('\n\n'),
     );
   });
 
