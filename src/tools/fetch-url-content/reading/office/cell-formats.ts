@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../../../base/text.ts';
 import { xmlEvents } from './xml-events.ts';
 
 const DAY_MS = 86_400_000;
@@ -92,7 +93,7 @@ export function cellFormat(code: string): CellFormat {
   if (!first || /^general$/i.test(code) || /\[[<>=]/.test(code)) return PLAIN;
   const unit = /\[(h+|m+|s+)\]/i.exec(first)?.[1]?.[0]?.toLowerCase();
   if (unit) return { kind: 'duration', unit };
-  const letters = first.replace(/"[^"]*"|\\.|\[[^\]]*\]|_.|\*./g, '');
+  const letters = first.replace(/"[^"]*"|\\.|\[[^\][]*\]|_.|\*./g, '');
   if (/[ymdhs]/i.test(letters) && !/[0#?]/.test(letters.replace(/[.:]0+/g, ''))) {
     return { kind: 'moment', hasDate: /[yd]|^[^hs]*m[^hs]*$/i.test(letters) };
   }
@@ -152,16 +153,18 @@ function moment(days: number, hasDate: boolean): string | undefined {
 }
 
 function digitsOf(section: string): Section {
-  const bare = section.replace(/"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g, (_, quoted, escaped, money) =>
-    String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
-      String.fromCharCode(PRIVATE_USE + mark.charCodeAt(0)),
-    ),
+  const bare = section.replace(
+    /"([^"]*)"|\\(.)|\[\$([^\][-]*)(?:-[^\][]*)?\]|\[[^\][]*\]|[_*]./g,
+    (_, quoted, escaped, money) =>
+      String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
+        String.fromCharCode(PRIVATE_USE + mark.charCodeAt(0)),
+      ),
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
   if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
   const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
-  const scale = behind.length + (/,*$/.exec(whole)?.[0].length ?? 0);
+  const scale = behind.length + whole.length - withoutTrailing(whole, ',').length;
   const percents = (before + after).split('%').length - 1;
   return {
     before,
@@ -182,7 +185,7 @@ function inSection(number: number, section: Section): string | undefined {
   const [integer = '0', fraction = ''] = rounded(number * factor, places).split('.');
   const padded = integer === '0' && least === 0 ? '' : integer.padStart(least, '0');
   const grouped = isGrouped ? padded.replace(/\B(?=(\d{3})+$)/g, ',') : padded;
-  const kept = fraction.slice(0, certain) + fraction.slice(certain).replace(/0+$/, '');
+  const kept = fraction.slice(0, certain) + withoutTrailing(fraction.slice(certain), '0');
   return literal(`${before}${grouped}${kept === '' ? '' : `.${kept}`}${after}`);
 }
 
