@@ -7,6 +7,8 @@ const LEAP_DAY = 60;
 /** How much later the calendar of old Macs begins, in days. */
 const MAC_DAYS = 1462;
 const LONGEST_CODE = 200;
+/** Characters of words in a format are moved here, so that they are not read as places for digits. */
+const PRIVATE_USE = 0xe000;
 
 /** Formats that workbooks do not spell out (ECMA-376, part 1, 18.8.30), and those of dates in East Asia. */
 const BUILT_IN: Readonly<Record<number, string>> = {
@@ -97,7 +99,7 @@ export function cellFormat(code: string): CellFormat {
   const positive = digitsOf(first);
   const negative = second === undefined ? positive : digitsOf(second);
   const zero = third === undefined ? positive : digitsOf(third);
-  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined };
+  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined && tellsNegative(negative) };
 }
 
 /** A number as its cell shows it: dates and times by ISO 8601, other numbers with the marks and decimals of English. */
@@ -111,6 +113,11 @@ export function shownNumber(text: string, format: CellFormat = PLAIN, { isMac = 
   const shown = inSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
   if (shown === undefined) return plain(text, number);
   return number < 0 && !ownNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
+}
+
+/** Whether a section for numbers below 0 says so. Many do by a colour alone. */
+function tellsNegative(section: Section): boolean {
+  return section !== undefined && ('words' in section || /[-−–(▲△]/.test(literal(section.before + section.after)));
 }
 
 /** The sections of a format: for numbers above 0, below 0, and 0. */
@@ -145,16 +152,13 @@ function moment(days: number, hasDate: boolean): string | undefined {
 }
 
 function digitsOf(section: string): Section {
-  const bare = section.replace(
-    /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g,
-    // Words lose what would be read as a place for a digit.
-    (_, quoted, escaped, money) =>
-      String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
-        String.fromCharCode(0xe000 + mark.charCodeAt(0)),
-      ),
+  const bare = section.replace(/"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g, (_, quoted, escaped, money) =>
+    String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
+      String.fromCharCode(PRIVATE_USE + mark.charCodeAt(0)),
+    ),
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
-  if (!pattern || /[E/@]/.test(bare)) return undefined;
+  if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
   const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
   const scale = behind.length + (/,*$/.exec(whole)?.[0].length ?? 0);
@@ -183,7 +187,7 @@ function inSection(number: number, section: Section): string | undefined {
 }
 
 function literal(text: string): string {
-  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - 0xe000)).trim();
+  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - PRIVATE_USE)).trim();
 }
 
 /** Halves away from 0, as they are written: 1.005 is 1.01. */
