@@ -27,8 +27,9 @@ export interface FoundPassage extends IndexHit {
   file: Pick<StoredFile, 'id' | 'name' | 'attributes'>;
 }
 
-/** A search waits so long for the index to be brought up to date, in milliseconds. */
+/** A search waits so long for the index to be brought up to date, and for one in which nothing is yet, in milliseconds. */
 const PATIENCE_MS = 1500;
+const EMPTY_PATIENCE_MS = 10_000;
 const POLL_MS = 50;
 /** An index that grows is brought up to date after so many times as long as that took. */
 const REST_FACTOR = 10;
@@ -128,16 +129,24 @@ export class StoreSearch implements Disposable {
 
   /**
    * Waits, for a while, until the index has what was read, here or elsewhere, and what was changed here. What else is not
-   * in it yet does not hold a search up: that index grows.
+   * in it yet does not hold a search up: that index grows. That nothing was found is said of no index that is still empty.
+   * @throws GatewayError `overloaded` where it stays empty.
    */
   async #refresh(store: string, signal: AbortSignal): Promise<void> {
     const { stores, indexes } = this.#parts;
-    const until = performance.now() + PATIENCE_MS;
+    const began = performance.now();
     for (;;) {
       const [revision, counts] = await Promise.all([stores.revision(store), stores.counts(store)]);
       // Asked for later: what was read meanwhile does not make the index look late.
       const progress = await indexes.progress(store);
-      if (progress.revision === revision || performance.now() >= until) return;
+      if (progress.revision === revision) return;
+      const isEmpty = progress.documents === 0 && counts.completed > 0;
+      const until = began + (isEmpty ? EMPTY_PATIENCE_MS : PATIENCE_MS);
+      if (performance.now() >= until) {
+        if (!isEmpty) return;
+        const message = 'The files of this vector store are still being indexed on this machine. Try again soon.';
+        throw new GatewayError('overloaded', message, { retryAfterMs: PATIENCE_MS });
+      }
       const isBehind = progress.documents < counts.completed || this.#changed.has(store);
       if (!indexes.own()) {
         // Another process of this machine writes: it is told that somebody waits.
