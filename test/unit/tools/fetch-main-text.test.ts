@@ -297,6 +297,19 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /cookies/);
   });
 
+  it('has no notes for readers without scripts, unless they are all there is', () => {
+    const note = (text: string) => `<noscript>${text}</noscript>`;
+    const content = read(
+      page(`<main><article><h1>Dredging of the harbour</h1><div class="body">${article(1, 4)}</div>
+      <div id="thread"></div>${note('Please enable JavaScript to view the <a href="/d">comments of this page.</a>')}<a href="/p" hidden></a></article></main>`),
+    );
+    assert.doesNotMatch(content, /enable JavaScript/);
+    assert.match(
+      read(page(`<div id="app"></div>${note(`<h1>Dredging of the harbour</h1>${article(1, 3)}`)}`)),
+      /Paragraph 2\./,
+    );
+  });
+
   it('names who commented under an answer', () => {
     const comment =
       '<li><div class="comment-body"><span class="comment-copy">It works with two pumps, too.</span> – <a href="/users/7" class="comment-user">Hanae</a></div></li>';

@@ -7,6 +7,7 @@ import {
   ASIDE,
   isAround,
   isFacts,
+  isForScriptless,
   isFrame,
   isInPanel,
   isJump,
@@ -43,13 +44,17 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
   for (const [at, block] of blocks.entries()) {
     const { element } = block;
     if (isSaidToBeText(block)) kept[at] = true;
-    else if (isOut(element, shape)) kept[at] = false;
+    else if (isOut(element, shape) || (kept[at] && isForScriptless(block, shape))) kept[at] = false;
     else if (at < shape.first && at !== shape.title && isJump(block)) kept[at] = false;
-    else if (isInPanel(element, shape) || isFacts(element, shape)) kept[at] = true;
-    else if (isLead(at, shape) || isOfHoldersKind(at, shape)) kept[at] = true;
     else if (!kept[at]) {
       kept[at] =
-        isBetween(at, shape, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
+        isInPanel(element, shape) ||
+        isFacts(element, shape) ||
+        isLead(at, shape) ||
+        isOfHoldersKind(at, shape) ||
+        isBetween(at, shape, kept) ||
+        isCaption(at, blocks, kept, shape) ||
+        isLastSentence(at, blocks, kept, shape);
     }
   }
   for (const at of enclosed(kept, shape)) kept[at] = true;
@@ -127,7 +132,7 @@ const RUN = 5;
  * Runs of blocks between text, in the main part of a page, with few links. Not in what is marked as an article: there such
  * runs do not belong to it.
  */
-function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: PageShape): Generator<number> {
+function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle, first }: PageShape): Generator<number> {
   const isOutside = (at: number) => {
     const { element } = blocks[at] ?? {};
     if (!element || closest(element, (each) => each === main) === undefined) return true;
@@ -135,7 +140,7 @@ function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: Pag
     return closest(element, isAside) !== undefined;
   };
   if (!main || isArticle) return;
-  for (let from = kept.indexOf(true); from < kept.lastIndexOf(true); ) {
+  for (let from = kept.indexOf(true, first); from >= 0 && from < kept.lastIndexOf(true); ) {
     const start = kept.indexOf(false, from);
     const end = start === -1 ? -1 : kept.indexOf(true, start);
     if (end === -1) return;
@@ -257,9 +262,12 @@ const LED = 3;
 
 /** Sentences and captions right behind a heading of the text, beside it. */
 function* ledBy(blocks: readonly Block[], kept: readonly boolean[], shape: PageShape): Generator<number> {
-  for (const [at, { element }] of blocks.entries()) {
+  for (const [at, block] of blocks.entries()) {
+    const { element, text, linked } = block;
     const next = blocks[at + 1];
     if (!kept[at] || kept[at + 1] || !next || !HEADING.test(element.name)) continue;
+    // The headline of another story.
+    if (linked > text.length * MOSTLY && !isJump(block)) continue;
     const isText = shape.prose[at + 1] || closest(next.element, ({ name }) => name === 'figcaption');
     if (isText && isWithin(next.element, element.parent) && !isOut(next.element, shape)) yield at + 1;
   }

@@ -1,5 +1,5 @@
 import type { Block } from '../html/blocks.ts';
-import { closest, findElement, type HtmlElement } from '../html/tree.ts';
+import { closest, findElement, type HtmlElement, lineOf } from '../html/tree.ts';
 import type { PageShape } from './shape.ts';
 
 /** What the structure of a page says of a block for sure: it is of the text, or it is not. No weights. */
@@ -40,10 +40,9 @@ export function isLead(at: number, { blocks, title, holder, isArticle }: PageSha
 
 /** Whether a block with sentences stands in an element that was made by the template of the holder: another post. */
 export function isOfHoldersKind(at: number, { blocks, prose, holder }: PageShape): boolean {
+  if (!prose[at]) return false;
   const made = closest(blocks[at]?.element, (each) => each !== holder && isAlike(each, holder));
-  return (
-    prose[at] === true && made !== undefined && [1, 2, 3, 4].every((up) => isAlike(above(made, up), above(holder, up)))
-  );
+  return made !== undefined && [1, 2, 3, 4].every((up) => isAlike(above(made, up), above(holder, up)));
 }
 
 function above(element: HtmlElement | undefined, up: number): HtmlElement | undefined {
@@ -94,6 +93,15 @@ function isListOfChapters(element: HtmlElement): boolean {
   const { name, size } = element;
   if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
   return element.elements.every(leadsWithin);
+}
+
+/** Whether a block is a note for readers without scripts, beside the text. */
+export function isForScriptless({ element, inline }: Block, { around }: PageShape): boolean {
+  const isNote = (each: HtmlElement) => each.name === 'noscript' && !around.has(each);
+  return (
+    closest(element, isNote) !== undefined ||
+    (inline.some(isNote) && inline.every((each) => isNote(each) || lineOf(each) === ''))
+  );
 }
 
 /** Whether a block is a link past the frame of the page, and nothing else. */
