@@ -3,6 +3,11 @@ export function joinSpaces(text: string): string {
   return text.replace(/\s\s+|[^\S ]/g, ' ');
 }
 
+/** A text with one space for each run of white space, and none around it. */
+export function onOneLine(text: string): string {
+  return joinSpaces(text).trim();
+}
+
 /** A text without the characters `char` at its end. A pattern such as `/x+$/` looks anew from each of them. */
 export function withoutTrailing(text: string, char: string): string {
   let end = text.length;

@@ -1,4 +1,4 @@
-import { joinSpaces } from '../base/text.ts';
+import { onOneLine } from '../base/text.ts';
 
 /** Text from models and pages, made safe and fit for a terminal. */
 
@@ -11,7 +11,7 @@ export function printable(text: string): string {
 }
 
 export function oneLine(text: string): string {
-  return joinSpaces(printable(text)).trim();
+  return onOneLine(printable(text));
 }
 
 const WIDE =

@@ -83,7 +83,7 @@ function describeValue(issue: Issue, value: unknown): string {
   if (value === null) return `is empty${expectation(issue)}, or remove the key`;
   switch (issue.code) {
     case 'invalid_type': {
-      return `must be ${article(issue.expected)}, not ${article(kindOf(value))}${fixOf(issue.expected, value)}`;
+      return `must be ${article(issue.expected)}, not ${article(kindOf(value, issue.expected))}${fixOf(issue.expected, value)}`;
     }
     case 'invalid_value':
       return withGuess(`must be one of: ${issue.values.join(', ')}`, value);
@@ -133,6 +133,8 @@ const YAML_WORDS: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
+  fraction: 'one with a fraction',
+  endless: '.nan, .inf or one too large',
   boolean: 'true or false',
 };
 
@@ -140,7 +142,9 @@ function article(kind: string): string {
   return YAML_WORDS[kind] ?? kind;
 }
 
-function kindOf(value: unknown): string {
+function kindOf(value: unknown, expected: string): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'endless';
+  if (typeof value === 'number' && expected === 'int') return 'fraction';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -100,7 +101,8 @@ export function deepFreeze<T>(value: T): T {
 
 async function readConfigFile(path: string, shown: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    const bytes = await readFile(path);
+    if (isUtf8(bytes)) return bytes.toString('utf8');
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     const message = missing
@@ -108,6 +110,7 @@ async function readConfigFile(path: string, shown: string): Promise<string> {
       : 'cannot be read: see that it is a file and that this user may read it';
     throw new ConfigError(shown, [{ path: '', message }], { cause: error });
   }
+  throw new ConfigError(shown, [{ path: '', message: 'is not UTF-8: have the editor save it as that' }]);
 }
 
 /** `HOST` and `PORT` of the environment win over the file. */

@@ -52,7 +52,16 @@ function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
 function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
-  return found.flatMap((password) => (password ? [password, decodeURIComponent(password)] : []));
+  return found.flatMap((password) => (password ? [password, decoded(password)] : []));
+}
+
+/** What is not encoded well is refused where the store is opened. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */

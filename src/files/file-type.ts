@@ -8,12 +8,17 @@ const TELLING = /^text\/(?!plain)|[/+](?:json|xml|pdf|rtf)\b|^application\/(?:ep
 
 /**
  * The media type of a file, by its name where its sender did not tell what it is: many send no type, and some take `.ts`
- * for a video and `.csv` for a workbook.
+ * for a video and `.csv` for a workbook. Its charset stays.
  */
 export function fileTypeOf(name: string, type: string): string {
   if (TELLING.test(type)) return type;
+  const named = textTypeOf(name);
+  return named === undefined ? type : type.replace(/^[^;]*/, named);
+}
+
+function textTypeOf(name: string): string | undefined {
   if (CODE.test(name)) return 'text/plain';
   if (/\.(tsv|tab)$/i.test(name)) return 'text/tab-separated-values';
-  const named = documentType(name) ?? '';
-  return named.startsWith('text/') ? named : type;
+  const named = documentType(name);
+  return named?.startsWith('text/') ? named : undefined;
 }

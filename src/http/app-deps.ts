@@ -86,7 +86,7 @@ export interface HttpParts {
   load: LoadMeter;
   /** Limits of API keys. */
   admission: Admission;
-  usage: Pick<UsageLog, 'add' | 'begin' | 'day'>;
+  usage: Pick<UsageLog, 'add' | 'begin' | 'day' | 'flush'>;
   keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
   audit: Pick<Audit, 'record' | 'refused' | 'list'>;
   /** Metrics of all floors; shown at /metrics. */

@@ -25,8 +25,8 @@ export interface ServerTimes {
   check: number;
 }
 
-/** Requests that may come on a connection before the first of them is answered: a network packet may hold two thousand. */
-const MOST_AHEAD = 100;
+/** Requests of one connection that wait for their answers, at most: a network packet may hold two thousand. */
+const MOST_WAITING = 100;
 
 const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
@@ -38,17 +38,19 @@ export function createHttpServer(
   const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
   // Express keeps the origin of an absolute target aside; nothing here depends on it.
   const latest = new WeakMap<Socket, ServerResponse>();
-  const ahead = new WeakMap<Socket, number>();
+  const waiting = new WeakMap<Socket, number>();
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
-    // Answers end in the order of their requests: where the last one has ended nobody waits.
-    const before = latest.get(socket)?.writableFinished === false ? (ahead.get(socket) ?? 0) + 1 : 0;
-    if (before > 0) ahead.set(socket, before);
-    else ahead.delete(socket);
-    if (before > MOST_AHEAD) {
+    const wait = (more: 1 | -1) => {
+      const count = (waiting.get(socket) ?? 0) + more;
+      waiting.set(socket, count);
+      return count;
+    };
+    if (wait(1) > MOST_WAITING) {
       socket.destroy();
       return;
     }
+    res.on('close', () => wait(-1));
     req.url = withoutOrigin(req.url ?? '');
     latest.set(socket, res);
     res.on('timeout', endIfStalled);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { prepareKeyring } from '../config/keyring.ts';
+import { keyringOf, prepareKeyring } from '../config/keyring.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { secretHash } from '../config/secrets.ts';
@@ -82,7 +82,7 @@ export class StoredKeys implements AsyncDisposable {
 
   /** Whether the file has a key of this id: that one stays the file's. */
   isOfFile(id: string): boolean {
-    return this.#file.keys.some((key) => key.id === id);
+    return keyringOf(this.#file).byId(id) !== undefined;
   }
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */

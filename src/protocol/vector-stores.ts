@@ -158,7 +158,12 @@ export const searchBody = z.object({
     'expected text or up to 10 texts',
   ),
   filters: z.unknown().optional(),
-  max_num_results: z.int().min(1).max(50).nullish(),
+  max_num_results: z
+    .int()
+    .min(1)
+    .max(50)
+    .nullish()
+    .transform((value) => value ?? 10),
   ranking_options: z.looseObject({ score_threshold: z.number().min(0).max(1).nullish() }).nullish(),
   /** Accepted: queries are looked up as they are. */
   rewrite_query: z.boolean().nullish(),

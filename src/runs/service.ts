@@ -208,7 +208,7 @@ class StoredRuns implements Runs {
     const parsed = parseItemId(id);
     const run = parsed && (await this.#owned(caller, parsed.run));
     if (!parsed || !run || run.kind === 'proxy') throw notFound(id);
-    const items = 'input' in parsed.place ? readInput(run) : (await this.response(run)).output;
+    const items = 'input' in parsed.place ? await inItsTurn(() => readInput(run)) : (await this.response(run)).output;
     const item = items['input' in parsed.place ? parsed.place.input : parsed.place.output];
     if (!item || item.id !== id) throw notFound(id);
     return JSON.parse(JSON.stringify(item));

@@ -104,11 +104,10 @@ export class UsageLog implements AsyncDisposable {
   }
 
   /**
-   * What was used on one day, in the store and not yet there.
+   * What was used on one day, as far as the store has it; `flush` writes the rest.
    * @throws GatewayError `store_unavailable`.
    */
   async day(day: string): Promise<UsageRow[]> {
-    await this.flush();
     return await this.#options.store.read({ from: day, to: day });
   }
 

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
 import { publicFileId } from '../../src/files/files.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { Conversations, shownConversation } from '../../src/runs/conversations.ts';
@@ -38,7 +39,7 @@ import {
 } from '../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../support/scripted-model.ts';
 import { storageOf } from '../support/storage-of.ts';
-import { CONVERSATION } from '../support/write-stores.ts';
+import { CONVERSATION, DELIVERY, keysOf, NO_KEYS, USED } from '../support/write-stores.ts';
 import { claimed, ending, events, frames, LEASE, newRun, readAll, testClock } from './run-store-fixture.ts';
 
 /**
@@ -169,6 +170,22 @@ async function readsDocuments({ files, entries, readings }: SideStores, version:
   );
 }
 
+/** What versions since the fifth keep of keys, of what was used and of webhooks. */
+async function readsOperated(
+  { usage, deliveries, entries }: SideStores,
+  { version, run }: { version: string; run: Known | undefined },
+): Promise<void> {
+  if (['v1', 'v2', 'v3', 'v4'].includes(version)) return;
+  assert.deepEqual(await usage.read({ from: USED.day, to: USED.day }), [USED]);
+  assert.equal(await deliveries.get(run?.id ?? ''), DELIVERY);
+  assert.equal(await deliveries.count(), 1);
+  const live = new LiveConfig(NO_KEYS);
+  await using keys = keysOf(entries, live);
+  await keys.start();
+  const key = live.current().keys.find(({ id }) => id === 'eve');
+  assert.deepEqual([key?.tags, key?.limits], [['earlier'], { tokens_per_day: 5000 }]);
+}
+
 /** Every field that a response has by now, whatever its log lacks, also while it is in progress. */
 async function showsResponses(harness: Harness, runs: Record<string, Known>): Promise<void> {
   for (const [name, { id, kind }] of Object.entries(runs)) {
@@ -228,6 +245,7 @@ describe('data of earlier versions', () => {
       const runs = await knownRuns(version, 'sqlite');
       await readsBeside(storageOf(store), { version, backend: 'sqlite' });
       await readsDocuments(storageOf(store), version);
+      await readsOperated(storageOf(store), { version, run: runs.completed });
       await readsAndGoesOn(store, { runs, version });
       await store.close();
 
@@ -275,6 +293,10 @@ describe('data of earlier versions in Redis', () => {
       const { runs: store, limits, openQueue } = storage;
       await readsBeside(storage, { version, backend: 'redis' });
       await readsDocuments(storage, version);
+      await readsOperated(storage, { version, run: runs.completed });
+      // The mark of a batch is kept too: an instance that did not hear of it gives it again.
+      if (version === 'v5') await storage.usage.add([USED], { source: 'an instance', id: '1' });
+      await readsOperated(storage, { version, run: runs.completed });
       const tokens = await limits
         .counter({ name: 'tokens', windowSeconds: 86_400 })
         .take(CALLER.keyId, 1, { limit: 2000 });

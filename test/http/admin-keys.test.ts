@@ -133,6 +133,7 @@ describe('keys in the store', () => {
     await refused({ webhook: { url: 'https://example.com' } }, 'webhook', /set store\.encryption_keys/);
     await refused({ team: 'nobody' }, 'team', /unknown team/);
     await refused({ id: 'ann' }, 'id', /there is a key ann already/);
+    for (const id of ['.', '..']) await refused({ id }, 'id', /more than dots/);
     await refused({ expires_at: 'tomorrow' }, 'expires_at', /must be a time/);
     await refused({ allow_from: ['home'] }, 'allow_from[0]', /must be an IP address/);
     await refused({ overlap_seconds: -1 }, 'overlap_seconds', /./, 'POST /admin/keys/x/rotate');

@@ -166,6 +166,15 @@ describe('POST /v1/responses', () => {
       assert.equal((await echo([reference, { role: 'user', content: 'second' }])).output_text, 'You said: second');
     });
 
+    it('refuses more references than can be looked up', async () => {
+      const [, message] = (await echo('first')).output;
+      const references = Array.from({ length: 501 }, () => ({ type: 'item_reference', id: message?.id }));
+      const answer = await send(gateway, 'POST /v1/responses', {
+        body: { model: 'deep', input: [...references, { role: 'user', content: 'a' }] },
+      });
+      assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'input' });
+    });
+
     it('refuses references that are unknown or foreign with 404', async () => {
       const [, message] = (await echo('mine')).output;
       for (const [key, id] of [

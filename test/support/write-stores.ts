@@ -8,12 +8,18 @@ import { systemClock } from '../../src/base/clock.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
+import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { publicFileId } from '../../src/files/files.ts';
+import { StoredKeys } from '../../src/keys/stored-keys.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord, Submission } from '../../src/runs/runs.ts';
+import type { EntryStore } from '../../src/store/beside/entry-store.ts';
 import type { FileRecord } from '../../src/store/beside/file-store.ts';
 import type { SideStores } from '../../src/store/beside/side-stores.ts';
+import { emptyUsage, type UsageRow } from '../../src/store/beside/usage-store.ts';
+import type { LimitStore } from '../../src/store/limit-store.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
@@ -44,6 +50,17 @@ const DAY_MS = 86_400_000;
 
 /** The conversation of the fixtures. */
 export const CONVERSATION = '00000000-0000-4000-8000-00000000c0de';
+
+/** What a key has used on a day. */
+export const USED: UsageRow = {
+  ...emptyUsage({ day: '2026-11-20', key: CALLER.keyId, team: 'red', model: 'm', tag: 'a=b' }),
+  requests: 3,
+  input_tokens: 1200,
+  cost_nanos: 4_000_000_000,
+};
+/** How far the webhook of a run is. */
+export const DELIVERY =
+  '{"key":{"status":"pending","attempts":[{"at":12,"status":503,"error":null}],"failures":1,"nextAt":5012}}';
 
 type Named = Record<string, RunRecord>;
 
@@ -153,6 +170,24 @@ async function fillBeside(
   );
 }
 
+/** What was used, a webhook that waits, and a key as it is kept. */
+async function fillOperated({ usage, deliveries, entries }: SideStores, { completed }: Named): Promise<void> {
+  await usage.add([USED], { source: 'an instance', id: '1' });
+  const id = completed?.id ?? '';
+  await deliveries.put(id, { before: undefined, state: DELIVERY, dueInMs: 0, keepMs: 100_000 * DAY_MS });
+  await using keys = keysOf(entries, new LiveConfig(NO_KEYS));
+  await keys.create('eve', { tags: ['earlier'], limits: { tokens_per_day: 5000 } });
+}
+
+/** A configuration without keys but that of an operator. */
+export const NO_KEYS = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss', secret: 'sk-boss' }] });
+
+/** The keys that are kept in a store, put in force in `live`. */
+export function keysOf(store: EntryStore, live: LiveConfig): StoredKeys {
+  const replace = async (next: GatewayConfig) => live.replace(next);
+  return new StoredKeys({ store, live, replace, clock: systemClock, log: silentLogger });
+}
+
 /** What a reader has to find. */
 async function known(store: RunStore, runs: Named): Promise<string> {
   const found = await Promise.all(
@@ -174,6 +209,8 @@ async function writeSqlite(folder: string): Promise<void> {
   await writeFile(join(folder, 'sqlite.json'), await known(store, runs));
   await fillBeside(storageOf(store), runs, join(folder, 'sqlite.sealed'));
   await fillDocuments(storageOf(store));
+  await fillOperated(storageOf(store), runs);
+  await takeFor(store.limits, runs);
   await store.close();
   const db = new DatabaseSync(join(data, 'runs.db'));
   await writeFile(join(folder, 'sqlite.sql'), `${sqlOf(db).join('\n')}\n`);
@@ -206,6 +243,15 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value ?? 'NULL');
 }
 
+/** What a key and its runs have taken of their limits. */
+async function takeFor(limits: LimitStore, runs: Named): Promise<void> {
+  const id = runs.interrupted?.id ?? '';
+  await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
+  await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });
+  await limits.slots({ name: 'runs' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
+  await limits.slots({ name: 'reserved' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
+}
+
 async function writeRedis(folder: string): Promise<void> {
   await using server = await startRedis();
   const storage = await openRedisStore({ url: server.url, log: silentLogger });
@@ -217,11 +263,8 @@ async function writeRedis(folder: string): Promise<void> {
     await writeFile(join(folder, 'redis.json'), await known(store, runs));
     await fillBeside(storage, runs, join(folder, 'redis.sealed'));
     await fillDocuments(storage);
-    const id = runs.interrupted?.id ?? '';
-    await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
-    await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });
-    await limits.slots({ name: 'runs' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
-    await limits.slots({ name: 'reserved' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
+    await fillOperated(storage, runs);
+    await takeFor(limits, runs);
   }
   await store.close();
   const client = await connectTo(server.url);

@@ -29,11 +29,11 @@ export async function inSlices<T>(
   for (const item of items) {
     each(item, index++);
     if (index % stepsALook !== 0 || performance.now() < began + sliceMs) continue;
-    hadItsShare(performance.now() - began);
+    endTurn(began);
     await nextTurn();
     began = performance.now();
   }
-  hadItsShare(performance.now() - began);
+  endTurn(began);
 }
 
 /** Does a work whose cost grows with what came from outside where this turn of the event loop has time for it, else in a later one. */
@@ -43,11 +43,11 @@ export async function inItsTurn<T>(work: () => T): Promise<T> {
   try {
     return work();
   } finally {
-    hadItsShare(performance.now() - began);
+    endTurn(began);
   }
 }
 
-/** Works that wait for a turn of the event loop. However many there are, one has it in each, the longest waiting first. */
+/** Works that wait for a turn of the event loop: each turn does one, and more while its share lasts, the longest waiting first. */
 const waiting: (() => void)[] = [];
 
 function nextTurn(): Promise<void> {
@@ -60,6 +60,11 @@ function serveNext(): void {
   if (waiting.length > 0) setImmediate(serveNext);
 }
 
+/** Counts a work that has had its turn since `began`. Where something of the share is left the next one has it. */
+function endTurn(began: number): void {
+  if (!hadItsShare(performance.now() - began)) waiting.shift()?.();
+}
+
 /** Takes all steps of a work at once, for one that is known to be short; gives its result. */
 export function allSteps<T>(steps: Iterator<unknown, T>): T {
   for (;;) {
@@ -68,7 +73,7 @@ export function allSteps<T>(steps: Iterator<unknown, T>): T {
   }
 }
 
-/** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
+/** What works that grow with what came from outside may take of one turn of the event loop together, in milliseconds. */
 const SHARE_MS = 4;
 /** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */
 const SMALL_MS = 0.05;
@@ -76,8 +81,8 @@ const SMALL_MS = 0.05;
 let spentMs = 0;
 
 /**
- * Counts a piece of reading what others send. True where this turn of the event loop had enough of it: however much
- * comes at once, everything else has its turn before the rest of it is read.
+ * Counts a piece of work whose cost grows with what came from outside. True where this turn of the event loop had enough
+ * of it: however much comes at once, everything else has its turn before the rest is done.
  */
 export function hadItsShare(ms: number): boolean {
   if (ms < SMALL_MS) return spentMs > SHARE_MS;

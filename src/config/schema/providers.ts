@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { seconds } from '../units.ts';
 import { textOrSource, withSourcesApart } from './refreshed.ts';
-import { credential, headerName, httpUrl, name } from './values.ts';
+import { credential, headerName, headerValue, httpUrl, name } from './values.ts';
 
 /** `providers`, and the routes that lead to them. */
 
@@ -36,7 +36,7 @@ const writtenProvider = z.strictObject({
   api_key: textOrSource(credential).optional(),
   /** The header that holds the credential, `api_key` or a key's own; absent: as the wire has it. */
   api_key_header: headerName.optional(),
-  headers: z.record(headerName, textOrSource(z.string())).default({}),
+  headers: z.record(headerName, textOrSource(headerValue)).default({}),
   timeouts: timeouts.prefault({}),
   max_retries: z.int().nonnegative().max(10).default(2),
   /** Connections to this provider at most; further requests wait for one. */

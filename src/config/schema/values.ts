@@ -12,5 +12,14 @@ export const httpUrl = z
   .transform((url) => withoutTrailing(url, '/'));
 /** A credential as it can stand in a header. */
 export const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
-export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
-export const headers = z.record(headerName, z.string());
+/** Less those that say where a message ends: a wrong one would fail each request. */
+export const headerName = z
+  .string()
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name')
+  .regex(
+    /^(?!(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade)$)/i,
+    'is a header that the gateway sets itself',
+  );
+/** A line feed among them would fail each request. */
+export const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of Latin characters');
+export const headers = z.record(headerName, headerValue);

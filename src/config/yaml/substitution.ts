@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 /** `$${` (a literal `${`), `${NAME}`, `${NAME:-default}`, `${file:path}`, or a `${` that is none of these. */
 const REFERENCE = /\$\$\{|\$\{file:([^{}\n]+)\}|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
@@ -43,8 +43,10 @@ export function substitute(text: string, variables: Readonly<Record<string, stri
 function readSecret(path: string): { text: string } | { problem: string } {
   let bytes: Buffer;
   try {
-    const file = openSync(path, 'r');
+    // A pipe that nobody writes into would hold the start for ever.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
+      if (!fstatSync(file).isFile()) return { problem: `needs a file; ${path} is a folder, a pipe or a device` };
       const room = Buffer.alloc(LARGEST_FILE + 1);
       bytes = room.subarray(0, readSync(file, room));
     } finally {

@@ -1,4 +1,4 @@
-import type { YAMLParseError } from 'yaml';
+import type { YAMLError } from 'yaml';
 
 /** Where a file is no YAML, and what to do. */
 export interface YamlFault {
@@ -8,9 +8,12 @@ export interface YamlFault {
 }
 
 /** The usual mistakes in the words of the file. The parser's own words for the others never quote it: see `inOwnWords`. */
-const FIXES: Partial<Record<YAMLParseError['code'], string>> = {
+const FIXES: Partial<Record<YAMLError['code'], string>> = {
   DUPLICATE_KEY: 'this key stands here twice: Map keys must be unique',
   BLOCK_AS_IMPLICIT_KEY: 'put a value that holds ": " in quotes, or begin a new line after the first colon',
+  MULTIPLE_DOCS: 'a second document begins here: remove the line ---, or all behind it',
+  TAG_RESOLVE_FAILED:
+    'has a tag that is not known here: remove the word that begins with !, or put the value in quotes',
   BAD_SCALAR_START: 'put a value that begins with this character in quotes',
 };
 
@@ -18,7 +21,7 @@ const FIXES: Partial<Record<YAMLParseError['code'], string>> = {
  * What is wrong with a YAML file, without what only follows from it: behind the first fault hardly anything is read as
  * it was meant. Keys that are repeated stop nothing.
  */
-export function yamlFaults(text: string, errors: readonly YAMLParseError[]): YamlFault[] {
+export function yamlFaults(text: string, errors: readonly YAMLError[]): YamlFault[] {
   const references = errors.map(({ pos }) => pos[0]).filter((at) => text[at] === '{' && text[at - 1] === '$');
   if (references.length > 0) {
     const message = `put a value with \${...} in quotes inside { } and [ ], such as "\${NAME:-default}"`;
@@ -30,7 +33,7 @@ export function yamlFaults(text: string, errors: readonly YAMLParseError[]): Yam
 }
 
 /** Some messages end with a piece of the file, which may be a secret. */
-function inOwnWords({ message }: YAMLParseError): string {
+function inOwnWords({ message }: YAMLError): string {
   const quoted = message.indexOf(': "');
   return quoted === -1 ? message : message.slice(0, quoted);
 }

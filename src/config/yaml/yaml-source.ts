@@ -18,7 +18,7 @@ import { substitute } from './substitution.ts';
 import { yamlFaults } from './yaml-errors.ts';
 
 /** More than any configuration has, few enough that a file of nested aliases cannot fill the memory. */
-const MAX_ALIASES = 100;
+const MAX_ALIASES = 10_000;
 
 /** A YAML file read into plain values, which still knows where in the file each value stood. */
 export interface YamlSource {
@@ -56,11 +56,13 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const problems: ConfigProblem[] = yamlFaults(text, document.errors).map(({ offset, message }) => ({
-    path: '',
-    ...position(offset),
-    message: `is not valid YAML: ${message}`,
-  }));
+  const problems: ConfigProblem[] = yamlFaults(text, [...document.errors, ...document.warnings]).map(
+    ({ offset, message }) => ({
+      path: '',
+      ...position(offset),
+      message: `is not valid YAML: ${message}`,
+    }),
+  );
   const locate = (path: readonly PropertyKey[], wantKey: boolean) => position(findOffset(document, path, wantKey));
   const source: YamlSource = {
     value: undefined,
@@ -88,7 +90,8 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed {
   process.env = {};
   try {
     // prettyErrors would quote the file's lines, secrets included, in messages.
-    return parseDocument(text, { lineCounter, prettyErrors: false });
+    // Its warnings would, too: of a key such as `{{ secret }}`.
+    return parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error', merge: true });
   } finally {
     process.env = env;
   }

@@ -164,7 +164,7 @@ export function judgeJson(answered: HeldAnswer, api: string): Judged {
   if (parsed === undefined && (isRead || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
-  if (!isRead && BEGINS_WITH_ERROR.test(text)) return failed('an error without end');
+  if (!isRead && BEGINS_WITH_ERROR.test(text)) return failed('an error that is too large to be read');
   return { is: 'answered', answer, usage: lastReportedUsage(text, api), parsed };
 }
 

@@ -157,11 +157,11 @@ export class Attachments {
   }
 }
 
-/** What a part is refused for, not what its reading failed of. */
-const UNREADABLE: ReadonlySet<string> = new Set(['not_found', 'unsupported_file', 'invalid_parameter']);
+/** Codes that say something of a file. Others say that it could not be read now, and may be later. */
+const REFUSALS: ReadonlySet<string> = new Set(['not_found', 'unsupported_file', 'invalid_parameter']);
 
 function isRefusal(thrown: unknown): boolean {
-  return thrown instanceof GatewayError && UNREADABLE.has(thrown.code);
+  return thrown instanceof GatewayError && REFUSALS.has(thrown.code);
 }
 
 /** Parts of items that are files, with their places. What is no such input is left to its schema. */

@@ -9,12 +9,14 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
-import type { Caller } from '../../runs/runs.ts';
+import type { Caller, Runs } from '../../runs/runs.ts';
 import { attachedIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
 const MAX_REFERENCES = 500;
+/** What they may name together, in characters of JSON: it stands in memory and in the store. */
+const MAX_REFERRED = 32 * 1024 * 1024;
 /** The longest name of a tool that ran elsewhere, in UTF-16 code units. */
 const MAX_NAME = 128;
 
@@ -99,11 +101,6 @@ export async function chatMessages(
   options: ConversationOptions,
 ): Promise<ConversationMessage[]> {
   const { field } = options;
-  if (items.filter((item) => item.type === 'item_reference').length > MAX_REFERENCES) {
-    throw new GatewayError('invalid_parameter', `${field}: at most ${MAX_REFERENCES} references can be looked up.`, {
-      param: field,
-    });
-  }
   const told = await withFilesRead(items, options);
   const outputs = new PriorOutputs(told);
   const messages: ConversationMessage[] = [];
@@ -161,6 +158,12 @@ function nameOf({ type }: PlainPart, { vision }: Senses): string {
   return type === 'audio' ? '(audio, which is not shown)' : '(a file, which is not shown)';
 }
 
+/** The calls that an item is, or that its message made. */
+export function callsIn(item: FoundItem | InputItem): readonly PriorCall[] {
+  if (item.type === 'prior_call') return [item];
+  return item.type === 'message' ? (item.calls ?? []) : [];
+}
+
 /** The outputs of a thread by the calls that they belong to; each comes once, with its call. */
 class PriorOutputs {
   readonly #byCall = new Map<string, PriorOutput>();
@@ -169,8 +172,7 @@ class PriorOutputs {
   constructor(items: readonly InputItem[]) {
     for (const item of items) {
       if (item.type === 'prior_output' && item.callId !== undefined) this.#byCall.set(item.callId, item);
-      const calls = item.type === 'prior_call' ? [item] : item.type === 'message' ? (item.calls ?? []) : [];
-      for (const { callId } of calls) if (callId !== undefined) this.#called.add(callId);
+      for (const { callId } of callsIn(item)) if (callId !== undefined) this.#called.add(callId);
     }
   }
 
@@ -196,7 +198,7 @@ export function priorOutput(output: string): ConversationMessage {
   return said(`(Earlier tool result) ${fencePlainly(output)}`);
 }
 
-export function said(text: string): ConversationMessage {
+function said(text: string): ConversationMessage {
   return { role: 'assistant', content: [{ type: 'text', text }] };
 }
 
@@ -220,6 +222,23 @@ export async function standsFor(item: InputItem, place: string, options: Convers
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
+}
+
+/**
+ * Looks up what the references of one request name among the caller's runs. `field`: where they stand.
+ * @throws GatewayError `not_found`, `invalid_parameter` where they name too much.
+ */
+export function boundedLookUp({ runs, caller }: { runs: Pick<Runs, 'findItem'>; caller: Caller }, field: string) {
+  let count = 0;
+  let length = 0;
+  return async (id: string): Promise<JsonObject> => {
+    const item = await runs.findItem(caller, id);
+    count += 1;
+    length += JSON.stringify(item).length;
+    if (count <= MAX_REFERENCES && length <= MAX_REFERRED) return item;
+    const message = `${field}: at most ${MAX_REFERENCES} references can be looked up, to items of 32 MiB together.`;
+    throw new GatewayError('invalid_parameter', message, { param: field });
+  };
 }
 
 /** The caller's stored item; `param` is where it is named. @throws GatewayError `not_found`. */

@@ -4,7 +4,7 @@ import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { droppedItems, openedFor } from './conversation.ts';
+import { boundedLookUp, droppedItems, openedFor } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages } from './plain-messages.ts';
@@ -44,7 +44,7 @@ export async function fromPlainChat(
     ...(await plainMessages(body.messages, {
       model,
       field: 'messages',
-      findItem: (item) => runs.findItem(caller, item),
+      findItem: boundedLookUp({ runs, caller }, 'messages'),
       ...openedFor(caller, sealed, { opens: false, window: model.context_length, takesPdf: model.files }),
       before: [],
     })),

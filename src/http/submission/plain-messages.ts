@@ -9,6 +9,7 @@ import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream
 import {
   CONVERSATION,
   type ConversationOptions,
+  callsIn,
   checkParts,
   type FoundItem,
   type FoundOutput,
@@ -48,7 +49,7 @@ export async function plainMessages(
     found.push(isOver ? { type: 'dropped' } : one);
   }
   checkApprovals(found, { asked, field });
-  const alone = before.length > 0 ? NONE_ALONE : withoutCalls(found);
+  const alone = before.length > 0 ? NONE_ALONE : outputsWithoutCall(found);
   const belonging = found.filter((item) => !alone.has(item));
   const thread = new Thread(before, { outputs: outputsOf(belonging, asked), asked, field });
   const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
@@ -121,11 +122,11 @@ const NONE_ALONE: ReadonlySet<FoundItem> = new Set();
 const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool result:' };
 
 /** Outputs that no call among the items waits for: the call was left out, or has an output already. */
-function withoutCalls(items: readonly FoundItem[]): ReadonlySet<FoundItem> {
+function outputsWithoutCall(items: readonly FoundItem[]): ReadonlySet<FoundItem> {
   const waiting = new Map<string, number>();
   for (const item of items) {
-    const calls = item.type === 'prior_call' ? [item] : item.type === 'message' ? (item.calls ?? []) : [];
-    for (const { callId } of calls) if (callId !== undefined) waiting.set(callId, (waiting.get(callId) ?? 0) + 1);
+    for (const { callId } of callsIn(item))
+      if (callId !== undefined) waiting.set(callId, (waiting.get(callId) ?? 0) + 1);
   }
   const alone = new Set<FoundItem>();
   for (const item of items) {

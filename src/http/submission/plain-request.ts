@@ -11,7 +11,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { droppedItems, openedFor, type Sealed } from './conversation.ts';
+import { boundedLookUp, droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import {
   approvalRules,
@@ -187,7 +187,7 @@ export async function plainThread(
     model,
     field: 'input',
     kept: said.length,
-    findItem: (item) => runs.findItem(caller, item),
+    findItem: boundedLookUp({ runs, caller }, 'input'),
     ...openedFor(caller, sealed, {
       opens: false,
       window: model.context_length,

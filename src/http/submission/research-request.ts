@@ -19,6 +19,7 @@ import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
 import {
+  boundedLookUp,
   CONVERSATION,
   type ConversationOptions,
   chatMessages,
@@ -232,17 +233,21 @@ export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObje
   );
 }
 
-/** The same, with what references refer to in their place: it may be gone when the items are read again. */
+/**
+ * The items of `field` with what references refer to in their place: it may be gone when they are read again.
+ * @throws GatewayError as `boundedLookUp`.
+ */
 export async function keptItems(
   { runs }: { runs: Pick<Runs, 'findItem'> },
   { caller }: { caller: Caller },
-  input: unknown,
+  { field, items }: { field: string; items: unknown },
 ): Promise<JsonObject[]> {
-  return await Promise.all(
-    sentItems(input, 'input_text').map((item) =>
-      item.type === 'item_reference' ? runs.findItem(caller, String(item.id)) : item,
-    ),
-  );
+  const findItem = boundedLookUp({ runs, caller }, field);
+  const kept: JsonObject[] = [];
+  for (const item of sentItems(items, 'input_text')) {
+    kept.push(item.type === 'item_reference' ? await findItem(String(item.id)) : item);
+  }
+  return kept;
 }
 
 /** UTF-16 code units that no token is shorter than, over a whole text. */
@@ -280,7 +285,7 @@ function optionsOf({
   return {
     model,
     field: param,
-    findItem: (id) => runs.findItem(caller, id),
+    findItem: boundedLookUp({ runs, caller }, param),
     ...openedFor(caller, sealed, { opens, window: model.context_length }),
   };
 }

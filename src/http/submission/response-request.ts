@@ -79,7 +79,7 @@ export async function submitResponse(
     ...(how?.generate === false && { generate: how.generate }),
     model: name,
     ...asked,
-    input: await keptItems(deps, identity, body.json.input),
+    input: await keptItems(deps, identity, { field: 'input', items: body.json.input }),
     background: value.background === true,
     webhook: responseWebhook(value),
     metadata: value.metadata ?? {},

@@ -6,8 +6,6 @@ import { pathText } from './parse.ts';
 
 /** Looking at each number of a field that goes beyond would take seconds: attributes of 500 files stay far below it. */
 const MAX_SHAPE: JsonShape = { depth: 64, containers: 20_000, members: 20_000, entries: 20_000 };
-/** Any number written in so few characters, without an exponent, is kept exactly. */
-const ALWAYS_KEPT = 15;
 
 /**
  * Refuses numbers in fields of a body that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps
@@ -60,7 +58,6 @@ function pathTo(value: unknown): (string | number)[] | undefined {
 
 /** Whether a number is the one that was written, perhaps in another notation. */
 function isKept(value: number, written: string): boolean {
-  if (written.length <= ALWAYS_KEPT && !/e/i.test(written)) return true;
   return Number.isFinite(value) && digitsOf(String(value)) === digitsOf(written);
 }
 

@@ -48,7 +48,7 @@ export function leavesOf(json: string): JsonLeaf[] {
     } else if (token === ':') {
       if (level) level.name = name;
     } else if (level && !isTop && !level.isArray && level.name === undefined) name = unquoted(token);
-    else if (level && levels.length <= DEEPEST) {
+    else if (level && levels.length - 1 <= DEEPEST) {
       const path = isTop ? '' : pathIn(level);
       const leaf = leafOf(token, { index, path });
       const { kind, text } = leaf;

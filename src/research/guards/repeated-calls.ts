@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { onOneLine } from '../../base/text.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { ExecutableCall } from '../run/transcript.ts';
@@ -99,7 +99,7 @@ export function queriesOf(args: string): string[] {
 }
 
 function normal(value: unknown): unknown {
-  if (typeof value === 'string') return joinSpaces(value.trim().toLowerCase());
+  if (typeof value === 'string') return onOneLine(value.toLowerCase());
   if (Array.isArray(value)) return value.map(normal);
   if (!isObject(value)) return value;
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
@@ -181,7 +181,7 @@ async function corrected(
 
 /** A corrected sentence in the form of the one before: its mark of a list, its row. */
 function inPlaceOf(sentence: string, said: string): string | undefined {
-  const own = joinSpaces(said.trim());
+  const own = onOneLine(said);
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';

@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { joinSpaces, onOneLine } from '../../base/text.ts';
 import { endsOf } from './prose.ts';
 
 /** Finding what matters in a text without a model. */
@@ -39,11 +39,7 @@ export interface RankedText {
 export function rankText(text: string, about: ReadonlySet<string>): RankedText {
   const sentences = splitSentences(text);
   const scores = sentences.map((sentence, index) => score(sentence, about) / (1 + index / 2000));
-  return { plain: plainly(text), sentences, ranking: rankingOf(scores), about };
-}
-
-function plainly(text: string): string {
-  return joinSpaces(text).trim();
+  return { plain: onOneLine(text), sentences, ranking: rankingOf(scores), about };
 }
 
 function rankingOf(scores: readonly number[]): number[] {
@@ -67,7 +63,7 @@ export async function rankTextInSteps(text: string, about: ReadonlySet<string>):
       weights.push(score(sentence, about) / (1 + sentences.length / 2000));
       sentences.push(sentence);
     }
-    plain.push(plainly(piece));
+    plain.push(onOneLine(piece));
     at = end;
   }
   return { plain: plain.filter((piece) => piece !== '').join(' '), sentences, ranking: rankingOf(weights), about };
@@ -159,7 +155,7 @@ const MAX_TITLE = 80;
 /** A title on one line, cut to its part of a line of this length. */
 export function shortTitle(title: string, length: number): string {
   const most = Math.max(8, Math.floor(Math.min(MAX_TITLE, length * TITLE_SHARE)));
-  const plain = plainly(title);
+  const plain = onOneLine(title);
   return plain.length <= most ? plain : `${plain.slice(0, most - 1)}…`;
 }
 

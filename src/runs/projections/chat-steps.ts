@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { markdownText } from '../../base/markdown.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { onOneLine } from '../../base/text.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
@@ -156,6 +156,6 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
 }
 
 function line(what: string, about: string): string {
-  const text = joinSpaces(about).trim();
+  const text = onOneLine(about);
   return `${what}: ${markdownText(text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text)}`;
 }

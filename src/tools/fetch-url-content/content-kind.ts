@@ -21,7 +21,6 @@ const KINDS: readonly [type: RegExp, kind: ContentKind][] = [
 
 /** First bytes of what is not text, whatever the server calls it. */
 const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
-  ['a ZIP archive', [0x50, 0x4b, 0x03, 0x04]],
   ['an empty ZIP archive', [0x50, 0x4b, 0x05, 0x06]],
   ['a gzip archive', [0x1f, 0x8b]],
   ['a bzip2 archive', [0x42, 0x5a, 0x68]],
@@ -55,8 +54,9 @@ export function describeContent(bytes: Uint8Array, contentType: string | null): 
   const office = officeKindOf(bytes);
   if (office) return { kind: office, charset };
   if (startsWith(bytes, COMPOUND)) throw unsupported(...describeCompound(bytes));
+  if (startsWith(bytes, ZIP)) throw unsupported(...describeZip(bytes));
   const known = SIGNATURES.find(([, signature]) => startsWith(bytes, signature));
-  if (known) throw startsWith(bytes, ZIP) ? unsupported(...describeZip(bytes)) : unsupported(known[0]);
+  if (known) throw unsupported(known[0]);
   const named = KINDS.find(([pattern]) => pattern.test(type))?.[1];
   // What is text can be read, whatever it is called: `video/mp2t` is TypeScript to some.
   const isForeign = !named && !isUnnamed(type);
@@ -79,6 +79,13 @@ const ZIP_TAIL = 22 + 65_536;
 /** How much of the list of parts is looked at, in bytes: about 20 000 of them. */
 const DIRECTORY = 2 * 1024 * 1024;
 
+/** The main part of a document as most programs call it. Some number it, or choose another folder. */
+const MAIN_PARTS: readonly { kind: OfficeKind; usual: RegExp; other: RegExp }[] = [
+  { kind: 'docx', usual: /word[/\\]document\.xml/, other: /\Wdocument\d{0,3}\.xml/ },
+  { kind: 'pptx', usual: /ppt[/\\]presentation\.xml/, other: /\Wpresentation\d{0,3}\.xml/ },
+  { kind: 'xlsx', usual: /xl[/\\]workbook\.xml/, other: /\Wworkbook\d{0,3}\.xml/ },
+];
+
 /** Which of the documents that are ZIP files inside, or rich text; undefined for everything else. */
 function officeKindOf(bytes: Uint8Array): OfficeKind | undefined {
   if (startsWith(bytes, RTF)) return 'rtf';
@@ -87,15 +94,9 @@ function officeKindOf(bytes: Uint8Array): OfficeKind | undefined {
   if (head.includes('mimetypeapplication/epub+zip')) return 'epub';
   if (head.includes('mimetypeapplication/vnd.oasis.opendocument.')) return 'odf';
   const names = zipDirectory(bytes);
-  // Most programs call the main part so; some number it, or choose another folder.
-  if (names.includes('[Content_Types].xml')) {
-    if (/\W(?:word[/\\])?document\d{0,3}\.xml/.test(names)) return 'docx';
-    if (/\W(?:ppt[/\\])?presentation\d{0,3}\.xml/.test(names)) return 'pptx';
-    if (/\W(?:xl[/\\])?workbook\d{0,3}\.xml/.test(names)) return 'xlsx';
-  }
-  if (/word[/\\]document\.xml/.test(names)) return 'docx';
-  if (/ppt[/\\]presentation\.xml/.test(names)) return 'pptx';
-  if (/xl[/\\]workbook\.xml/.test(names)) return 'xlsx';
+  const isPackage = names.includes('[Content_Types].xml');
+  const main = MAIN_PARTS.find(({ usual, other }) => usual.test(names) || (isPackage && other.test(names)));
+  if (main) return main.kind;
   // The type of these should stand first, uncompressed; not every program keeps to it.
   if (names.includes('META-INF/container.xml')) return 'epub';
   return names.includes('META-INF/manifest.xml') && names.includes('content.xml') ? 'odf' : undefined;

@@ -109,7 +109,8 @@ async function readBody(
     if (plain) return plain;
     throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
   });
-  const title = document.title || nameFromUrl(url);
+  // Files are cited by their names, whatever their documents call themselves (docs/files.md).
+  const title = (!isFileUrl(url) && document.title) || nameFromUrl(url);
   const published = document.published ?? body.modified;
   const dated = document.published === undefined && published !== undefined && { datedByServer: true as const };
   return { ...document, url, kind, title, ...(published ? { published } : {}), ...dated };

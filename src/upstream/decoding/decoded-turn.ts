@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { TokenLogprob } from '../../protocol/items.ts';
-import { jsonCopy } from '../dialects/replay-fields.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
@@ -87,10 +86,11 @@ export class Deltas {
    * @throws AttemptFailure where it is more than an answer has.
    */
   keep(value: unknown): JsonObject | undefined {
-    const kept = jsonCopy(value);
-    if (kept) this.#kept += JSON.stringify(kept).length;
+    if (!isObject(value)) return undefined;
+    const json = JSON.stringify(value);
+    this.#kept += json.length;
     if (this.#kept > MOST_KEPT) throw brokenStream('the answer does not end');
-    return kept;
+    return JSON.parse(json);
   }
 
   /** Counts and shows output. */

@@ -20,7 +20,7 @@ export class TurnDecoder implements TurnReader {
   readonly #think: ThinkTags;
   readonly #textCalls: TextToolCalls | undefined;
   readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
-  readonly #calls = new NativeToolCalls((text) => this.deltas.count(text));
+  readonly #calls = new NativeToolCalls(this.deltas);
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
   #reasoningBeside: boolean;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { parseReadable } from '../../protocol/requests/json-spans.ts';
+import type { Deltas } from '../decoding/decoded-turn.ts';
 import type { TurnToolCall } from '../turn.ts';
-import { jsonCopy } from './replay-fields.ts';
 
 /** Tool calls in one turn at most; a model that writes more is out of its mind. */
 const MAX_CALLS = 256;
@@ -26,12 +26,12 @@ interface Slot {
  */
 export class NativeToolCalls {
   readonly #slots: Slot[] = [];
-  readonly #count: (text: string) => void;
+  readonly #deltas: Pick<Deltas, 'count' | 'keep'>;
   #read = 0;
 
-  /** `count` is told of the names and arguments that come, and may throw. */
-  constructor(count: (text: string) => void = () => {}) {
-    this.#count = count;
+  /** `deltas` counts the names and arguments that come, and what goes back with them. */
+  constructor(deltas: Pick<Deltas, 'count' | 'keep'>) {
+    this.#deltas = deltas;
   }
 
   get size(): number {
@@ -74,8 +74,8 @@ export class NativeToolCalls {
     const id = typeof fragment.id === 'string' ? fragment.id : '';
     const index = indexOf(fragment.index);
     const text = argumentText(source.arguments);
-    this.#count(name);
-    this.#count(text);
+    this.#deltas.count(name);
+    this.#deltas.count(text);
     let slot = this.#find({ index, id, name });
     if (slot === undefined) {
       if (this.#slots.length >= MAX_CALLS) return;
@@ -87,7 +87,7 @@ export class NativeToolCalls {
       if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
     }
     if (text !== '' && !(text === slot.arguments && text.length > 1 && this.#isWhole(text))) slot.arguments += text;
-    slot.extra = jsonCopy(fragment.extra_content) ?? slot.extra;
+    slot.extra = this.#deltas.keep(fragment.extra_content) ?? slot.extra;
   }
 
   /** The slot that a fragment continues, or undefined where it starts a new call. */

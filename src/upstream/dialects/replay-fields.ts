@@ -79,6 +79,6 @@ function continues(last: JsonObject, next: JsonObject): boolean {
 }
 
 /** A copy of a JSON object; undefined for anything else. */
-export function jsonCopy(value: unknown): JsonObject | undefined {
+function jsonCopy(value: unknown): JsonObject | undefined {
   return isObject(value) ? JSON.parse(JSON.stringify(value)) : undefined;
 }

@@ -1,5 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit } from 'yaml';
-import { joinSpaces } from '../../base/text.ts';
+import { onOneLine } from '../../base/text.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
@@ -86,6 +86,6 @@ const NUMBERS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|patien
 
 /** A model's words on one short line. */
 export function quoted(text: string): string {
-  const line = joinSpaces(text).trim();
+  const line = onOneLine(text);
   return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;
 }

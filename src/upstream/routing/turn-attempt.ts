@@ -24,8 +24,8 @@ const MAX_ERROR = 64 * 1024;
 /** Characters of a token, where no text is at hand to be looked at. */
 const CHARACTERS = 4;
 
-/** Payloads in a row that bring nothing of an answer: whoever keeps a connection alive sends one a second. */
-const MAX_SILENT = 20_000;
+/** Payloads in a row that bring nothing of an answer. Providers that hide thoughts may send an empty one for each token. */
+const MAX_SILENT = 100_000;
 
 /** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
 const MAX_WAITING = 256 * 1024;

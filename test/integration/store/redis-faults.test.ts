@@ -211,6 +211,28 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual(await store.check(), { ok: true });
   });
 
+  it('asks for a password all at once: short and long commands say so, and all goes on without it', async () => {
+    const { run, token } = await claimedRun(store);
+    await admin('CONFIG', 'SET', 'requirepass', 'new');
+    await admin('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const asks = (work: () => Promise<unknown>) =>
+      eventually('Redis asks for a password', async () => {
+        const thrown = await work().then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        assert.ok(unavailable(thrown), String(thrown));
+        return /asks for a password/.test(String(thrown)) || undefined;
+      });
+    await asks(() => store.get(run.id));
+    // So many arguments are not read of who gave no password.
+    await asks(() => store.append(run.id, events(token, 3, 5, { transcript: ['{}'] })));
+    await asks(() => store.create(newRun()));
+    await admin('CONFIG', 'SET', 'requirepass', '');
+    await recovered(store);
+    assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+  });
+
   it('a replica after a failover: writes fail as unavailable until the master is back', async () => {
     const { run, token } = await claimedRun(store);
     await admin('REPLICAOF', '127.0.0.1', '1');

@@ -49,6 +49,10 @@ describe('what store.url names', function () {
       'redis-cluster://:secret@a/1': /database 0/,
       'redis://:secret@a/x': /database must be a number/,
       'redis://:secret@a:b:c': /not host:port/,
+      'redis://u:p@secret@a/0': /write @ as %40/,
+      'redis://u:secret/p@a/0': /write @ as %40/,
+      'redis://u:12/secret@a/0': /write @ as %40/,
+      'redis://u:secret%@a/0': /% as %25/,
     };
     for (const [url, reason] of Object.entries(refused)) {
       assert.throws(

@@ -4,19 +4,19 @@ import { inItsTurn, inSlices, yieldToEventLoop } from '../../../src/base/load/ev
 /** Longer than all works together may take of one turn of the event loop, in milliseconds. */
 const LONG_MS = 6;
 
-function work(): void {
-  const until = performance.now() + LONG_MS;
+function work(ms: number): void {
+  const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
 /** The most pieces of work that are done in one turn of the event loop, until `all` of them are over. */
-async function mostInATurn(all: (piece: () => void) => Promise<unknown>[]): Promise<number> {
+async function mostInATurn(all: (piece: (ms?: number) => void) => Promise<unknown>[]): Promise<number> {
   // What other tests have done in this turn does not count.
   await yieldToEventLoop();
   await yieldToEventLoop();
   let [inTurn, most, isOver] = [0, 0, false];
-  const works = all(() => {
-    work();
+  const works = all((ms = LONG_MS) => {
+    work(ms);
     most = Math.max(most, ++inTurn);
   });
   const over = Promise.all(works).then(() => (isOver = true));
@@ -48,8 +48,13 @@ describe('works that take long and come at once', () => {
     assert.deepEqual(new Set(order.slice(0, 6)), new Set([0, 1, 2, 3, 4]), 'nobody waits until another is through');
   });
 
+  it('share a turn where they are short', async () => {
+    const most = await mostInATurn((piece) => [LONG_MS, 0, 0, 0, 0].map((ms) => inItsTurn(() => piece(ms))));
+    assert.ok(most > 1, `${most} in one turn`);
+  });
+
   it('in one piece do, too, and what they throw reaches who asked', async () => {
-    const most = await mostInATurn((piece) => Array.from({ length: 8 }, () => inItsTurn(piece)));
+    const most = await mostInATurn((piece) => Array.from({ length: 8 }, () => inItsTurn(() => piece())));
     assert.ok(most <= 2, `${most} in one turn`);
     await assert.rejects(
       inItsTurn(() => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,6 +62,16 @@ describe('reading a configuration', () => {
     assert.equal(parse(`${MINIMAL}runs: { max_minutes: ${max} }\n`).runs.maxRunMs, max * 60_000);
     const { message } = problemAt('runs.max_minutes', `${MINIMAL}runs: { max_minutes: ${max + 1} }\n`);
     assert.match(message, /35791/);
+  });
+
+  it('takes anchors: sections that are merged, and one list for a thousand keys; not a bomb of them', () => {
+    const merged = MINIMAL.replace('m: {', 'm: &m {').replace('keys:', '  n: { <<: *m, context_length: 5 }\nkeys:');
+    assert.deepEqual(parse(merged).models.n?.routes, parse(merged).models.m?.routes);
+    const keys = Array.from({ length: 1000 }, (_, i) => `  - { id: k${i}, secret: sk-k${i}, models: *ours }\n`);
+    const shared = parse(`${MINIMAL.replace('sk-a }', 'sk-a, models: &ours [m] }')}${keys.join('')}`);
+    assert.deepEqual(shared.keys.at(-1)?.models, ['m']);
+    const levels = [...'bcdefgh'].map((name, i) => `${name}: &${name} [${`*${'abcdefg'[i]}, `.repeat(9)}]\n`);
+    assert.match(problemsOf(`a: &a [x]\n${levels.join('')}${MINIMAL}`)[0]?.message ?? '', /10000 aliases/);
   });
 
   it('freezes what it returns, at every depth', () => {
@@ -193,7 +204,9 @@ describe('environment variables in a configuration', () => {
     assert.equal(secretOf(`"\${file:${path}}"`), `\${HOME}`, 'it is not searched for references');
     const refused = (text: string, why: RegExp) => assert.match(problemAt('keys[0].secret', keyed(text)).message, why);
     refused(`"\${file:${folder}/none}"`, /needs the file .*none \(ENOENT\)/);
-    refused(`"\${file:${folder}}"`, /EISDIR/);
+    refused(`"\${file:${folder}}"`, /is a folder/);
+    execFileSync('mkfifo', [`${folder}/pipe`]);
+    refused(`"\${file:${folder}/pipe}"`, /is a folder, a pipe/);
     writeFileSync(path, '');
     refused(`"\${file:${path}}"`, /empty/);
     writeFileSync(path, 'x'.repeat(70_000));
@@ -251,6 +264,28 @@ describe('what is wrong with a configuration', () => {
     assert.match(problemsOf('')[0]?.message ?? '', /is empty/);
     assert.match(problemsOf('- 1')[0]?.message ?? '', /not a list/);
     assert.match(problemsOf('keys: 1\nkeys: 2')[0]?.message ?? '', /unique/);
+    assert.match(problemsOf(`${MINIMAL}---\n${MINIMAL}`)[0]?.message ?? '', /a second document begins here/);
+  });
+
+  it('is said of a tag that nobody reads, which would leave its text as the value', () => {
+    const [problem] = problemsOf(MINIMAL.replace('sk-a', '!env APP_KEY'));
+    assert.equal(problem?.line, 7);
+    assert.match(problem?.message ?? '', /tag that is not known/);
+  });
+
+  it('prints nothing of a key that is a section, such as a template that was never filled in', () => {
+    const warned = mock.method(process, 'emitWarning', () => {});
+    problemAt('providers.up.api_key', MINIMAL.replace('9/v1"', '9/v1", api_key: {{ sk-canary }}'));
+    warned.mock.restore();
+    assert.equal(warned.mock.callCount(), 0);
+  });
+
+  it('is said of a file in UTF-16, as some shells write it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'config-'));
+    const file = join(folder, 'gateway.yaml');
+    await writeFile(file, Buffer.from(`\uFEFF${MINIMAL}`, 'utf16le'));
+    await assert.rejects(loadConfig({ environment: readEnvironment({}), file }), /is not UTF-8/);
+    await rm(folder, { recursive: true });
   });
 
   it('explains a provider that is neither builtin nor has a base_url, or is both', () => {
@@ -380,6 +415,30 @@ describe('a message about a mistake', () => {
   for (const [name, text, path, message] of cases) {
     it(`helps with ${name}`, () => assert.match(problemAt(path, text).message, message));
   }
+
+  it('says of a number without end, a fraction, a time and a size that are nothing what they must be', () => {
+    const server = (fields: string) => `${MINIMAL}server: { ${fields} }\n`;
+    for (const endless of ['.nan', '.inf', '1e999']) {
+      assert.match(problemAt('server.port', server(`port: ${endless}`)).message, /not \.nan, \.inf or one too large/);
+      assert.match(problemAt('server.body_limit', server(`body_limit: ${endless}`)).message, /size such as 10mb/);
+    }
+    assert.match(problemAt('server.port', server('port: 80.5')).message, /not one with a fraction/);
+    const tiny = problemAt('server.heartbeat_seconds', server('heartbeat_seconds: 1e-9'));
+    assert.match(tiny.message, /at least a millisecond/);
+    for (const none of ['0mb', '0.1b', '99999999999gb']) {
+      assert.match(problemAt('server.body_limit', server(`body_limit: ${none}`)).message, /from 1 byte/);
+    }
+  });
+
+  it('is made of a header that would fail each request', () => {
+    const withHeaders = (headers: string) => MINIMAL.replace('9/v1"', `9/v1", headers: { ${headers} }`);
+    const token = { TOKEN: 'abc\n' };
+    assert.match(problemAt('providers.up.headers.x', withHeaders('x: "$' + '{TOKEN}"'), token).message, /one line/);
+    assert.match(
+      problemAt('providers.up.headers.Content-Length', withHeaders('Content-Length: "5"')).message,
+      /the gateway sets itself/,
+    );
+  });
 
   it('says once that a section is misspelt', () => {
     assert.deepEqual(

@@ -12,6 +12,7 @@ describe('the media type of a file', () => {
       ['notes.txt', 'application/octet-stream', 'text/plain'],
       ['notes.txt', 'text/markdown', 'text/markdown'],
       ['table.csv', 'text/csv; charset=shift_jis', 'text/csv; charset=shift_jis'],
+      ['notes.md', 'text/plain; charset=windows-1251', 'text/markdown; charset=windows-1251'],
       ['report.pdf', 'application/octet-stream', 'application/octet-stream'],
       ['data.json', 'application/json', 'application/json'],
       ['unknown', 'image/png', 'image/png'],

@@ -70,8 +70,10 @@ describe('Word documents', () => {
 
   it('say once what their headers and footers say, and keep the columns of joined cells', async () => {
     const foot = (text: string) => `<w:ftr>${p(text)}</w:ftr>`;
-    const cell = (text: string, span = 1) => `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${p(text)}</w:tc>`;
-    const text = `<w:tbl><w:tr>${cell('a', 2)}${cell('b')}</w:tr><w:tr>${cell('c')}${cell('d')}${cell('e')}</w:tr></w:tbl>`;
+    const cell = (text: string, span = 1, before = '') =>
+      `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${before}${p(text)}</w:tc>`;
+    const inner = `<w:tbl><w:tr>${cell('in')}</w:tr></w:tbl>`;
+    const text = `<w:tbl><w:tr>${cell('a', 2, inner)}${cell('b')}</w:tr><w:tr>${cell('c')}${cell('d')}${cell('e')}</w:tr></w:tbl>`;
     const parts = {
       'word/_rels/document.xml.rels': relations(
         ['1', 'footer', 'f1.xml'],
@@ -82,7 +84,7 @@ describe('Word documents', () => {
       'word/f2.xml': foot('IBAN DE02 1203'),
       'word/f3.xml': foot('12 / 40'),
     };
-    assert.equal(await docx(text, parts), '| a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
+    assert.equal(await docx(text, parts), '| in a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
   });
 
   it('have formulas in LaTeX, and those that are a line of text as it is', async () => {
@@ -98,7 +100,7 @@ describe('Word documents', () => {
     const shown = `<w:p>${part('oMathPara', part('oMath', fraction + part('d', part('e', sum))))}</w:p>`;
     assert.equal(
       await docx(line + shown),
-      String.raw`For m=1 $\sin{10}^{-6}$` + '\n\n' + String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`,
+      [String.raw`For m=1 $\sin{10}^{-6}$`, String.raw`$$\frac{m\lambda}{a}(\sum_{n=1}^k n)$$`].join('\n\n'),
     );
   });
 
@@ -125,6 +127,9 @@ describe('workbooks', () => {
       ['501', '00000', '00501'],
       ['12345678', '#,##0.0,,"M"', '12.3M'],
       ['0', '0;-0;"none"', 'none'],
+      ['-3', '#,##0;[Red]#,##0', '-3'],
+      ['-3', '0;▲0', '▲3'],
+      ['5', '[Red]General;-General', '5'],
       ['1.005', '0.00', '1.01'],
       ['0.30000000000000004', 'General', '0.3'],
       ['1234567890123456789', '', '1234567890123456789'],
@@ -243,6 +248,21 @@ describe('OpenDocument', () => {
     assert.equal(
       await odf(text.join(''), { 'styles.xml': styles }),
       '# 1 Scope\n\n## 1.1 Ships\n\n1. One\n2. Two\n  - (a) by day\n  - (b) by night\n3. Three\n- A dot\n1. Anew',
+    );
+  });
+
+  it('has the values of its charts below its text, and its formulas in it', async () => {
+    const object = (at: number) => `<draw:object xlink:href="./Object ${at}"/>`;
+    const cell = (text: string) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`;
+    const row = (...cells: string[]) => `<table:table-row>${cells.map(cell).join('')}</table:table-row>`;
+    const parts = {
+      'Object 1/content.xml': `<office:chart><chart:title><text:p>Range</text:p></chart:title><table:table>${row('', '2023')}${row('Wick', '2.8')}</table:table></office:chart>`,
+      'Object 2/content.xml':
+        '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>a</mi><mn>2</mn></msup></math>',
+    };
+    assert.equal(
+      await odf(`<text:p>See ${object(2)}${object(1)}${object(1)}</text:p>`, parts),
+      'See $a^2$\n\nRange\n\n|  | 2023 |\n| --- | --- |\n| Wick | 2.8 |',
     );
   });
 

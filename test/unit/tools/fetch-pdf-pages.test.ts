@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
-import { type PdfObject, pdfOf } from '../../support/pdf-file.ts';
+import { type PdfObject, pdfOf, textPdf } from '../../support/pdf-file.ts';
 
+const JOB = { kind: 'pdf', charset: undefined, url: 'https://example.org/a.pdf', softLimitMs: 2500 } as const;
 const HELVETICA = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>';
 
 /** A font that is not in the file, of one of Adobe's collections of characters. */
@@ -19,8 +20,7 @@ async function pageOf(content: string, { annotations = '', trailer = '', font = 
     },
     { dictionary: '<< >>', stream: Buffer.from(content, 'latin1') },
   ];
-  const job = { kind: 'pdf', charset: undefined, url: 'https://example.org/a.pdf', softLimitMs: 2500 } as const;
-  return (await read({ ...job, bytes: pdfOf(objects, trailer) })).content.replace('[Page 1]\n\n', '');
+  return (await read({ ...JOB, bytes: pdfOf(objects, trailer) })).content.replace('[Page 1]\n\n', '');
 }
 
 const level = (text: string, x: number, y: number) => `BT /F1 10 Tf 1 0 0 1 ${x} ${y} Tm (${text}) Tj ET\n`;
@@ -40,6 +40,17 @@ describe('pages of a PDF', () => {
     );
   });
 
+  it('that stand on their head are read along their lines, whatever the sign of a zero', async () => {
+    const turned = (text: string, zero: string, y: number) =>
+      `BT /F1 10 Tf -1 ${zero} 0 -1 400 ${y} Tm (${text}) Tj ET\n`;
+    const lines = [
+      turned('The first line', '0', 100),
+      turned('the second', '-0.00001', 112),
+      turned('the third', '0', 124),
+    ];
+    assert.equal(await pageOf(lines.join('')), 'The first line\nthe second\nthe third');
+  });
+
   it('keep what stands along their edge apart from their lines', async () => {
     const lines = level('Tides of the coast', 100, 700) + upright('arXiv:1706', 20, 300) + level('are high.', 100, 688);
     assert.equal(await pageOf(lines), 'Tides of the coast\nare high.\n\narXiv:1706');
@@ -48,6 +59,16 @@ describe('pages of a PDF', () => {
   it('say once what is printed several times to look bold', async () => {
     const bold = [0, 0.2, 0.4].map((by) => level('Annual report', 100 + by, 700)).join('');
     assert.equal(await pageOf(`${bold}${level('Annual report', 100, 600)}`), 'Annual report\n\nAnnual report');
+  });
+
+  it('say so where there is no text on one of them', async () => {
+    const bytes = textPdf([[{ text: 'Before.', x: 72, y: 700 }], [], [{ text: 'Behind.', x: 72, y: 700 }]]);
+    const { content } = await read({ ...JOB, bytes });
+    assert.match(
+      content,
+      /^\[Page 1\]\n\nBefore\.\n\n\[Page 2\]\n\n\(There is no text .*\)\n\n\[Page 3\]\n\nBehind\.$/,
+    );
+    await assert.rejects(read({ ...JOB, bytes: textPdf([[], []]) }), /no text/);
   });
 
   it('keep words apart in lines that go to the left', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readRtf } from '../../../src/tools/fetch-url-content/reading/office/rtf.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const contentOf = (text: string) => readRtf(Buffer.from(text, 'latin1')).content;
 
@@ -9,6 +10,20 @@ describe('rich text', () => {
     const text = String.raw`\f1\'93\'8c\'8b\'9e \'83A \f2 \'e8esky{\f0 \'e9t\'e9}`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg1252\deff0${fonts}${text}}`), '東京 ア českyété');
     assert.equal(contentOf('{\\rtf1\\ansi\\ansicpg1251 \xd2\xe5\xea\xf1\xf2}'), 'Текст');
+  });
+
+  it('is decoded in linear time', () => {
+    const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset128 MS Gothic;}}`;
+    const long = (text: string) => contentOf(String.raw`{\rtf1\ansi\deff0${fonts}\f0 ${text.repeat(200_000)}}`);
+    for (const [text, read] of [
+      [String.raw`\'93\'8c`, '東'],
+      [String.raw`\'83A`, 'ア'],
+    ] as const) {
+      let content = '';
+      const ms = ownMs(() => (content = long(text)));
+      assert.equal(content.slice(0, 2), read.repeat(2));
+      assert.ok(!isSlow(ms, 2000), `${ms} ms`);
+    }
   });
 
   it('has headings, tables, notes, comments and, once, what its headers and footers say', () => {

@@ -135,6 +135,7 @@ describe('a turn that is made to grow', () => {
   it('ends where its items or blocks are more than an answer has', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);
+    const chat = new TurnDecoder(options);
     const messages = new MessagesReader(options);
     messages.accept({ type: 'message_start', message: {} });
     assert.throws(() => {
@@ -142,6 +143,15 @@ describe('a turn that is made to grow', () => {
     }, /does not end/);
     assert.throws(() => {
       for (let n = 0; n < 64; n++) messages.accept({ type: 'content_block_start', index: n, content_block: item });
+    }, /does not end/);
+    assert.throws(() => {
+      const call = (n: number) => ({
+        index: n,
+        id: `c${n}`,
+        function: { name: 'a', arguments: '{}' },
+        extra_content: item,
+      });
+      for (let n = 0; n < 64; n++) chat.accept({ choices: [{ index: 0, delta: { tool_calls: [call(n)] } }] });
     }, /does not end/);
   });
 });

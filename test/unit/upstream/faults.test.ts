@@ -49,7 +49,7 @@ describe('a research turn whose only provider fails', () => {
   }
 
   it('events that say nothing are not read without end, before the first word or behind it', async () => {
-    const nothing = Array.from({ length: 21_000 }, () => chunk({ content: '' }));
+    const nothing = Array.from({ length: 101_000 }, () => chunk({ content: '' }));
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ only: { base_url: provider.url, max_retries: 0 } }));
     await using _ = upstream;

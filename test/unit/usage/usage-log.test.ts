@@ -55,7 +55,16 @@ describe('what was used', () => {
     };
     await using log = new UsageLog({ store: slow, registry: new Registry(), clock: systemClock, log: silentLogger });
     log.add(call);
-    await log.day('2026-11-26');
+    await log.flush();
     assert.equal(batches, 1);
+  });
+
+  it('is read day by day without a try for each at a store that takes nothing', async () => {
+    const { store, faults } = faultyStore();
+    await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+    faults.push('before');
+    log.add({ labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false });
+    for (let day = 1; day <= 9; day++) await log.day(`2026-11-0${day}`);
+    assert.deepEqual(faults, ['before']);
   });
 });

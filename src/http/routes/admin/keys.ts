@@ -19,7 +19,9 @@ import { Query } from '../../query.ts';
 
 /** `/admin/keys` (docs/keys.md). */
 
-const newKey = keySettings.extend({ id: name.optional() });
+/** Clients take `.` and `..` out of paths, escaped or not: nobody could revoke such a key. */
+const id = name.refine((text) => text !== '.' && text !== '..', 'must be more than dots');
+const newKey = keySettings.extend({ id: id.optional() });
 
 /** `GET /admin/keys`: those of the file, then page by page those of the store. */
 export function listKeys({ keys, config }: AppDeps): Endpoint {

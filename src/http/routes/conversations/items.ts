@@ -48,7 +48,7 @@ export function deleteItem(deps: AppDeps): Endpoint {
 export async function keptConversationItems(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
   await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
-  return await keptItems(deps, identity, items);
+  return await keptItems(deps, identity, { field: 'items', items });
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {

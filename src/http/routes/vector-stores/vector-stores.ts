@@ -88,7 +88,7 @@ export function searchVectorStore(deps: AppDeps): Endpoint {
     const store = await storeOf(deps, call);
     const queries = typeof query === 'string' ? [query] : query;
     const { signal } = call.identity.context;
-    const found = await deps.storeSearch.search(store.id, { queries, limit: limit ?? 10, filter }, signal);
+    const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
     void deps.vectorStores.touch(store);
     const least = ranking_options?.score_threshold ?? 0;
     const page: SearchPage = {

@@ -19,6 +19,8 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['ASK', 'the Redis cluster is changing'],
   ['NOREPLICAS', 'Redis lacks replicas'],
   ['NOAUTH', 'Redis asks for a password'],
+  // Long commands are not even read of who gave none.
+  ['ERR Protocol error: unauthenticated', 'Redis asks for a password'],
   ['WRONGPASS', 'Redis refuses the password'],
   ['NOPERM', 'Redis refuses a command to its user'],
   // What a script's command is refused with, by Redis 7 and by newer ones.

@@ -57,6 +57,9 @@ export function parseTarget(url: string, files: TlsFiles = {}): RedisTarget {
       'store.url: must be redis://host:port/db, redis-cluster://a:6379,b:6379 or redis-sentinel://s1:26379,s2:26379/name',
     );
   const [, secure = '', form = '', credentials = '', hosts = '', path = '', query = ''] = parts;
+  // What stands behind the first of two @ is a piece of the password.
+  if (/@/.test(hosts + path) || /%(?![0-9a-f]{2})/i.test(credentials + path))
+    throw new Error('store.url: in user and password write @ as %40, / as %2F and % as %25');
   const kind = form === '-cluster' ? 'cluster' : form === '-sentinel' ? 'sentinel' : 'single';
   const [first, ...rest] = hosts.split(',').map((host) => parseAddress(host, kind === 'sentinel' ? 26_379 : 6379));
   if (!first || (kind === 'single' && rest.length > 0)) {

@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../base/text.ts';
+import { onOneLine } from '../../../base/text.ts';
 
 /** A Markdown table (GFM). Cells are put on one line; short rows are filled up. */
 export function markdownTable(head: readonly string[], body: readonly (readonly string[])[]): string {
@@ -9,5 +9,5 @@ export function markdownTable(head: readonly string[], body: readonly (readonly 
 }
 
 function cellText(text: string): string {
-  return joinSpaces(text).trim().replaceAll('|', '\\|');
+  return onOneLine(text).replaceAll('|', '\\|');
 }

@@ -12,9 +12,8 @@ const LARGE = 20_000;
 const COMMON = 1500;
 /** A word in so many says nothing beside others, and to weigh it costs milliseconds: it is counted no further. */
 const EVERYWHERE = 50_000;
-/** Passages that are scored at most, whatever the words: of common words in a large index, and where each is looked up. */
-const MOST_SCORED = 10_000;
-const MOST_LOOKED_UP = 5000;
+/** Passages of common words that are scored at most in a large index. */
+const MOST_SCORED = 5000;
 /** To so few documents a search is confined by a list of all their passages, else each passage is looked up. */
 const FEW_DOCUMENTS = 2000;
 /** All that there are, as SQLite says it. */
@@ -93,7 +92,7 @@ export class PassageSearch {
     if (!within) return (match) => this.#search.all(match, most);
     const documents = JSON.stringify(within);
     if (within.length <= FEW_DOCUMENTS) return (match) => this.#searchWithinFew.all(match, documents, most);
-    return (match) => this.#searchWithinMany.all(match, documents, isLarge ? MOST_LOOKED_UP : NO_LIMIT);
+    return (match) => this.#searchWithinMany.all(match, documents, most);
   }
 
   /** How many passages there are, or were. */

@@ -11,7 +11,7 @@ import type { TurnReader } from '../wire.ts';
 
 /** Content blocks of one answer at most. */
 const MAX_BLOCKS = 1024;
-/** Counts that are told of one answer. */
+/** Counts of one answer at most. */
 const MAX_COUNTS = 100;
 
 interface Block {
@@ -170,7 +170,6 @@ export class MessagesReader implements TurnReader {
   #readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
     const told = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
-    if (told.length > MAX_COUNTS) return;
     const counts = { ...this.#counts, ...Object.fromEntries(told) };
     if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
   }

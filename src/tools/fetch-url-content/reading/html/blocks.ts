@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { markPublished } from '../main-text/published-markup.ts';
 import { isApart } from '../markdown/inline.ts';
 import { isShown } from '../markdown/shown.ts';
@@ -28,7 +28,7 @@ export function measure(root: HtmlElement): Block[] {
   let breaks = 0;
 
   const endBlock = (element: HtmlElement, size: Size) => {
-    const line = joinSpaces(text).trim();
+    const line = onOneLine(text);
     if (line !== '') {
       const block = { text: line, linked: Math.min(linked, line.length), element, inline };
       blocks.push(block);

@@ -1,4 +1,4 @@
-import { onOneLine } from './tree.ts';
+import { onOneLine } from '../../../../base/text.ts';
 
 /** Names in lines of text: bylines as people and themes write them. */
 

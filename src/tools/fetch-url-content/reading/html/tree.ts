@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { joinSpaces } from '../../../../base/text.ts';
+import { onOneLine } from '../../../../base/text.ts';
 
 /** An element of a page, or its text: references are decoded, white space is as it was written. */
 export type HtmlNode = HtmlElement | string;
@@ -239,7 +239,7 @@ class TreeBuilder {
     this.#out = undefined;
     if (element.name === 'title') {
       this.#hasTitle = true;
-      this.page.title = joinSpaces(text).trim();
+      this.page.title = onOneLine(text);
     } else if (element.name !== 'script') return;
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
@@ -340,8 +340,4 @@ export function beginningOf(node: HtmlNode, length: number): string {
 /** The text of a node on one line. */
 export function lineOf(node: HtmlNode | undefined): string {
   return node === undefined ? '' : onOneLine(textOf(node));
-}
-
-export function onOneLine(text: string): string {
-  return joinSpaces(text).trim();
 }

@@ -1,5 +1,5 @@
-import { joinSpaces } from '../../../../base/text.ts';
-import { beginningOf, type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
+import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { beginningOf, type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { subscript, superscript } from './scripts.ts';
 import { isShown } from './shown.ts';

@@ -1,4 +1,5 @@
-import { closest, findElement, type HtmlElement, lineOf, onOneLine, textOf } from '../html/tree.ts';
+import { onOneLine } from '../../../../base/text.ts';
+import { closest, findElement, type HtmlElement, lineOf, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
 import { type Around, lineMarkdown } from './inline.ts';

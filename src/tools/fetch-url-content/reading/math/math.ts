@@ -1,4 +1,5 @@
-import { closest, findElement, HtmlElement, lineOf, onOneLine, parseHtml, textOf } from '../html/tree.ts';
+import { onOneLine } from '../../../../base/text.ts';
+import { closest, findElement, HtmlElement, lineOf, parseHtml, textOf } from '../html/tree.ts';
 import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
 import { drawnLatex, typesetLatex } from './typeset-formulas.ts';

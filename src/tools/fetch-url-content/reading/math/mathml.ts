@@ -1,5 +1,5 @@
-import { joinSpaces } from '../../../../base/text.ts';
-import { type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
+import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 
 /** Deeper formulas are cut there. */
 const MAX_DEPTH = 60;

@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../../../base/text.ts';
 import { xmlEvents } from './xml-events.ts';
 
 const DAY_MS = 86_400_000;
@@ -7,6 +8,8 @@ const LEAP_DAY = 60;
 /** How much later the calendar of old Macs begins, in days. */
 const MAC_DAYS = 1462;
 const LONGEST_CODE = 200;
+/** Characters of words in a format are moved here, so that they are not read as places for digits. */
+const PRIVATE_USE = 0xe000;
 
 /** Formats that workbooks do not spell out (ECMA-376, part 1, 18.8.30), and those of dates in East Asia. */
 const BUILT_IN: Readonly<Record<number, string>> = {
@@ -90,14 +93,14 @@ export function cellFormat(code: string): CellFormat {
   if (!first || /^general$/i.test(code) || /\[[<>=]/.test(code)) return PLAIN;
   const unit = /\[(h+|m+|s+)\]/i.exec(first)?.[1]?.[0]?.toLowerCase();
   if (unit) return { kind: 'duration', unit };
-  const letters = first.replace(/"[^"]*"|\\.|\[[^\]]*\]|_.|\*./g, '');
+  const letters = first.replace(/"[^"]*"|\\.|\[[^\][]*\]|_.|\*./g, '');
   if (/[ymdhs]/i.test(letters) && !/[0#?]/.test(letters.replace(/[.:]0+/g, ''))) {
     return { kind: 'moment', hasDate: /[yd]|^[^hs]*m[^hs]*$/i.test(letters) };
   }
   const positive = digitsOf(first);
   const negative = second === undefined ? positive : digitsOf(second);
   const zero = third === undefined ? positive : digitsOf(third);
-  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined };
+  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined && tellsNegative(negative) };
 }
 
 /** A number as its cell shows it: dates and times by ISO 8601, other numbers with the marks and decimals of English. */
@@ -111,6 +114,11 @@ export function shownNumber(text: string, format: CellFormat = PLAIN, { isMac = 
   const shown = inSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
   if (shown === undefined) return plain(text, number);
   return number < 0 && !ownNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
+}
+
+/** Whether a section for numbers below 0 says so. Many do by a colour alone. */
+function tellsNegative(section: Section): boolean {
+  return section !== undefined && ('words' in section || /[-−–(▲△]/.test(literal(section.before + section.after)));
 }
 
 /** The sections of a format: for numbers above 0, below 0, and 0. */
@@ -146,18 +154,17 @@ function moment(days: number, hasDate: boolean): string | undefined {
 
 function digitsOf(section: string): Section {
   const bare = section.replace(
-    /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*]./g,
-    // Words lose what would be read as a place for a digit.
+    /"([^"]*)"|\\(.)|\[\$([^\][-]*)(?:-[^\][]*)?\]|\[[^\][]*\]|[_*]./g,
     (_, quoted, escaped, money) =>
       String(quoted ?? escaped ?? money ?? '').replace(/[0#?.,%]/g, (mark) =>
-        String.fromCharCode(0xe000 + mark.charCodeAt(0)),
+        String.fromCharCode(PRIVATE_USE + mark.charCodeAt(0)),
       ),
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
-  if (!pattern || /[E/@]/.test(bare)) return undefined;
+  if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
   const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
-  const scale = behind.length + (/,*$/.exec(whole)?.[0].length ?? 0);
+  const scale = behind.length + whole.length - withoutTrailing(whole, ',').length;
   const percents = (before + after).split('%').length - 1;
   return {
     before,
@@ -178,12 +185,12 @@ function inSection(number: number, section: Section): string | undefined {
   const [integer = '0', fraction = ''] = rounded(number * factor, places).split('.');
   const padded = integer === '0' && least === 0 ? '' : integer.padStart(least, '0');
   const grouped = isGrouped ? padded.replace(/\B(?=(\d{3})+$)/g, ',') : padded;
-  const kept = fraction.slice(0, certain) + fraction.slice(certain).replace(/0+$/, '');
+  const kept = fraction.slice(0, certain) + withoutTrailing(fraction.slice(certain), '0');
   return literal(`${before}${grouped}${kept === '' ? '' : `.${kept}`}${after}`);
 }
 
 function literal(text: string): string {
-  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - 0xe000)).trim();
+  return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - PRIVATE_USE)).trim();
 }
 
 /** Halves away from 0, as they are written: 1.005 is 1.01. */

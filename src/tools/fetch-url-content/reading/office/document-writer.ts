@@ -1,9 +1,14 @@
+import { onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
 
 /** More rows or columns of a table are left out. */
 const MAX_ROWS = 20_000;
 const MAX_COLUMNS = 200;
+/** More headers and footers are those of a document made by a program. */
+const MAX_MARGINS = 60;
+/** Of a header or footer, in UTF-16 code units. */
+const LONGEST_MARGIN = 2000;
 
 /** What a paragraph is besides text. */
 export interface ParagraphKind {
@@ -31,7 +36,7 @@ export function withLink(text: string, { target, start }: OpenLink): string {
 }
 
 /** Whether a header or footer is more than a number of a page: more than 8 letters, and digits of long numbers. */
-export function isMoreThanPageNumber(text: string): boolean {
+function isMoreThanPageNumber(text: string): boolean {
   return (text.match(/\p{L}|\d{4,}/gu) ?? []).join('').length > 8;
 }
 
@@ -39,6 +44,8 @@ export function isMoreThanPageNumber(text: string): boolean {
 export class DocumentWriter {
   readonly #blocks: string[] = [];
   readonly #tables: { rows: string[][]; cell: string[] }[] = [];
+  readonly #notes: string[] = [];
+  readonly #margins = new Set<string>();
   #length = 0;
   #lastIsItem = false;
 
@@ -62,9 +69,18 @@ export class DocumentWriter {
     else this.#add(line);
   }
 
-  /** Adds what a note says, behind the text that refers to it as `[^id]`. */
+  /** Adds a note below the document: the text refers to it as `[^id]`. */
   note(id: string, text: string): void {
-    this.#add(`[^${id}]: ${text}`);
+    const line = onOneLine(text);
+    if (line === '' || this.isFull) return;
+    this.#notes.push(`[^${id}]: ${line}`);
+    this.#length += line.length;
+  }
+
+  /** Adds what a header or footer says below the document and its notes, once, unless it is a number of a page. */
+  margin(text: string): void {
+    const line = onOneLine(text.slice(0, LONGEST_MARGIN));
+    if (isMoreThanPageNumber(line) && this.#margins.size < MAX_MARGINS) this.#margins.add(line);
   }
 
   /** A table in a cell of another becomes lines of that cell. */
@@ -106,7 +122,7 @@ export class DocumentWriter {
   }
 
   toString(): string {
-    return this.#blocks.join('').trim();
+    return [this.#blocks.join('').trim(), ...this.#notes, ...this.#margins].join('\n\n').trim();
   }
 
   #add(block: string, isItem = false): void {

@@ -10,7 +10,7 @@ export interface ListLevel {
 }
 
 export interface NumberedList {
-  /** ListsById of one kind count on from each other. */
+  /** Lists of one kind count on from each other. */
   kind: string;
   levels: readonly ListLevel[];
   /** Where levels of this list begin anew. */
@@ -90,7 +90,7 @@ export class ListNumbers {
     for (let above = 0; above < at; above++) counts[above] ??= first(above);
     const level = list.levels[at];
     if (!level || level.format === 'bullet' || level.format === 'none') return {};
-    const isPlain = level.format === 'decimal' && new RegExp(`^%${at + 1}[.)]?$`).test(level.text);
+    const isPlain = level.format === 'decimal' && level.text.replace(/[.)]$/, '') === `%${at + 1}`;
     const label = level.text.replace(/%(\d)/g, (_, digit: string) => {
       const shown = Number(digit) - 1;
       return shownAs(counts[shown] ?? first(shown), list.levels[shown]?.format ?? 'decimal');

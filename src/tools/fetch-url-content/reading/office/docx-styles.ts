@@ -9,13 +9,17 @@ export interface NamedStyle {
   level?: number;
 }
 
+interface OwnStyle extends NamedStyle {
+  base?: string;
+}
+
 /** A chain of styles longer than Word's is a loop. */
 const LONGEST_CHAIN = 12;
 
 /** The styles of a document by their ids. Headings are known by their own name or their outline: ids are translated. */
 export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
-  const own = new Map<string, NamedStyle & { base?: string }>();
-  let style: NamedStyle & { base?: string } = {};
+  const own = new Map<string, OwnStyle>();
+  let style: OwnStyle = {};
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open') continue;
     const value = event.attribute('w:val');
@@ -33,7 +37,7 @@ export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
   }
   const styles = new Map<string, NamedStyle>();
   for (const [id, first] of own) {
-    let found: NamedStyle & { base?: string } = first;
+    let found = first;
     for (let length = 0; found.base !== undefined && length < LONGEST_CHAIN; length++) {
       const base = own.get(found.base);
       if (!base) break;

@@ -1,12 +1,11 @@
-import { joinSpaces } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { writeChartValues } from './chart.ts';
-import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
+import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
-import { beginsFormula, FormulaReader } from './omml.ts';
+import { type EventOrFormula, withFormulas } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -25,8 +24,6 @@ const NOTES = [
   { type: 'endnotes', element: 'w:endnote', mark: 'e' },
   { type: 'comments', element: 'w:comment', mark: 'c' },
 ] as const;
-/** More headers and footers are those of a document made by a program. */
-const MAX_MARGINS = 60;
 
 /**
  * A Word document: headings, paragraphs, lists, links, tables, charts, notes and comments, and once each what its headers
@@ -43,11 +40,10 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   for (const chart of main.related('chart')) writeChartValues(await zip.text(chart), reader.writer);
   for (const { type, element, mark } of NOTES) reader.readNotes(await main.textOf(type), element, mark);
   const margins = new Set([...main.related('header'), ...main.related('footer')]);
-  for (const path of [...margins].slice(0, MAX_MARGINS)) reader.readMargin(await zip.text(path));
+  for (const path of margins) reader.readMargin(await zip.text(path));
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: reader.writer.toString() };
 }
 
-const LONGEST_MARGIN = 2000;
 /** A cell takes no more columns. */
 const MAX_SPAN = 100;
 /** Elements whose text is none of the document's as it stands. */
@@ -81,26 +77,25 @@ class DocumentReader {
   /** Within what was deleted or moved away, how something looked before, or how a word is pronounced. */
   #left = 0;
   #link: OpenLink | undefined;
-  #formula: FormulaReader | undefined;
+  /** Where the last formula of the paragraph ends. */
   #formulaEnd = 0;
   /** `superscript`, `subscript` or nothing. */
   #script = '';
-  /** Columns that the cell takes. */
-  #columns = 1;
-  readonly #margins = new Set<string>();
+  /** Columns that the open cells take, the innermost last. */
+  readonly #columns: number[] = [];
 
   constructor(parts: DocumentParts) {
     this.#parts = parts;
   }
 
   read(xml: string): void {
-    for (const event of xmlEvents(xml)) {
+    for (const event of withFormulas(xmlEvents(xml))) {
       if (this.writer.isFull) return;
       this.#take(event);
     }
   }
 
-  /** Adds the notes of a part as `[^1]: text`, where the document refers to them. */
+  /** Adds the notes of a part. */
   readNotes(xml: string, element: string, mark: string): void {
     let id = '';
     for (const event of xmlEvents(xml)) {
@@ -112,8 +107,7 @@ class DocumentReader {
         const author = event.attribute('w:author').slice(0, 100);
         this.#paragraph = { ...emptyParagraph(), text: author && `${author}: ` };
       } else if (event.name === element) {
-        const text = joinSpaces(this.#paragraph.text).trim();
-        if (id !== '' && text !== '') this.writer.note(`${mark}${id}`, text);
+        if (id !== '') this.writer.note(`${mark}${id}`, this.#paragraph.text);
         id = '';
       } else if (event.name === 'w:p') this.#paragraph.text += ' ';
       else this.#run(event);
@@ -121,37 +115,24 @@ class DocumentReader {
     this.#paragraph = emptyParagraph();
   }
 
-  /** Adds a header or footer as a paragraph, unless it is a number of a page. */
+  /** Adds a header or footer. */
   readMargin(xml: string): void {
-    let text = '';
     for (const event of xmlEvents(xml)) {
       if (event.kind === 'text') this.#write(event.text);
       else if (event.name === 'w:p' || event.name === 'w:tc') this.#paragraph.text += ' ';
       else this.#run(event);
-      text = this.#paragraph.text;
-      if (text.length > LONGEST_MARGIN) break;
     }
+    this.writer.margin(this.#paragraph.text);
     this.#paragraph = emptyParagraph();
-    text = joinSpaces(text).trim();
-    if (!isMoreThanPageNumber(text) || this.#margins.has(text)) return;
-    this.#margins.add(text);
-    this.writer.paragraph(text);
   }
 
-  #take(event: XmlEvent): void {
-    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
-    if (this.#formula) {
-      const formula = this.#formula.take(event);
-      if (formula === undefined) return;
-      this.#formula = undefined;
-      if (this.#left > 0) return;
-      const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
-      this.#paragraph.text += `${isNext ? ' ' : ''}${formula}`;
-      this.#formulaEnd = this.#paragraph.text.length;
-      return;
-    }
+  #take(event: EventOrFormula): void {
     if (event.kind === 'text') {
       this.#write(event.text);
+      return;
+    }
+    if (event.kind === 'formula') {
+      this.#writeFormula(event.text);
       return;
     }
     const { writer } = this;
@@ -180,9 +161,8 @@ class DocumentReader {
         if (isOpen) writer.openRow();
         break;
       case 'w:tc':
-        if (isOpen) this.#columns = 1;
-        else writer.closeCell();
-        for (; !isOpen && this.#columns > 1; this.#columns--) writer.closeCell();
+        if (isOpen) this.#columns.push(1);
+        else for (let left = this.#columns.pop() ?? 1; left > 0; left--) writer.closeCell();
         break;
       default:
         this.#run(event);
@@ -194,6 +174,13 @@ class DocumentReader {
     if (this.#inText && this.#left === 0) this.#paragraph.text += this.#scripted(text);
   }
 
+  #writeFormula(text: string): void {
+    if (this.#left > 0) return;
+    const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
+    this.#paragraph.text += `${isNext ? ' ' : ''}${text}`;
+    this.#formulaEnd = this.#paragraph.text.length;
+  }
+
   /** What a paragraph or a cell is, and the notes that it refers to. */
   #property(name: string, value: string, id: string): void {
     const paragraph = this.#paragraph;
@@ -201,7 +188,7 @@ class DocumentReader {
     else if (name === 'w:numid') paragraph.list = value;
     else if (name === 'w:ilvl') paragraph.level = Number(value) || 0;
     else if (name === 'w:outlinelvl') paragraph.outline = (Number(value) || 0) + 1;
-    else if (name === 'w:gridspan') this.#columns = Math.min(Number(value) || 1, MAX_SPAN);
+    else if (name === 'w:gridspan') this.#columns.splice(-1, 1, Math.min(Number(value) || 1, MAX_SPAN));
     else if (name === 'w:footnotereference') paragraph.text += `[^${id}]`;
     else if (name === 'w:endnotereference') paragraph.text += `[^e${id}]`;
     else if (name === 'w:commentreference') paragraph.text += `[^c${id}]`;

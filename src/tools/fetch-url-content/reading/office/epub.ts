@@ -1,7 +1,8 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { officeMetadata } from './office-metadata.ts';
+import { partPath } from './package-parts.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -21,9 +22,9 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
   let length = 0;
   for (const name of readingOrder(book)) {
     if (length > MAX_CONTENT) break;
-    const chapter = readWhole(await zip.text(joined(folder, name)), url);
+    const chapter = readWhole(await zip.text(partPath(name, folder)), url);
     if (chapter === '') continue;
-    const title = titles.get(joined(folder, name));
+    const title = titles.get(partPath(name, folder));
     // Without a title in the contents it goes on with the chapter before it.
     chapters.push(title === undefined || chapter.startsWith('#') ? chapter : `# ${title}\n\n${chapter}`);
     length += chapter.length;
@@ -35,10 +36,10 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
 async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; folder: string }) {
   const titles = new Map<string, string>();
   for (const event of xmlEvents(book)) {
-    if (event.kind !== 'open' || !/^(opf:)?item$/.test(event.name)) continue;
+    if (event.kind !== 'open' || event.name !== 'item') continue;
     const isNav = /\bnav\b/.test(event.attribute('properties'));
     if (!isNav && event.attribute('media-type') !== 'application/x-dtbncx+xml') continue;
-    const path = joined(folder, event.attribute('href'));
+    const path = partPath(event.attribute('href'), folder);
     const within = path.slice(0, path.lastIndexOf('/') + 1);
     let text = '';
     let target = '';
@@ -48,8 +49,8 @@ async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; fol
       if (part.kind === 'open' && part.name === 'a') target = part.attribute('href');
       if (part.kind === 'open' && part.name === 'content') target = part.attribute('src');
       const isWhole = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
-      const title = joinSpaces(text).trim().slice(0, LONGEST_TITLE);
-      const chapter = isWhole ? joined(within, target) : '';
+      const title = onOneLine(text).slice(0, LONGEST_TITLE);
+      const chapter = isWhole ? partPath(target, within) : '';
       if (isWhole && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
     }
   }
@@ -61,18 +62,8 @@ function readingOrder(book: string): string[] {
   const order: string[] = [];
   for (const event of xmlEvents(book)) {
     if (event.kind !== 'open') continue;
-    if (/^(opf:)?item$/.test(event.name)) files.set(event.attribute('id'), event.attribute('href'));
-    else if (/^(opf:)?itemref$/.test(event.name)) order.push(event.attribute('idref'));
+    if (event.name === 'item') files.set(event.attribute('id'), event.attribute('href'));
+    else if (event.name === 'itemref') order.push(event.attribute('idref'));
   }
   return order.flatMap((id) => files.get(id) ?? []);
-}
-
-/** A path within the book, percent-encoding undone. */
-function joined(folder: string, name: string): string {
-  const path = URL.parse(name.split('#', 1)[0] ?? '', `file:///${folder}`)?.pathname.slice(1) ?? '';
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }

@@ -8,7 +8,7 @@ const FORMATS: ReadonlyMap<string, string> = new Map([
   ['i', 'lowerRoman'],
   ['I', 'upperRoman'],
 ]);
-const MAX_LEVELS = 10;
+const MAX_LEVELS = 9;
 /** The list of the headings, which has no name of its own. */
 const OUTLINE = '';
 

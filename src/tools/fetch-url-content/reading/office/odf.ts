@@ -1,8 +1,8 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
-import { DocumentWriter, isMoreThanPageNumber, type OpenLink, withLink } from './document-writer.ts';
+import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
@@ -11,7 +11,6 @@ import type { ZipFile } from './zip-file.ts';
 /** Cells and rows that are repeated more often say nothing. */
 const MAX_COLUMNS = 1000;
 const MAX_REPEATED_ROWS = 1000;
-const MAX_MARGINS = 60;
 
 /** An OpenDocument text, spreadsheet or presentation. */
 export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
@@ -20,31 +19,42 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
   }
   const content = await zip.text('content.xml');
   const styles = await zip.text('styles.xml');
-  const reader = new OdfReader(await formulasOf(zip, content), new OdfLists(styles, content));
+  const { formulas, charts } = await objectsOf(zip, content);
+  const reader = new OdfReader(formulas, new OdfLists(styles, content));
   reader.read(content);
-  reader.end(margins(styles));
+  for (const chart of charts) reader.read(chart);
+  readMargins(styles, reader.writer);
   return { ...officeMetadata(await zip.text('meta.xml')), content: reader.writer.toString() };
 }
 
-/** Formulas lie in parts of their own, as MathML. One may stand in a document any number of times; it is read once. */
-async function formulasOf(zip: ZipFile, content: string): Promise<ReadonlyMap<string, string>> {
+/**
+ * Formulas lie in parts of their own, as MathML, and so do charts with the table of their values; those of a spreadsheet
+ * show its cells. One may stand in a document any number of times; it is read once.
+ */
+async function objectsOf(zip: ZipFile, content: string) {
   const formulas = new Map<string, string>();
-  if (!content.includes('draw:object')) return formulas;
+  const charts: string[] = [];
+  const isSheet = content.includes('<office:spreadsheet');
   let length = 0;
-  for (const event of xmlEvents(content)) {
-    if (event.kind !== 'open' || event.name !== 'draw:object') continue;
-    const path = event.attribute('xlink:href');
-    if (formulas.has(path) || length > MAX_CONTENT) continue;
-    const part = `${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`;
-    formulas.set(path, readWhole(await zip.text(part), ''));
-    length += formulas.get(path)?.length ?? 0;
+  const paths = new Set<string>();
+  if (content.includes('draw:object')) {
+    for (const event of xmlEvents(content)) {
+      if (event.kind === 'open' && event.name === 'draw:object') paths.add(event.attribute('xlink:href'));
+    }
   }
-  return formulas;
+  for (const path of paths) {
+    if (length > MAX_CONTENT) break;
+    const xml = await zip.text(`${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`);
+    const formula = /<(?:\w+:)?math\b/.test(xml) ? readWhole(xml, '') : undefined;
+    if (formula !== undefined) formulas.set(path, formula);
+    else if (!isSheet) charts.push(xml);
+    length += (formula ?? xml).length;
+  }
+  return { formulas, charts };
 }
 
-/** What the headers and footers say, once each. */
-function margins(styles: string): string[] {
-  const found = new Set<string>();
+/** Adds what the headers and footers say. */
+function readMargins(styles: string, writer: DocumentWriter): void {
   let depth = 0;
   let text = '';
   for (const event of xmlEvents(styles)) {
@@ -52,11 +62,9 @@ function margins(styles: string): string[] {
     else if (/^style:(header|footer)(-left|-first)?$/.test(event.name)) {
       depth += event.kind === 'open' ? 1 : -1;
       if (event.kind === 'open') text = '';
-      else if (isMoreThanPageNumber(text)) found.add(joinSpaces(text).trim());
+      else writer.margin(text);
     } else if (event.name === 'text:p') text += ' ';
-    if (found.size === MAX_MARGINS) break;
   }
-  return [...found];
 }
 
 /** A paragraph that is being read. */
@@ -77,7 +85,7 @@ class OdfReader {
   /** The paragraph that is read is the last one; those before are around text boxes and notes. */
   readonly #paragraphs: OpenParagraph[] = [];
   readonly #notes: OpenNote[] = [];
-  readonly #endedNotes: OpenNote[] = [];
+  #noteCount = 0;
   #link: OpenLink | undefined;
   readonly #lists: OdfLists;
   /** Whether the next paragraph begins an item. */
@@ -104,12 +112,6 @@ class OdfReader {
       } else if (event.name.startsWith('table:')) this.#tablePart(event);
       else this.#element(event);
     }
-  }
-
-  /** Adds what stands below and beside the text. */
-  end(besides: readonly string[]): void {
-    for (const { id, text } of this.#endedNotes) this.writer.note(id, text.trim());
-    for (const text of besides) this.writer.paragraph(text);
   }
 
   #add(text: string): void {
@@ -202,7 +204,7 @@ class OdfReader {
 
   #beginNote(element: string, kind: string): void {
     const mark = element === 'office:annotation' ? 'c' : kind === 'endnote' ? 'e' : '';
-    const note = { id: `${mark}${this.#endedNotes.length + this.#notes.length + 1}`, text: '' };
+    const note = { id: `${mark}${++this.#noteCount}`, text: '' };
     if (this.#left === 0) this.#refer(`[^${note.id}]`);
     this.#notes.push(note);
   }
@@ -216,14 +218,14 @@ class OdfReader {
 
   #endNote(): void {
     const note = this.#notes.pop();
-    if (note && this.#left === 0) this.#endedNotes.push(note);
+    if (note && this.#left === 0) this.writer.note(note.id, note.text);
   }
 
   #endParagraph(): void {
     const { text, heading } = this.#paragraphs.pop() ?? { text: '', heading: undefined };
     const note = this.#notes.at(-1);
-    if (note) note.text += ` ${joinSpaces(text).trim()}`;
-    else if (this.#sheet) this.#sheet.cell.push(joinSpaces(text).trim());
+    if (note) note.text += ` ${text}`;
+    else if (this.#sheet) this.#sheet.cell.push(onOneLine(text));
     else if (this.#hasNotes && text.trim() !== '') this.writer.paragraph(`Notes: ${text}`);
     else if (heading !== undefined) {
       const label = text.trim() === '' ? undefined : this.#lists.heading(heading)?.label;

@@ -24,18 +24,37 @@ const STRUCTURE = /^m:(?:f|ssup|ssub|ssubsup|spre|rad|nary|d|m|eqarr|acc|bar|lim
 const FUNCTION = /^(?:sin|cos|tan|cot|sec|csc|log|ln|exp|lim|max|min|sup|inf|det)$/;
 
 /** Whether a formula begins here (ECMA-376, part 1, 22.1). */
-export function beginsFormula(event: XmlEvent): boolean {
+function beginsFormula(event: XmlEvent): boolean {
   return event.kind === 'open' && (event.name === 'm:omath' || event.name === 'm:omathpara');
 }
 
-/** Reads a formula of an Office document from the event that begins it to the one that ends it. */
-export class FormulaReader {
+/** A piece of a document, or a formula as it stands in Markdown: LaTeX, or a line of text as it is. */
+export type EventOrFormula = XmlEvent | { kind: 'formula'; text: string };
+
+/** The events of a document; each formula is one. */
+export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrFormula> {
+  let formula: FormulaReader | undefined;
+  for (const event of events) {
+    if (beginsFormula(event)) formula ??= new FormulaReader();
+    if (!formula) {
+      yield event;
+      continue;
+    }
+    const text = formula.take(event);
+    if (text === undefined) continue;
+    formula = undefined;
+    yield { kind: 'formula', text };
+  }
+}
+
+/** Reads a formula from the event that begins it to the one that ends it. */
+class FormulaReader {
   readonly #stack: Part[] = [];
   #inText = false;
   #isText = true;
   #plain = '';
 
-  /** The formula as it stands in Markdown, where this event ends it: LaTeX, or a line of text as it is. */
+  /** The formula as it stands in Markdown, where this event ends it. */
   take(event: XmlEvent): string | undefined {
     const open = this.#stack.at(-1);
     if (event.kind === 'text') {

@@ -2,9 +2,9 @@ import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { writeChartValues } from './chart.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
-import { beginsFormula, FormulaReader } from './omml.ts';
+import { type EventOrFormula, withFormulas } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
-import { type XmlEvent, xmlEvents } from './xml-events.ts';
+import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** A presentation, slide by slide as they are shown: the title as a heading, then its text and tables, diagrams, charts and notes. */
@@ -51,7 +51,7 @@ function writeNotes(xml: string, writer: DocumentWriter): void {
 /** Writes the text of the shapes, but for placeholders of the `leftOut` types. */
 function writeShapes(xml: string, writer: DocumentWriter, leftOut = /^(sldNum|sldImg)$/): void {
   const shape = new ShapeReader(writer, leftOut);
-  for (const event of xmlEvents(xml)) {
+  for (const event of withFormulas(xmlEvents(xml))) {
     if (writer.isFull) return;
     shape.take(event);
   }
@@ -65,24 +65,15 @@ class ShapeReader {
   #level = 0;
   #text = '';
   #inText = false;
-  #formula: FormulaReader | undefined;
 
   constructor(writer: DocumentWriter, leftOut: RegExp) {
     this.#writer = writer;
     this.#leftOut = leftOut;
   }
 
-  take(event: XmlEvent): void {
-    if (beginsFormula(event)) this.#formula ??= new FormulaReader();
-    if (this.#formula) {
-      const formula = this.#formula.take(event);
-      if (formula === undefined) return;
-      this.#formula = undefined;
-      this.#text += formula;
-      return;
-    }
-    if (event.kind === 'text') {
-      if (this.#inText) this.#text += event.text;
+  take(event: EventOrFormula): void {
+    if (event.kind === 'text' || event.kind === 'formula') {
+      if (this.#inText || event.kind === 'formula') this.#text += event.text;
       return;
     }
     const isOpen = event.kind === 'open';

@@ -18,14 +18,10 @@ export class CodePage {
     return this.#decoder.decode(Uint8Array.from(bytes));
   }
 
-  /** Whether the bytes end in the middle of a character. */
-  isHalf(bytes: readonly number[]): boolean {
-    if (!this.#isDouble || bytes.length === 0) return false;
-    // Kana of one byte are no first half.
-    let isHalf = false;
-    for (const byte of bytes)
-      isHalf = !isHalf && byte > 0x80 && !(this.#decoder.encoding === 'shift_jis' && byte > 0x9f && byte < 0xe0);
-    return isHalf;
+  /** Whether a byte that begins a character is the first half of it. */
+  isFirstHalf(byte: number): boolean {
+    const isKana = this.#decoder.encoding === 'shift_jis' && byte > 0x9f && byte < 0xe0;
+    return this.#isDouble && byte > 0x80 && !isKana;
   }
 }
 

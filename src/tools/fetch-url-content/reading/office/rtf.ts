@@ -1,6 +1,6 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { DocumentWriter, isMoreThanPageNumber } from './document-writer.ts';
+import { DocumentWriter } from './document-writer.ts';
 import { CodePage, fontCodePages } from './rtf-code-pages.ts';
 
 /** Groups that hold no text of the document. */
@@ -51,10 +51,11 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
   return new RtfReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')).read();
 }
 
+/** Groups in groups: what is deeper is left out. */
+const MAX_DEPTH = 10_000;
 /** `\name`, with a number and the space that ends it. */
 const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
 const MARGIN = /^(?:header|footer)[lrf]?$/;
-const MAX_MARGINS = 60;
 
 /** One pass over the characters; groups cost a stack of small objects. */
 class RtfReader {
@@ -65,11 +66,11 @@ class RtfReader {
   #group: Group;
   readonly #fonts: ReadonlyMap<number, CodePage>;
   readonly #headings: ReadonlyMap<number, number>;
-  readonly #notes: { id: string; text: string }[] = [];
-  readonly #margins = new Set<string>();
+  #noteCount = 0;
   #text = '';
-  /** Bytes of the code page that are not decoded yet. */
+  /** Bytes of the code page that are not decoded yet, and whether they end in the middle of a character. */
   #pending: number[] = [];
+  #isHalf = false;
   /** Characters to leave out: they stand for a `\u`. */
   #drop = 0;
   #row: string[] = [];
@@ -92,8 +93,7 @@ class RtfReader {
     for (let at = 0; at < source.length && !this.#writer.isFull; ) {
       const character = source[at] ?? '';
       // The second byte of a character may be a letter of ASCII.
-      const isByte =
-        character > '\u007f' || (this.#group.codePage.isHalf(this.#pending) && !/[\\{}\r\n]/.test(character));
+      const isByte = character > '\u007f' || (this.#isHalf && !/[\\{}\r\n]/.test(character));
       if (!isByte && (character !== '\\' || source[at + 1] !== "'")) this.#flushBytes();
       if (character === '\\') {
         at = this.#control(at);
@@ -102,13 +102,13 @@ class RtfReader {
       at += 1;
       if (character === '{' || character === '}') this.#drop = 0;
       if (character === '{') {
-        if (this.#stack.length > 10_000) break;
+        if (this.#stack.length > MAX_DEPTH) break;
         this.#stack.push(this.#group);
         this.#group = { ...this.#group, outer: undefined };
       } else if (character === '}') this.#endGroup();
       else if (character === '\r' || character === '\n') continue;
       else if (this.#drop > 0) this.#drop -= 1;
-      else if (isByte) this.#pending.push(character.charCodeAt(0));
+      else if (isByte) this.#byte(character.charCodeAt(0));
       else this.#emit(character);
     }
     this.#flushBytes();
@@ -116,8 +116,6 @@ class RtfReader {
     this.#endRow();
     this.#endParagraph();
     this.#endTable();
-    for (const { id, text } of this.#notes) this.#writer.note(id, text);
-    for (const text of this.#margins) this.#writer.paragraph(text);
     const { title, author } = this.#info;
     return { title: title.trim(), ...(author && { author: author.trim() }), content: this.#writer.toString() };
   }
@@ -128,9 +126,15 @@ class RtfReader {
     else if (!skipped && !hidden) this.#text += piece;
   }
 
+  #byte(byte: number): void {
+    this.#pending.push(byte);
+    this.#isHalf = !this.#isHalf && this.#group.codePage.isFirstHalf(byte);
+  }
+
   #flushBytes(): void {
     if (this.#pending.length > 0) this.#emit(this.#group.codePage.decode(this.#pending));
     this.#pending = [];
+    this.#isHalf = false;
   }
 
   #endGroup(): void {
@@ -138,11 +142,9 @@ class RtfReader {
     this.#group = this.#stack.pop() ?? this.#group;
     if (!outer) return;
     this.#isAside = false;
-    const text = joinSpaces(this.#text).trim();
+    if (outer.aside.kind === 'note') this.#writer.note(outer.aside.id, this.#text);
+    else this.#writer.margin(this.#text);
     this.#text = outer.text;
-    if (outer.aside.kind === 'note') {
-      if (text !== '') this.#notes.push({ id: outer.aside.id, text });
-    } else if (isMoreThanPageNumber(text) && this.#margins.size < MAX_MARGINS) this.#margins.add(text);
   }
 
   #beginAside(aside: Aside): void {
@@ -197,7 +199,7 @@ class RtfReader {
     if (symbol === "'") {
       const byte = Number.parseInt(this.#source.slice(at + 2, at + 4), 16);
       if (this.#drop > 0) this.#drop -= 1;
-      else if (Number.isFinite(byte)) this.#pending.push(byte);
+      else if (Number.isFinite(byte)) this.#byte(byte);
       return at + 4;
     }
     if (symbol === '*') this.#group.skipped ||= this.#source[at - 1] === '{';
@@ -220,9 +222,9 @@ class RtfReader {
     else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
     else if (name === 'plain') group.hidden = false;
     // In a group that begins with an asterisk, comments alone are text.
-    else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${this.#notes.length + 1}` });
+    else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${++this.#noteCount}` });
     else if (group.skipped) return;
-    else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${this.#notes.length + 1}` });
+    else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${++this.#noteCount}` });
     else if (MARGIN.test(name)) this.#beginAside({ kind: 'margin' });
     else this.#layout(name, value);
   }
@@ -234,7 +236,7 @@ class RtfReader {
     else if (name === 'outlinelevel') this.#heading = value !== undefined && value < 9 ? value + 1 : undefined;
     else if (name === 'par' || name === 'sect' || name === 'page') this.#endParagraph();
     else if (name === 'cell' && !this.#isAside) {
-      this.#row.push(joinSpaces(this.#text).trim());
+      this.#row.push(onOneLine(this.#text));
       this.#text = '';
     } else if (name === 'row') this.#endRow();
     else if (name === 'nestcell' || name === 'nestrow') this.#emit(' ');

@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
@@ -56,7 +56,7 @@ function writeComments(xml: string, writer: DocumentWriter): void {
     if (event.kind === 'text') text += event.text;
     else if (event.name !== 'comment') continue;
     else if (event.kind === 'open') [place, text] = [event.attribute('ref'), ''];
-    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${joinSpaces(text).trim()}`);
+    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${onOneLine(text)}`);
   }
 }
 
@@ -114,7 +114,7 @@ function shownValue({ type, format, value, formula }: OpenCell, { strings, isMac
 /** Characters that XML cannot hold are written by their numbers. */
 function withoutEscapes(text: string): string {
   const plain = text.replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
-  return joinSpaces(plain).trim();
+  return onOneLine(plain);
 }
 
 /** `AB12` is column 27, counted from 0. */

@@ -46,20 +46,16 @@ interface Renamed {
  */
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
   let events: XmlEvent[] = [];
-  let depth = 0;
   let fallbacks = 0;
   let renamed: Renamed | undefined;
-  const isUnusual = hasUnusualPrefixes(xml);
+  /** For each open element, the prefixes around it. */
   const outer: (Renamed | undefined)[] = [];
   const parser = new Parser(
     {
       onopentag(tag, attributes) {
-        depth += 1;
-        if (depth > MAX_DEPTH) throw new Error('the document is nested too deeply');
-        if (isUnusual) {
-          outer.push(renamed);
-          renamed = withDeclared(renamed, attributes);
-        }
+        outer.push(renamed);
+        if (outer.length > MAX_DEPTH) throw new Error('the document is nested too deeply');
+        renamed = withDeclared(renamed, attributes);
         const name = usualName(tag, renamed);
         if (name === 'mc:fallback') fallbacks += 1;
         if (fallbacks > 0) return;
@@ -68,9 +64,8 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
         events.push({ kind: 'open', name, attribute });
       },
       onclosetag(tag) {
-        depth -= 1;
         const name = usualName(tag, renamed);
-        if (isUnusual) renamed = outer.pop();
+        renamed = outer.pop();
         if (fallbacks === 0) events.push({ kind: 'close', name });
         else if (name === 'mc:fallback') fallbacks -= 1;
       },
@@ -91,15 +86,6 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
 
 function usualPrefix(address: string): string | undefined {
   return PREFIXES.get(address) ?? PREFIXES.get((OOXML.exec(address) ?? []).slice(1).join('/'));
-}
-
-/** Whether a document chose other prefixes than most: a look at the attributes of each element costs a third more. */
-function hasUnusualPrefixes(xml: string): boolean {
-  for (const [, own = '', address = ''] of xml.matchAll(/xmlns(?::([\w.-]{1,40}))?\s*=\s*["']([^"'<>]{1,200})/g)) {
-    const usual = usualPrefix(address);
-    if (usual !== undefined && usual !== own) return true;
-  }
-  return false;
 }
 
 /** The prefixes with what an element declares; the same where it declares nothing unusual. */

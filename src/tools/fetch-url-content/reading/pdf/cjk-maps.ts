@@ -9,12 +9,20 @@ const STRETCHES: readonly Stretch[] = [
 ];
 const HANGUL: Stretch = [0xac00, 0xd7a3];
 
+/** Adobe's collections of characters. */
+const COLLECTIONS = ['Japan1', 'GB1', 'CNS1', 'Korea1'] as const;
+type Collection = (typeof COLLECTIONS)[number];
+
 /**
  * The numbers that these maps give to characters begin behind those that Adobe's collections use, of which ASCII alone is
  * known here: what else a font has by those stays unread, and is not read wrongly.
  */
-const FIRST_NUMBER = { Japan1: 31_000, GB1: 31_000, CNS1: 31_000, Korea1: 19_000 } as const;
-type Collection = keyof typeof FIRST_NUMBER;
+const FIRST_NUMBER: Readonly<Record<Collection, number>> = {
+  Japan1: 31_000,
+  GB1: 31_000,
+  CNS1: 31_000,
+  Korea1: 19_000,
+};
 /** All collections begin with ASCII. */
 const AFTER_ASCII = 0x60;
 const UNKNOWN = '<fffd>';
@@ -33,6 +41,12 @@ const ENCODINGS: readonly [name: RegExp, charset: string, collection: Collection
   [/^KSC(?:ms|pc)?-(?:EUC|UHC)-/, 'euc-kr', 'Korea1'],
 ];
 
+/** Ranges of codes, by the encodings that have not those of the others. */
+const SPACES: Readonly<Record<string, readonly string[]>> = {
+  shift_jis: ['<00> <80>', '<a0> <df>', '<8140> <9ffc>', '<e040> <fcfc>'],
+  jis: ['<2121> <7e7e>'],
+};
+
 /**
  * Maps of Chinese, Japanese and Korean encodings that PDFs name and do not hold, made from the decoders of the platform.
  * Without them the text of such fonts is lost. Given to pdf.js as its `BinaryDataFactory`.
@@ -47,7 +61,7 @@ export class CjkMaps {
 }
 
 function stretchesOf(collection: Collection): { first: number; last: number; number: number }[] {
-  let number: number = FIRST_NUMBER[collection];
+  let number = FIRST_NUMBER[collection];
   return [...STRETCHES, ...(collection === 'Korea1' ? [HANGUL] : [])].map(([first, last]) => {
     const stretch = { first, last, number };
     number += last - first + 1;
@@ -57,16 +71,14 @@ function stretchesOf(collection: Collection): { first: number; last: number; num
 
 /** From the numbers of a collection to Unicode, as pdf.js asks for it. */
 function unicodeMap(name: string): string | undefined {
-  const collection = /^Adobe-(Japan1|GB1|CNS1|Korea1)-UCS2$/.exec(name)?.[1];
+  const collection = COLLECTIONS.find((each) => name === `Adobe-${each}-UCS2`);
   if (collection === undefined) return undefined;
-  const ranges = stretchesOf(collection as Collection).map(
+  const ranges = stretchesOf(collection).map(
     ({ first, last, number }) => `<${hex(number)}> <${hex(number + last - first)}> <${hex(first)}>`,
   );
-  const unknown = Array<string>(FIRST_NUMBER[collection as Collection] - AFTER_ASCII)
-    .fill(UNKNOWN)
-    .join('');
+  const first = FIRST_NUMBER[collection];
   ranges.push(`<0001> <${hex(AFTER_ASCII - 1)}> <0020>`);
-  ranges.push(`<${hex(AFTER_ASCII)}> <${hex(FIRST_NUMBER[collection as Collection] - 1)}> [${unknown}]`);
+  ranges.push(`<${hex(AFTER_ASCII)}> <${hex(first - 1)}> [${UNKNOWN.repeat(first - AFTER_ASCII)}]`);
   return cmap(['<0000> <ffff>'], `${ranges.length} beginbfrange\n${ranges.join('\n')}\nendbfrange`);
 }
 
@@ -84,9 +96,10 @@ function encodingMap(name: string): string | undefined {
     const stretch = stretches.find(({ first, last }) => character >= first && character <= last);
     if (stretch) lines.push(`<${code}> ${stretch.number + character - stretch.first}`);
   }
-  const single = charset === 'shift_jis' ? ['<00> <80>', '<a0> <df>', '<8140> <9ffc>', '<e040> <fcfc>'] : undefined;
-  const double = charset === 'jis' ? ['<2121> <7e7e>'] : ['<00> <80>', '<8140> <fefe>'];
-  return cmap(single ?? double, `${lines.length} begincidchar\n${lines.join('\n')}\nendcidchar`);
+  return cmap(
+    SPACES[charset] ?? ['<00> <80>', '<8140> <fefe>'],
+    `${lines.length} begincidchar\n${lines.join('\n')}\nendcidchar`,
+  );
 }
 
 /** The codes of an encoding, in hexadecimal, and the characters that they stand for. */

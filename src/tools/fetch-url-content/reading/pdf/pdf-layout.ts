@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { onOneLine } from '../../../../base/text.ts';
 
 /** A piece of text where a page has it; `y` grows upwards. */
 export interface PlacedText {
@@ -72,7 +72,7 @@ function isRow(line: string): boolean {
 }
 
 function shapeOf(line: string): string {
-  return joinSpaces(line.replace(/\d+/g, '#')).trim().slice(0, 200);
+  return onOneLine(line.replace(/\d+/g, '#')).slice(0, 200);
 }
 
 /** Where the space between two columns lies, if the page has two. */

@@ -8,7 +8,7 @@ interface TextItem {
   height: number;
 }
 
-/** Lines whose directions differ by less are read together, in degrees. */
+/** Directions of lines are rounded to so many degrees: lines of one direction are read together. */
 const STEP = 15;
 /** In heights of a letter. */
 const STROKE = 0.1;
@@ -25,7 +25,7 @@ export function byDirection(items: readonly TextItem[]): PlacedText[][] {
   for (const { str, transform, width, height } of items) {
     const [a = 0, b = 0, , , x = 0, y = 0] = transform.map(Number);
     // Spaces and ends of lines go with what they follow.
-    if (str.trim() !== '') angle = (Math.round((Math.atan2(b, a) * 180) / Math.PI / STEP) * STEP) % 360;
+    if (str.trim() !== '') angle = (Math.round((Math.atan2(b, a) * 180) / Math.PI / STEP) * STEP + 360) % 360;
     const [sine, cosine] = [Math.sin((angle * Math.PI) / 180), Math.cos((angle * Math.PI) / 180)];
     const pieces = groups.get(angle) ?? [];
     groups.set(angle, pieces);

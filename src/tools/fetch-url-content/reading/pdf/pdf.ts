@@ -8,6 +8,9 @@ import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layo
 import { byDirection } from './pdf-rotation.ts';
 import { stretchesOf } from './pdf-tables.ts';
 
+/** What stands for a page without text: whoever reads has to know that something may be missing. */
+const NO_TEXT = '(There is no text on this page; it may be a scanned image.)';
+
 /**
  * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
  * @throws Error for files that are damaged, encrypted or have no text.
@@ -50,7 +53,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
     ...(await describe(pdf, texts[0] ?? '')),
-    content: texts.flatMap((text, at) => (text === '' ? [] : [`[Page ${at + 1}]\n\n${text}`])).join('\n\n'),
+    content: texts.map((text, at) => `[Page ${at + 1}]\n\n${text || NO_TEXT}`).join('\n\n'),
     ...(incomplete ? { incomplete } : {}),
   };
 }
