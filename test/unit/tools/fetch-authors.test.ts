@@ -35,6 +35,8 @@ const ONE: Readonly<Record<string, [below: string, head?: string]>> = {
   ],
   'a role behind the name': ['<p>By Jane Doe, Senior Editor</p>'],
   'a date before the name': ['<p>Posted on March 3, 2025 by Jane Doe</p>'],
+  'a date behind the name': ['<div>Submitted by <a href="/u/1">Jane Doe</a> on 2025-03-03</div>'],
+  'a sign behind the name, as forums set it': ['<p class="author">by <b><a href="/u/1">Jane Doe</a></b> » 3 May</p>'],
   'a date beside the name': ['<div>March 3, 2025&nbsp;·&nbsp;5 min&nbsp;·&nbsp;Jane Doe</div>'],
   'a link to more': ['<span class="author"><a href="/a">View all posts by Jane Doe</a></span>'],
   'a line within the byline': ['<div class="author">Von\n<a href="/a">Jane Doe</a></div>'],

@@ -229,6 +229,87 @@ describe('the main text of pages', () => {
     assert.match(content, /### Plan 2\n\n\$2\.50 a month\n\n- The harbour/);
   });
 
+  it('has all panels that a click opens beside the title, also where each is its own box', () => {
+    const menu = `<nav class="top"><ul>${[1, 2, 3].map((at) => `<li><a href="/m${at}">Line ${at}</a></li>`).join('')}</ul></nav>`;
+    const panel = (at: number) =>
+      `<div class="item"><h2 class="head"><button aria-expanded="false" aria-controls="c${at}">Question ${at}</button></h2><div id="c${at}" class="collapse" hidden><div class="body"><table><tr><th>Pier</th><th>Depth</th></tr><tr><td>East ${at}</td><td>${at} m</td></tr></table><p>Answer ${at}. ${SENTENCE.slice(0, 90)}</p></div></div></div>`;
+    const tabs = `<ul role="tablist"><li><button role="tab">A</button></li><li><button role="tab">B</button></li></ul><div class="tabs"><div role="tabpanel" class="pane">${article(1, 3)}</div><div role="tabpanel" class="pane"><p>Other.</p></div></div>`;
+    const help = `<div class="side"><div class="card"><h5>Need help?</h5><p>Our team answers within a day.</p><a href="/c">Write to us</a></div></div>`;
+    const content = read(
+      page(
+        `${menu}<div class="page"><div class="main"><h1>Dredging of the harbour</h1><p>${SENTENCE}</p>${tabs}<div class="list">${[1, 2, 3, 4, 5, 6, 7, 8].map(panel).join('')}</div></div>${help}</div><footer><p>Made in a shed by the sea.</p></footer>`,
+      ),
+    );
+    for (let at = 1; at < 9; at++) assert.match(content, new RegExp(`East ${at} \\| ${at} m \\|\n\nAnswer ${at}`));
+    assert.doesNotMatch(content, /Need help|Write to us|shed/);
+  });
+
+  it('has the facts of a product behind its text, and no goods beside it', () => {
+    const facts = ['Weight', 'Width', 'Depth'].map((name, at) => `<div><dt>${name}</dt><dd>${at} cm</dd></div>`);
+    const others = [1, 2, 3, 4].map((at) => `<li><h3><a href="/o${at}">Other ${at}</a></h3><div>$${at}.00</div></li>`);
+    const content = read(
+      page(`<main><div class="product"><div class="info"><h1>Dredging of the harbour</h1>
+      <form><input type="hidden"><button>Add</button></form><div class="rte">${article(1, 2)}</div>
+      <div class="more"><details><summary>Care</summary><div><p>${SENTENCE}</p></div></details></div>
+      <div class="specs"><dl>${facts.join('')}</dl></div></div></div><section><h2>More</h2><ul>${others.join('')}</ul></section></main>`),
+    );
+    assert.match(content, /\*\*Depth\*\*\n2 cm/);
+    assert.doesNotMatch(content, /Other 1/);
+  });
+
+  it('has what was answered in boxes that are like the one of the question', () => {
+    const post = (at: number, text: string) =>
+      `<div class="post"><div class="inner"><dl class="who"><dt><a href="/u${at}">User ${at}</a></dt><dd>Site Admin</dd><dd>Posts: 513</dd></dl>
+      <div class="body"><div><h3><a href="#p${at}">Re: Dredging of the harbour</a></h3><p class="by"><a href="/p${at}">by User ${at}</a></p>
+      <div class="content">${text}</div><div class="sig">We sell kettles, and ask nobody.</div></div></div></div></div>`;
+    const reply = `<blockquote><div>User 1 wrote: ${SENTENCE}</div></blockquote>Reply two. ${SENTENCE}`;
+    const content = read(
+      page(
+        `<div id="wrap"><h2><a href="/t">Dredging of the harbour</a></h2>${post(1, article(1, 9))}${post(2, reply)}</div>`,
+      ),
+    );
+    assert.match(content, /> User 1 wrote: .*\n\nReply two\./);
+    assert.doesNotMatch(content, /kettles/);
+  });
+
+  it('keeps a caption that its last heading leads to', () => {
+    const head =
+      '<title>Harvest factory compares layer letter</title><script type="application/ld+json">{"@type":"Article","headline":"Harvest factory compares layer letter","author":{"name":"Ann Lee"}}</script>';
+    const content =
+      read(`<html lang="en"><head>${head}</head><body><div><div><div><div><div><article><div><div><h2>Promo codes</h2>
+      <h2>External links</h2>
+      <p>Sentence current measures island composer voltage describes 9093. Value garden limits letter harbour matrix follows 8558.</p>
+      <p>Teacher council</p>
+      <h2>Contact</h2>
+      <div><figure><figcaption>Module value compares answer number marble 1351.</figcaption></figure></div></div></div></article></div></div></div></div></div></body></html>`);
+    assert.match(content, /## Contact\n\nModule value/);
+  });
+
+  it('keeps a lead under its title, before who wrote it', () => {
+    const content =
+      read(`<html lang="en"><head><title>System council follows circuit nitrogen 3476 | Acme</title><meta name="dcterms.issued" content="2020-01-15"></head><body class="govuk"><div><div><p>We use some essential cookies to make this website work. We would like to set additional cookies.</p></div></div><header><a>ACME.GOV</a></header><main><div><div><div><h1>System council follows</h1></div><p class="lead">Meadow factory predicts kernel desert copper observes mountain doctor captain describes 4196.</p></div><div><dl><dd><a>Ministry of Kettles</a></dd><dd>2025-02-21 — <a>See all updates</a></dd></dl></div></div><div><div>
+<p>Kitchen harvest follows vector worker bridge 9606. Symphony nitrogen supports version garden doctor replaces buffer method border supports surface summer lantern follows 5701. Timber reader explains reader harvest module collects tensor canvas symphony collects station budget 7302.</p>
+<p>Thread ocean supports minister crystal captain follows teacher island desert observes carbon circuit mineral reaches 7077.</p>
+<p>Garden circuit divides contract marble desert controls mountain station copper controls packet voltage value 563. Method council changes letter mountain branch compares thread composer author explains protein 4778. Engine surface repairs treaty oxygen harbour describes factory kitchen doctor 8238. Packet harvest extends minister symphony language explains pressure worker signal supports 585.</p>
+<div><p>Treaty circuit controls layer border contract divides vector version voltage measures protein 6232.</p></div>
+</div></div></main></body></html>`);
+    assert.match(content, /^(?:#.*\n\n)?Meadow factory/);
+    assert.doesNotMatch(content, /cookies/);
+  });
+
+  it('has no notes for readers without scripts, unless they are all there is', () => {
+    const note = (text: string) => `<noscript>${text}</noscript>`;
+    const content = read(
+      page(`<main><article><h1>Dredging of the harbour</h1><div class="body">${article(1, 4)}</div>
+      <div id="thread"></div>${note('Please enable JavaScript to view the <a href="/d">comments of this page.</a>')}<a href="/p" hidden></a></article></main>`),
+    );
+    assert.doesNotMatch(content, /enable JavaScript/);
+    assert.match(
+      read(page(`<div id="app"></div>${note(`<h1>Dredging of the harbour</h1>${article(1, 3)}`)}`)),
+      /Paragraph 2\./,
+    );
+  });
+
   it('names who commented under an answer', () => {
     const comment =
       '<li><div class="comment-body"><span class="comment-copy">It works with two pumps, too.</span> – <a href="/users/7" class="comment-user">Hanae</a></div></li>';

@@ -111,6 +111,30 @@ describe('pages of many kinds', () => {
     assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
   });
 
+  it('say when they were changed, in a link to their changes or beside the text', () => {
+    const changes: string[] = [
+      '<div>Modified <a href="?lastactivity" title="2024-02-03 10:00:00Z">2 years ago</a></div>',
+      '<aside><p>This page was last modified on <time datetime="2024-02-03 10:00:00Z">Feb 3</time>.</p></aside>',
+    ];
+    for (const change of changes)
+      assert.equal(read(`<p>${SENTENCE}</p>${change}`).updated, '2024-02-03 10:00:00Z', change);
+  });
+
+  it('are read from the value that a script sets, with the short texts beside the long ones', () => {
+    const text = '湖は深く、その底に何があるのかを知る人はいないと、冬になると漁師たちは語り合う。';
+    const blocks = [
+      { text: 'Comments' },
+      { text: SENTENCE, id: 'a text of some other kind' },
+      { text },
+      { text: SENTENCE + SENTENCE },
+    ];
+    const script = `window.__INITIAL_STATE__ = ${JSON.stringify({ menu: [{ name: 'Home' }], blocks })};`;
+    const { content } = read(
+      `<div id="app"></div><script>${script}</script><script>window.x = {not: 'json'};</script>`,
+    );
+    assert.equal(content, ['Comments', SENTENCE, text, SENTENCE + SENTENCE].join('\n\n'));
+  });
+
   it('are read where the data of a script is made of very many lines', () => {
     const lines = `${SENTENCE}\n\n`.repeat(5000) + '<br>'.repeat(150_000);
     const { content } = read(`<script type="application/json">${JSON.stringify([SENTENCE.repeat(3), lines])}</script>`);

@@ -121,7 +121,7 @@ function add(size: Size, more: Size): void {
 
 /** Shorter blocks are titles, dates and labels; in characters. Scripts without spaces say more with fewer. */
 const LEAST = 80;
-const LEAST_UNSPACED = 28;
+export const LEAST_UNSPACED = 28;
 
 /** Whether a block is a sentence or more, or a formula on a line of its own; no code, and no list of links. */
 export function isProse({ text, linked, element }: Block): boolean {
@@ -131,7 +131,8 @@ export function isProse({ text, linked, element }: Block): boolean {
   return text.length >= LEAST ? !/^https?:\/\/\S*$/.test(text) : isUnspaced(text);
 }
 
-function isUnspaced(text: string): boolean {
+/** Whether a text is in a script that sets no spaces between words. */
+export function isUnspaced(text: string): boolean {
   const start = text.slice(0, 200);
   return (start.match(/[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]/g)?.length ?? 0) > start.length / 3;
 }

@@ -7,7 +7,8 @@ export const LONGEST_NAME = 120;
 const LONGEST_LINE = 400;
 
 /** `By`, in the languages that are read most. */
-export const BY = /^(?:written by|posted by|published by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
+export const BY =
+  /^(?:(?:written|posted|published|submitted|created|asked|started) by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
 /** What links to the other texts of an author say. */
 const MORE_BY =
   /^(?:\p{L}+\s){0,3}(?:posts?|articles?|stories|beiträge|artikel|alles|mehr|more|veröffentlicht|eingestellt|geschrieben|verfasst)\s(?:by|from|von|vom)\s*/iu;
@@ -16,7 +17,7 @@ const LABEL = /^(?:authors?|autor(?:in|en|es|as)?|auteurs?|autore|autori|作者|
 const LABEL_ALONE =
   /^(?:(?:authors?|autor(?:in|en|es|as)?|auteurs?|autore|autori|作者|著者)\s*[:：]?|(?:written|posted|published|geschrieben|eingestellt|verfasst) (?:by|von)\s*:?|(?:by|von|par|por)\s*:?)$/i;
 /** What stands behind a name: what was done, and when. */
-const BEHIND_NAME = /(?:^|[\s,·|•–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•].*$/is;
+const BEHIND_NAME = /(?:^|[\s,·|•»–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•»].*$/is;
 /** What somebody does, behind a name and a comma. */
 const ROLE =
   /\b(?:editor|writer|reporter|correspondent|staff|engineer|scientist|researcher|professor|director|manager|founder|co-founder|ceo|cto|fellow|president|contributor|developer|journalist|columnist|analyst|associate|head|chief|senior|lead|university|institute)\b/i;

@@ -126,7 +126,7 @@ function datesShown(
     published: dateOf(marked('datePublished')) || dateOf(own) || said.published,
     updated:
       dateOf(marked('dateModified')) ||
-      dateOf(times.find(isUpdate)) ||
+      dateOf(times.find(isUpdate) ?? all.find(isUpdate)) ||
       said.updated ||
       dateOf(elements.find(isRevision)),
   };
@@ -136,7 +136,7 @@ function datesShown(
 function timeOf({ name, attributes }: HtmlElement): string {
   const { datetime = '', title = '' } = attributes;
   if (name === 'time' || name === 'relative-time') return datetime.trim();
-  return (name === 'abbr' || name === 'span') && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(title) ? title : '';
+  return /^(?:abbr|span|a)$/.test(name) && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(title) ? title : '';
 }
 
 /** The day of the last revision, as MkDocs shows it. */

@@ -81,7 +81,7 @@ export interface HtmlPage {
   base: string;
   /** Contents of `application/ld+json` scripts. */
   structuredData: string[];
-  /** Contents of `application/json` scripts, from which other scripts make the page. */
+  /** Contents of `application/json` scripts, and objects that a script sets as a global value: others make the page of them. */
   data: string[];
 }
 
@@ -96,6 +96,15 @@ const LONGEST_TAG = 16_384;
 
 /** Elements that go with all they contain. */
 const DROPPED = new Set('script style template svg iframe object canvas audio video select datalist map'.split(' '));
+/** A script that sets one global value: `window.__INITIAL_STATE__ = {`. */
+const STATE = /^\s*(?:window|self|globalThis)(?:\.[\w$]+|\[["'][\w$]+["']\])\s*=\s*(?=[{[])/;
+const LONGEST_START = 200;
+
+function stateIn(script: string): string {
+  const end = Math.max(script.lastIndexOf('}'), script.lastIndexOf(']'));
+  return script.slice(script.slice(0, LONGEST_START).search(/=\s*[{[]/) + 1, end + 1);
+}
+
 /** Tags that browsers put where they belong, wherever they are written. */
 const STRUCTURE = new Set(['html', 'head', 'body']);
 
@@ -235,7 +244,10 @@ class TreeBuilder {
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
       this.page.structuredData.push(text);
-    } else if (type === 'application/json' && this.page.data.length < MAX_STRUCTURED_DATA) this.page.data.push(text);
+    } else if (this.page.data.length < MAX_STRUCTURED_DATA) {
+      const data = type === 'application/json' ? text : STATE.test(text.slice(0, LONGEST_START)) ? stateIn(text) : '';
+      if (data !== '') this.page.data.push(data);
+    }
   }
 
   /** MathJax draws into an `svg` that says what it draws. */

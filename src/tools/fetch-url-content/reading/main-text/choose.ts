@@ -1,8 +1,21 @@
 import { type Block, lettersOf } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
-import { closest, findElement, type HtmlElement } from '../html/tree.ts';
+import { closest, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
 import { HEADING, type PageShape, pageShape } from './shape.ts';
+import {
+  ASIDE,
+  isAround,
+  isFacts,
+  isForScriptless,
+  isFrame,
+  isInPanel,
+  isJump,
+  isLead,
+  isOfHoldersKind,
+  isOut,
+  isSaidToBeText,
+} from './sure-signs.ts';
 import { BIAS, WEIGHTS } from './weights.ts';
 
 /** What is mostly links needs so much more to be of the text. */
@@ -31,11 +44,17 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
   for (const [at, block] of blocks.entries()) {
     const { element } = block;
     if (isSaidToBeText(block)) kept[at] = true;
-    else if (asksForSomething(element, shape) || isAround(element) || isOfNextStory(element, shape)) kept[at] = false;
+    else if (isOut(element, shape) || (kept[at] && isForScriptless(block, shape))) kept[at] = false;
     else if (at < shape.first && at !== shape.title && isJump(block)) kept[at] = false;
     else if (!kept[at]) {
       kept[at] =
-        isBetween(at, shape, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
+        isInPanel(element, shape) ||
+        isFacts(element, shape) ||
+        isLead(at, shape) ||
+        isOfHoldersKind(at, shape) ||
+        isBetween(at, shape, kept) ||
+        isCaption(at, blocks, kept, shape) ||
+        isLastSentence(at, blocks, kept, shape);
     }
   }
   for (const at of enclosed(kept, shape)) kept[at] = true;
@@ -48,6 +67,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
     const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
     if (isHeading && at !== shape.title) kept[at] = leads(at, blocks, kept) || scoreOf(at, shape) > SURE;
   }
+  for (const at of ledBy(blocks, kept, shape)) kept[at] = true;
   // What the title of the page does not say is said by its heading alone.
   const heading = lettersOf(blocks[shape.title]?.text ?? '', 100);
   if (!lettersOf(about.shown.title, 300).includes(heading)) kept[shape.title] = true;
@@ -68,19 +88,6 @@ function withoutFrame(blocks: readonly Block[]): boolean[] {
   return kept.includes(true) ? kept : blocks.map(() => true);
 }
 
-/** Whether an element is by its name the frame of a page. */
-function isFrame({ name, size, parent }: HtmlElement): boolean {
-  if (name === 'nav') return true;
-  const isOfPage = !closest(parent, (each) => /^(?:article|section|main|blockquote)$/.test(each.name));
-  return isOfPage && (name === 'footer' || (name === 'header' && size.headings === 0));
-}
-
-/** Whether the markup of what holds a block, or of what it holds, says that it is text. */
-function isSaidToBeText({ element, inline }: Block): boolean {
-  const isText = (each: HtmlElement) => each.isText;
-  return closest(element, isText) !== undefined || inline.some((each) => isText(each) || findElement(each, isText));
-}
-
 /** A label is no longer than this, in characters. */
 const LABEL = 40;
 
@@ -88,60 +95,6 @@ function scoreOf(at: number, shape: PageShape): number {
   let score = BIAS;
   for (const name of featuresOf(at, shape)) score += WEIGHTS.get(name) ?? 0;
   return score;
-}
-
-/** A form with its introduction is no longer than this, in characters. */
-const LONGEST_FORM = 400;
-
-/** Whether an element is of a form that a reader should fill in, or of what stands beside it. */
-function asksForSomething(element: HtmlElement, { around, holder }: PageShape): boolean {
-  let box: HtmlElement | undefined;
-  for (let each: HtmlElement | undefined = element; each && !around.has(each); each = each.parent) {
-    if (each.size.text > LONGEST_FORM || each.size.text > holder.size.text / 2) break;
-    box = each;
-  }
-  return box !== undefined && box.size.fields > 0;
-}
-
-/** What ARIA names beside the main part of a page. */
-const AROUND = /^(?:navigation|contentinfo|search)$/;
-
-/** Whether an element says of itself that it stands around the text: by its role, or as a list of the page's own chapters. */
-function isAround(element: HtmlElement): boolean {
-  if (closest(element, ({ attributes }) => AROUND.test(attributes.role ?? ''))) return true;
-  const beside = closest(element, ({ attributes }) => attributes.role === 'complementary');
-  if (beside && beside.size.text < LONGEST_FORM && beside.size.links > 0 && beside.size.linked > beside.size.text / 2)
-    return true;
-  return closest(element, isListOfChapters) !== undefined;
-}
-
-/** Whether an element is a list of links to places of the page itself, and of nothing else. */
-function isListOfChapters(element: HtmlElement): boolean {
-  const { name, size } = element;
-  if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
-  return element.elements.every(leadsWithin);
-}
-
-/** Whether a block is a link past the frame of the page, and nothing else. */
-function isJump({ text, linked, inline, element }: Block): boolean {
-  return linked === text.length && (element.name === 'a' ? [element] : inline).every(leadsWithin);
-}
-
-function leadsWithin(element: HtmlElement): boolean {
-  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
-  return element.elements.every(leadsWithin);
-}
-
-/** Whether an element is of an article that stands behind the one of the title, with a title of its own. */
-function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): boolean {
-  const heading = blocks[title]?.element;
-  const isArticle = ({ name }: HtmlElement) => name === 'article';
-  const own = closest(element, isArticle);
-  const story = closest(heading, isArticle);
-  if (!heading || !own || !story || own === story || own.parent !== story.parent) return false;
-  return blocks.some(
-    (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === own,
-  );
 }
 
 /** How far out of the holder of the text a last sentence may stand, in elements. */
@@ -156,8 +109,6 @@ function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boo
   return kept.slice(Math.max(0, at - NEAR), at).includes(true);
 }
 
-/** Elements beside the text, by their names. */
-const ASIDE = /^(?:aside|nav|form|footer)$/;
 /** How far before and behind a sentence the text around it may be, in blocks. */
 const BESIDE = 4;
 
@@ -181,7 +132,7 @@ const RUN = 5;
  * Runs of blocks between text, in the main part of a page, with few links. Not in what is marked as an article: there such
  * runs do not belong to it.
  */
-function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: PageShape): Generator<number> {
+function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle, first }: PageShape): Generator<number> {
   const isOutside = (at: number) => {
     const { element } = blocks[at] ?? {};
     if (!element || closest(element, (each) => each === main) === undefined) return true;
@@ -189,7 +140,7 @@ function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle }: Pag
     return closest(element, isAside) !== undefined;
   };
   if (!main || isArticle) return;
-  for (let from = kept.indexOf(true); from < kept.lastIndexOf(true); ) {
+  for (let from = kept.indexOf(true, first); from >= 0 && from < kept.lastIndexOf(true); ) {
     const start = kept.indexOf(false, from);
     const end = start === -1 ? -1 : kept.indexOf(true, start);
     if (end === -1) return;
@@ -225,7 +176,13 @@ function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): bool
   // A heading stays or goes with what it leads to.
   if (!kept[behind] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
   const { parent } = unit;
-  return [blocks[before], blocks[behind]].every((other) => other && isChildWithin(other.element, parent));
+  return [blocks[before], blocks[behind]].every(
+    (other) => other && isChildWithin(outermostUnit(other.element), parent),
+  );
+}
+
+function outermostUnit(element: HtmlElement): HtmlElement {
+  return closest(element, ({ name }) => UNIT.test(name)) ?? element;
 }
 
 /** What `placesBeside` found, by the blocks of a page and the element: a long list is gone through once. */
@@ -250,6 +207,10 @@ function isChildWithin({ parent }: HtmlElement, of: HtmlElement): boolean {
   return parent === of || parent?.parent === of;
 }
 
+function isWithin(element: HtmlElement | undefined, box: HtmlElement | undefined): boolean {
+  return closest(element, (each) => each === box) !== undefined;
+}
+
 /** Whether a block is under an image that stands beside text of the page, or between text. */
 function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[], shape: PageShape): boolean {
   const { element, text = '', linked = 0 } = blocks[at] ?? {};
@@ -257,7 +218,10 @@ function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[
   if (!figure || at < shape.title || linked > text.length / 2) return false;
   if (!closest(element, ({ name }) => name === 'figcaption')) return false;
   const [before, behind] = placesBeside(figure, at, blocks);
-  const isBeside = (place: number) => kept[place] === true && blocks[place]?.element.parent === figure.parent;
+  const isBeside = (place: number) => {
+    const other = blocks[place]?.element;
+    return kept[place] === true && other !== undefined && outermostUnit(other).parent === figure.parent;
+  };
   return isBeside(before) || isBeside(behind) || (kept[before] === true && kept[behind] === true);
 }
 
@@ -295,6 +259,19 @@ function unitAround(element: HtmlElement, { around }: PageShape): HtmlElement {
 
 /** Blocks behind a heading in which something of the text shows that it belongs to it. */
 const LED = 3;
+
+/** Sentences and captions right behind a heading of the text, beside it. */
+function* ledBy(blocks: readonly Block[], kept: readonly boolean[], shape: PageShape): Generator<number> {
+  for (const [at, block] of blocks.entries()) {
+    const { element, text, linked } = block;
+    const next = blocks[at + 1];
+    if (!kept[at] || kept[at + 1] || !next || !HEADING.test(element.name)) continue;
+    // The headline of another story.
+    if (linked > text.length * MOSTLY && !isJump(block)) continue;
+    const isText = shape.prose[at + 1] || closest(next.element, ({ name }) => name === 'figcaption');
+    if (isText && isWithin(next.element, element.parent) && !isOut(next.element, shape)) yield at + 1;
+  }
+}
 
 /** Whether a heading leads to something of the text before the next heading of its level. */
 function leads(at: number, blocks: readonly Block[], kept: readonly boolean[]): boolean {

@@ -1,5 +1,5 @@
-import { parseJson } from '../../../../base/json.ts';
-import { type Block, measure } from '../html/blocks.ts';
+import { isObject, parseJson } from '../../../../base/json.ts';
+import { type Block, isUnspaced, LEAST_UNSPACED, measure } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
 import { chosenBlocks } from './choose.ts';
@@ -69,18 +69,29 @@ const MOST_DATA = 1_000_000;
 const LEAST_TEXT = 80;
 const LEAST_DATA = 200;
 
+const NONE: ReadonlySet<string> = new Set();
+
+function isLong(value: unknown): boolean {
+  if (typeof value !== 'string' || value.length < LEAST_UNSPACED) return false;
+  return (value.length >= LEAST_TEXT && value.split(' ', 9).length > 8) || isUnspaced(value);
+}
+
 /** The texts in the data of a page, where it has none of its own before a script has made it. */
 function textInData({ body: shown, data }: HtmlPage): HtmlElement | undefined {
   if (shown.size.text >= LEAST_BODY) return undefined;
   const texts = new Set<string>();
   let left = MAX_VALUES;
-  const visit = (value: unknown, depth: number): void => {
+  /** `beside`: names of what is text in the objects of the same list, of which short ones are headings and items. */
+  const visit = (value: unknown, depth: number, isText = false, beside: ReadonlySet<string> = NONE): void => {
     left -= 1;
     if (left < 0 || depth > MAX_DEPTH) return;
     if (typeof value === 'string') {
-      if (value.length >= LEAST_TEXT && value.split(' ', 9).length > 8) texts.add(value);
-    } else if (typeof value === 'object' && value !== null)
-      for (const one of Object.values(value)) visit(one, depth + 1);
+      if (isText || isLong(value)) texts.add(value);
+    } else if (Array.isArray(value)) {
+      const names = value.flatMap((one) => (isObject(one) ? Object.keys(one).filter((name) => isLong(one[name])) : []));
+      for (const one of value) visit(one, depth + 1, false, new Set(names));
+    } else if (isObject(value))
+      for (const [name, one] of Object.entries(value)) visit(one, depth + 1, beside.has(name));
   };
   for (const text of data) visit(parseJson(text), 0);
   const body = new HtmlElement('body', {}, undefined);

@@ -1,6 +1,7 @@
 import { type Block, isProse, lettersOf } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { closest, type HtmlElement } from '../html/tree.ts';
+import { isLayout } from '../markdown/tables.ts';
 
 /** What the blocks of a page say together. */
 export interface PageShape {
@@ -16,6 +17,12 @@ export interface PageShape {
   around: ReadonlyMap<HtmlElement, number>;
   /** The element around the holder that says that it is the main part of the page. */
   main: HtmlElement | undefined;
+  /** The nearest element around the holder that holds the title too; undefined where that is the whole page. */
+  box: HtmlElement | undefined;
+  /** Lists of terms and tables of data without links. */
+  facts: ReadonlySet<HtmlElement>;
+  /** Ids of what buttons open. */
+  opened: ReadonlySet<string>;
   /** Which block is the heading of the page; -1 where none is. */
   title: number;
   /** The first and the last paragraph of the holder. */
@@ -59,6 +66,9 @@ export function pageShape(blocks: readonly Block[], about: AboutPage): PageShape
     holder,
     around,
     main: mainAround(holder),
+    box: boxAround(blocks[title]?.element, around),
+    facts: factsAmong(blocks),
+    opened: new Set(blocks.flatMap(openedBy)),
     title,
     first: blocks.findIndex(isOwn),
     last: blocks.findLastIndex(isOwn),
@@ -98,6 +108,25 @@ function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: nu
 function mainAround(holder: HtmlElement): HtmlElement | undefined {
   const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
   return closest(holder, isMain) ?? closest(holder, ({ name }) => name === 'article');
+}
+
+function boxAround(title: HtmlElement | undefined, around: PageShape['around']): HtmlElement | undefined {
+  const box = closest(title, (each) => around.has(each));
+  return box?.parent === undefined ? undefined : box;
+}
+
+function factsAmong(blocks: readonly Block[]): Set<HtmlElement> {
+  const around = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
+  const isData = (each: HtmlElement) =>
+    each.size.linked + each.size.headings === 0 && (each.name === 'dl' || !isLayout(each));
+  return new Set([...new Set(blocks.flatMap(around))].filter(isData));
+}
+
+/** What the buttons of a heading or a line open, by ARIA. */
+function openedBy({ element, inline }: Block): string[] {
+  return [element, ...inline].flatMap(({ attributes }) =>
+    attributes['aria-expanded'] !== undefined ? (attributes['aria-controls'] ?? []) : [],
+  );
 }
 
 /** Which heading is the title; the only `h1` where none says what the page says of itself. */
