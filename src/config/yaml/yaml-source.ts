@@ -75,8 +75,11 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
   try {
     source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
-    if (!(error instanceof ReferenceError)) throw error;
-    problems.push({ path: '', message: `has more than ${MAX_ALIASES} aliases, or one that leads nowhere` });
+    if (error instanceof ReferenceError)
+      problems.push({ path: '', message: `has more than ${MAX_ALIASES} aliases, or one that leads nowhere` });
+    else if (error instanceof Error && error.message.startsWith('Merge sources'))
+      problems.push({ path: '', message: 'has a << that leads to no section: put the alias of one behind it' });
+    else throw error;
   }
   return source;
 }

@@ -67,6 +67,7 @@ describe('reading a configuration', () => {
   it('takes anchors: sections that are merged, and one list for a thousand keys; not a bomb of them', () => {
     const merged = MINIMAL.replace('m: {', 'm: &m {').replace('keys:', '  n: { <<: *m, context_length: 5 }\nkeys:');
     assert.deepEqual(parse(merged).models.n?.routes, parse(merged).models.m?.routes);
+    assert.match(problemsOf(`<<: word\n${MINIMAL}`)[0]?.message ?? '', /has a << that leads to no section/);
     const keys = Array.from({ length: 1000 }, (_, i) => `  - { id: k${i}, secret: sk-k${i}, models: *ours }\n`);
     const shared = parse(`${MINIMAL.replace('sk-a }', 'sk-a, models: &ours [m] }')}${keys.join('')}`);
     assert.deepEqual(shared.keys.at(-1)?.models, ['m']);
