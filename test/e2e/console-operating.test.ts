@@ -245,6 +245,7 @@ describe('operating in the console', function () {
     await page.goto(`${gateway.url}/console/runs/resp_1`);
     await page.getByRole('tab', { name: 'Deliveries 1' }).click();
     const panel = page.getByRole('tabpanel');
+    await panel.getByText('timeout').waitFor();
     assert.match(await panel.innerText(), /failed[\s\S]*response\.completed[\s\S]*answered 503[\s\S]*timeout/);
     await panel.getByRole('button', { name: 'Send again' }).click();
     await panel.getByText('delivered').waitFor();
