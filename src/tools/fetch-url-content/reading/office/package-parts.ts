@@ -2,7 +2,6 @@ import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 interface Relation {
-  id: string;
   /** The last part of its type, such as `styles`. */
   type: string;
   /** A path in the file, or an address outside of it. */
@@ -13,9 +12,10 @@ interface Relation {
 export class PackagePart {
   readonly #zip: ZipFile;
   readonly path: string;
-  readonly #relations: readonly Relation[];
+  /** By their ids. A document with many links asks for each. */
+  readonly #relations: ReadonlyMap<string, Relation>;
 
-  private constructor(zip: ZipFile, path: string, relations: readonly Relation[]) {
+  private constructor(zip: ZipFile, path: string, relations: ReadonlyMap<string, Relation>) {
     this.#zip = zip;
     this.path = path;
     this.#relations = relations;
@@ -30,11 +30,8 @@ export class PackagePart {
 
   static async at(zip: ZipFile, path: string): Promise<PackagePart> {
     const folder = path.slice(0, path.lastIndexOf('/') + 1);
-    return new PackagePart(
-      zip,
-      path,
-      relations(await zip.text(`${folder}_rels/${path.slice(folder.length)}.rels`), folder),
-    );
+    const xml = await zip.text(`${folder}_rels/${path.slice(folder.length)}.rels`);
+    return new PackagePart(zip, path, relations(xml, folder));
   }
 
   text(): Promise<string> {
@@ -43,12 +40,12 @@ export class PackagePart {
 
   /** What it refers to by this id, or nothing. */
   target(id: string): string {
-    return this.#relations.find((relation) => relation.id === id)?.target ?? '';
+    return this.#relations.get(id)?.target ?? '';
   }
 
   /** The paths of the parts of one type that it refers to. */
   related(type: string): string[] {
-    return this.#relations.filter((relation) => relation.type === type).map(({ target }) => target);
+    return [...this.#relations.values()].filter((relation) => relation.type === type).map(({ target }) => target);
   }
 
   /** The text of the part of one type that it refers to, else of the one of that name beside it, or nothing. */
@@ -58,14 +55,14 @@ export class PackagePart {
   }
 }
 
-function relations(xml: string, folder: string): Relation[] {
-  const found: Relation[] = [];
+function relations(xml: string, folder: string): Map<string, Relation> {
+  const found = new Map<string, Relation>();
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open' || event.name !== 'relationship') continue;
     const target = event.attribute('Target');
     const isOutside = event.attribute('TargetMode') === 'External' || /^[a-z][a-z+.-]*:/i.test(target);
     const type = event.attribute('Type').split('/').at(-1) ?? '';
-    found.push({ id: event.attribute('Id'), type, target: isOutside ? target : partPath(target, folder) });
+    found.set(event.attribute('Id'), { type, target: isOutside ? target : partPath(target, folder) });
   }
   return found;
 }
