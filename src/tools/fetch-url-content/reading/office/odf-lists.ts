@@ -18,6 +18,8 @@ function listStyles(xml: string): Map<string, NumberedList> {
   let levels: ListLevel[] = [];
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open') continue;
+    // All styles stand before the text.
+    if (event.name === 'office:body') break;
     if (event.name === 'text:list-style' || event.name === 'text:outline-style') {
       const name = event.name === 'text:list-style' ? event.attribute('style:name') : OUTLINE;
       levels = [];
