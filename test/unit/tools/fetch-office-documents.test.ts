@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
-import type { OfficeKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import type { OfficeKind, ParsedDocument } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
 import { cellFormat, shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
 import { zipOf } from '../../support/zip-file.ts';
 
 /** What is read of a document with these parts. */
-async function contentOf(kind: OfficeKind, parts: Readonly<Record<string, string>>): Promise<string> {
+function readParts(kind: OfficeKind, parts: Readonly<Record<string, string>>): Promise<ParsedDocument> {
   const bytes = zipOf(Object.entries(parts).map(([name, data]) => ({ name, data })));
-  return (await read({ kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 })).content;
+  return read({ kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 });
+}
+
+async function contentOf(kind: OfficeKind, parts: Readonly<Record<string, string>>): Promise<string> {
+  return (await readParts(kind, parts)).content;
 }
 
 const OOXML = 'http://schemas.openxmlformats.org';
@@ -276,6 +280,14 @@ describe('OpenDocument', () => {
       await odf(`<office:spreadsheet><table:table table:name="Tides">${rows}</table:table></office:spreadsheet>`),
       '## Tides\n\n[Cells A4:C4]\n\n| Wick | 2.8 | 2.8 |\n| --- | --- | --- |',
     );
+  });
+
+  it('has of very many rows as many as a document may have, and says that there are more', async () => {
+    const row =
+      '<table:table-row table:number-rows-repeated="1000"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>';
+    const sheet = `<office:spreadsheet><table:table>${row.repeat(2000)}</table:table></office:spreadsheet>`;
+    const { incomplete } = await readParts('odf', { 'content.xml': sheet });
+    assert.match(incomplete ?? '', /only its first/);
   });
 
   it('that is encrypted says so', async () => {

@@ -1,3 +1,7 @@
+import { MAX_CONTENT } from '../parsing/parse-job.ts';
+
+/** A sheet is read no further: what its rows are written as is longer than a document may be, and is cut there. */
+export const LONGEST_SHEET = 2 * MAX_CONTENT;
 /** Rows stand in tables of about this many characters, each with its place and the first row: a passage says what it shows. */
 const TABLE_LENGTH = 1000;
 

@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
-import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables, lengthOf } from '../cell-tables.ts';
+import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { type CellRow, cellTables, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -97,7 +97,7 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
       const shown = { number, cells: row };
       rows.push(shown);
       length += lengthOf(shown);
-      if (length > MAX_CONTENT) break;
+      if (length > LONGEST_SHEET) break;
     }
   }
   return rows;
