@@ -36,5 +36,6 @@ export async function placeInList(
   if (entry) return entry;
   const note = await entries.get(lists.removedFrom(list), id);
   if (!note) throw new GatewayError('not_found', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
-  return { id, createdAt: Number(note.value) };
+  // Notes of earlier versions were made at the time of what left, and have no value.
+  return { id, createdAt: note.value === '' ? note.createdAt : Number(note.value) };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Entry, EntryStore } from '../../src/store/beside/entry-store.ts';
+import { lists, OPEN } from '../../src/vector-stores/records.ts';
 import { noteRemoval, placeInList } from '../../src/vector-stores/removed-records.ts';
 
 /** The contract of `src/store/beside/entry-store.ts`, for any backend. */
@@ -100,6 +101,13 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     const again = await placeInList(store, list, { id: '1', param: 'after' });
     assert.equal(again.createdAt, 77, 'one that came back and left again has its last place');
     await assert.rejects(placeInList(store, list, { id: '300', param: 'after' }), /there is no 300 in this list/);
+  });
+
+  it('the places of those that an earlier version removed are known', async () => {
+    const { store } = open();
+    const list = randomUUID();
+    await store.add(lists.removedFrom(list), { id: 'a', state: OPEN, value: '', createdAt: 77 });
+    assert.deepEqual(await placeInList(store, list, { id: 'a', param: 'after' }), { id: 'a', createdAt: 77 });
   });
 
   it('their list has another revision after each change', async () => {
