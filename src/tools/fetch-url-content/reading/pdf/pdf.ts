@@ -38,10 +38,11 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     const turned = byDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
     const text = joined(turned.map((pieces) => layOutPage(inReadingOrder(pieces))));
     // A page whose annotations are damaged still has its text.
-    annotations.push(annotationLines(await page.getAnnotations({ intent }).catch(() => [])));
+    const written = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
+    annotations.push(written);
     page.cleanup();
     pages.push(text);
-    length += text.length;
+    length += text.length + written.length;
     const { user, system } = process.cpuUsage(before);
     const tooLate = (user + system) / 1000 > limits.softLimitMs;
     if (number < pdf.numPages && (tooLate || length > MAX_CONTENT)) {
