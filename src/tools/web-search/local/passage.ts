@@ -1,19 +1,12 @@
+import { onOneLine } from '../../../base/text.ts';
+
 const LENGTH = 320;
 
 /** The part of `text` with the most of the query's words, at most a few hundred characters, on one line. */
 export function bestPassage(text: string, words: readonly string[]): string {
-  const plain = text
-    .replace(/^#{1,6}\s+.*$/gm, ' ')
-    .replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1')
-    .replace(/\s+/g, ' ')
-    .trim();
-  const line =
-    plain === ''
-      ? text
-          .replace(/^#+\s*/gm, '')
-          .replace(/\s+/g, ' ')
-          .trim()
-      : plain;
+  const withoutHeadings = text.replace(/^#{1,6}\s+.*$/gm, ' ');
+  const plain = onOneLine(withoutHeadings.replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1'));
+  const line = plain === '' ? onOneLine(text.replace(/^#+\s*/gm, '')) : plain;
   if (line.length <= LENGTH) return line;
   const lower = line.toLowerCase();
   const hits = words.flatMap((word) => positions(lower, stem(word)).map((at) => ({ at, word })));

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../../base/json.ts';
+import { onOneLine } from '../../../base/text.ts';
 import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
@@ -78,10 +79,7 @@ export function failureOf(
   about: ServiceRefusal & { apiKey?: string | undefined },
 ): SearchFailure {
   const kind = about.known ?? KINDS[answer.status] ?? 'unavailable';
-  const detail = withoutKey(about.detail ?? '', about.apiKey)
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, 160);
+  const detail = onOneLine(withoutKey(about.detail ?? '', about.apiKey)).slice(0, 160);
   const retryAfterMs = about.retryAfterMs ?? retryAfter(answer.headers);
   const message = `${WORDS[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });

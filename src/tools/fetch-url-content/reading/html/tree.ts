@@ -100,9 +100,11 @@ const DROPPED = new Set('script style template svg iframe object canvas audio vi
 const STATE = /^\s*(?:window|self|globalThis)(?:\.[\w$]+|\[["'][\w$]+["']\])\s*=\s*(?=[{[])/;
 const LONGEST_START = 200;
 
+/** The value that such a script sets; empty where it is another. */
 function stateIn(script: string): string {
+  const start = STATE.exec(script.slice(0, LONGEST_START))?.[0].length;
   const end = Math.max(script.lastIndexOf('}'), script.lastIndexOf(']'));
-  return script.slice(script.slice(0, LONGEST_START).search(/=\s*[{[]/) + 1, end + 1);
+  return start === undefined ? '' : script.slice(start, end + 1);
 }
 
 /** Tags that browsers put where they belong, wherever they are written. */
@@ -245,7 +247,7 @@ class TreeBuilder {
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
       this.page.structuredData.push(text);
     } else if (this.page.data.length < MAX_STRUCTURED_DATA) {
-      const data = type === 'application/json' ? text : STATE.test(text.slice(0, LONGEST_START)) ? stateIn(text) : '';
+      const data = type === 'application/json' ? text : stateIn(text);
       if (data !== '') this.page.data.push(data);
     }
   }

@@ -135,7 +135,7 @@ const RUN = 5;
 function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle, first }: PageShape): Generator<number> {
   const isOutside = (at: number) => {
     const { element } = blocks[at] ?? {};
-    if (!element || closest(element, (each) => each === main) === undefined) return true;
+    if (!element || !isWithin(element, main)) return true;
     const isAside = ({ name, attributes }: HtmlElement) => ASIDE.test(name) || attributes.role === 'complementary';
     return closest(element, isAside) !== undefined;
   };
@@ -176,12 +176,11 @@ function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): bool
   // A heading stays or goes with what it leads to.
   if (!kept[behind] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
   const { parent } = unit;
-  return [blocks[before], blocks[behind]].every(
-    (other) => other && isChildWithin(outermostUnit(other.element), parent),
-  );
+  return [blocks[before], blocks[behind]].every((other) => other && isChildWithin(nearestUnit(other.element), parent));
 }
 
-function outermostUnit(element: HtmlElement): HtmlElement {
+/** The list, table or figure that an element stands in, or itself. */
+function nearestUnit(element: HtmlElement): HtmlElement {
   return closest(element, ({ name }) => UNIT.test(name)) ?? element;
 }
 
@@ -194,7 +193,7 @@ function placesBeside(box: HtmlElement, at: number, blocks: readonly Block[]): [
   places.set(blocks, known);
   const found = known.get(box);
   if (found) return found;
-  const isInside = (place: number) => closest(blocks[place]?.element, (each) => each === box) !== undefined;
+  const isInside = (place: number) => isWithin(blocks[place]?.element, box);
   let before = at - 1;
   while (isInside(before)) before--;
   let behind = at + 1;
@@ -220,7 +219,7 @@ function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[
   const [before, behind] = placesBeside(figure, at, blocks);
   const isBeside = (place: number) => {
     const other = blocks[place]?.element;
-    return kept[place] === true && other !== undefined && outermostUnit(other).parent === figure.parent;
+    return kept[place] === true && other !== undefined && nearestUnit(other).parent === figure.parent;
   };
   return isBeside(before) || isBeside(behind) || (kept[before] === true && kept[behind] === true);
 }

@@ -8,8 +8,8 @@ const SAMPLE_BYTES = 64 * 1024;
  * declares, UTF-8 if the bytes are valid, else the most plausible of the legacy charsets in use.
  */
 export function decodeText(bytes: Uint8Array, options: { charset?: string | undefined; kind?: string } = {}): string {
-  const fromMark = byteOrderMark(bytes);
-  if (fromMark) return decode(bytes, fromMark);
+  const sure = byteOrderMark(bytes) ?? unmarkedUtf16(bytes);
+  if (sure) return decode(bytes, sure);
   const named = knownCharset(options.charset);
   if (named && fits(bytes, named)) return decode(bytes, named);
   const declared = knownCharset(declaredCharset(bytes));
@@ -22,7 +22,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  return unmarkedUtf16(bytes);
+  return undefined;
 }
 
 /** UTF-16 without a mark: of western text every second byte is 0, and none of the others. */
