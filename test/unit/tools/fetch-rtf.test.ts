@@ -10,6 +10,9 @@ describe('rich text', () => {
     const text = String.raw`\f1\'93\'8c\'8b\'9e \'83A \f2 \'e8esky{\f0 \'e9t\'e9}`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg1252\deff0${fonts}${text}}`), '東京 ア českyété');
     assert.equal(contentOf('{\\rtf1\\ansi\\ansicpg1251 \xd2\xe5\xea\xf1\xf2}'), 'Текст');
+    const first = String.raw`{\rtf1\ansi\deff7{\fonttbl{\f7\fcharset204 A;}{\f8\fcharset0 B;}}\'d2\f8\'a5}`;
+    assert.equal(contentOf(first), 'Т¥', 'the first font, and one with the code page of the file');
+    assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg4711 caf\'e9 au\'e0}`), 'café auà', 'an unknown code page');
   });
 
   it('is decoded in linear time', () => {
@@ -39,7 +42,32 @@ describe('rich text', () => {
     );
   });
 
+  it('keeps notes apart, whatever stands in them and wherever the file ends', () => {
+    const note = String.raw`x{\footnote\intbl a{\b b}c\par d\cell e{\footnote f}g}\par y\par`;
+    assert.equal(contentOf(String.raw`{\rtf1\ansi ${note}}`), 'x[^1]\n\ny\n\n[^1]: abc defg');
+    assert.equal(contentOf(String.raw`{\rtf1\ansi x{\footnote a`), 'x[^1]\n\n[^1]: a');
+    assert.equal(contentOf(String.raw`{\rtf1\ansi{\ftnsep line}x{\footnote }}`), 'x[^1]');
+  });
+
+  it('has its paragraphs and tables where they begin and end', () => {
+    const row = String.raw`\trowd\pard\intbl a\nestcell b\nestrow\cell c\cell\row`;
+    const table = '| a b | c |\n| --- | --- |\n| a b | c |';
+    assert.equal(contentOf(String.raw`{\rtf1\ansi ${row}\pard\par ${row} Below\par End}`), `${table}\n\nBelow\n\nEnd`);
+    const parts = String.raw`\pard\intbl\pard One\page Two\sect\outlinelevel9 Three\par\s4 Four\par`;
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi{\stylesheet{\s4 Heading 3;}}${parts}}`),
+      'One\n\nTwo\n\nThree\n\n### Four',
+    );
+  });
+
+  it('keeps what its program tells of it out of the text', () => {
+    const { title, content } = readRtf(Buffer.from(String.raw`{\rtf1{\info{\title Tides}{\company Acme}}x}`));
+    assert.deepEqual([title, content], ['Tides', 'x']);
+  });
+
   it('loses what is hidden, deleted or a picture, and nothing else', () => {
+    assert.equal(contentOf(String.raw`{\rtf1\ansi a{\v hidden\v0 b}{\v hidden\plain c}\bin-9 d}`), 'abcd');
+    assert.equal(contentOf('{\\rtf1\\ansi a{\\*\\unknown b\\* c\\par\\\n}\nd}'), 'ad');
     const text = String.raw`a{\v hidden}{\deleted old}{\pict\bin4 }}}}x}{\b\*\cs7 b}{\*\unknown c}{\listtext\u8226 \tab}Dawn\u-3913 ?`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi ${text}\cell}`), 'ab• Dawn•');
   });

@@ -1,27 +1,9 @@
-/** A code page that bytes of a rich text file are in. */
-export class CodePage {
-  readonly #decoder: TextDecoder;
-  /** Whether its letters beyond ASCII have two bytes. */
-  readonly #isDouble: boolean;
-
-  constructor(number: number) {
-    const name = NAMES[number];
-    this.#isDouble = name !== undefined && number < 1000;
-    try {
-      this.#decoder = new TextDecoder(name ?? `windows-${number}`);
-    } catch {
-      this.#decoder = new TextDecoder('windows-1252');
-    }
-  }
-
-  decode(bytes: readonly number[]): string {
-    return this.#decoder.decode(Uint8Array.from(bytes));
-  }
-
-  /** Whether a byte that begins a character is the first half of it. */
-  isFirstHalf(byte: number): boolean {
-    const isKana = this.#decoder.encoding === 'shift_jis' && byte > 0x9f && byte < 0xe0;
-    return this.#isDouble && byte > 0x80 && !isKana;
+/** The decoder of a code page by its number, and of that of Western Europe for one that is not known. */
+export function decoderOf(codePage: number): TextDecoder {
+  try {
+    return new TextDecoder(NAMES[codePage] ?? `windows-${codePage}`);
+  } catch {
+    return new TextDecoder('windows-1252');
   }
 }
 
@@ -53,15 +35,15 @@ const OF_CHARSET: Readonly<Record<number, number>> = {
 };
 const LONGEST_TABLE = 500_000;
 
-/** The code pages of the fonts of a file, by their numbers; those that name none have the file's own. */
-export function fontCodePages(source: string, standard: CodePage): Map<number, CodePage> {
+/** The decoders of the fonts of a file, by their numbers; those that name no code page have the file's own. */
+export function fontDecoders(source: string, standard: TextDecoder): Map<number, TextDecoder> {
   const at = source.indexOf('{\\fonttbl');
   const table = at < 0 ? '' : source.slice(at, at + LONGEST_TABLE);
-  const pages = new Map<number, CodePage>();
-  const fonts = new Map<number, CodePage>();
+  const pages = new Map<number, TextDecoder>();
+  const fonts = new Map<number, TextDecoder>();
   for (const [, font, charset] of table.matchAll(/\{\\f(\d{1,5})\b[^{};]{0,200}?\\fcharset(\d{1,3})/g)) {
     const number = OF_CHARSET[Number(charset)];
-    const page = number === undefined ? standard : (pages.get(number) ?? new CodePage(number));
+    const page = number === undefined ? standard : (pages.get(number) ?? decoderOf(number));
     if (number !== undefined) pages.set(number, page);
     fonts.set(Number(font), page);
   }

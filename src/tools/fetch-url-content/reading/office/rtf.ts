@@ -1,7 +1,7 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
-import { CodePage, fontCodePages } from './rtf-code-pages.ts';
+import { decoderOf, fontDecoders } from './rtf-code-pages.ts';
 
 /** Groups that hold no text of the document. */
 const SKIPPED = new Set(
@@ -41,7 +41,7 @@ interface Group {
   part: 'title' | 'author' | undefined;
   /** What is hidden or deleted. */
   hidden: boolean;
-  codePage: CodePage;
+  decoder: TextDecoder;
   /** The text around what is read apart, in the group that begins it. */
   outer?: { text: string; aside: Aside } | undefined;
 }
@@ -64,13 +64,12 @@ class RtfReader {
   readonly #info = { title: '', author: '' };
   readonly #stack: Group[] = [];
   #group: Group;
-  readonly #fonts: ReadonlyMap<number, CodePage>;
+  readonly #fonts: ReadonlyMap<number, TextDecoder>;
   readonly #headings: ReadonlyMap<number, number>;
   #noteCount = 0;
   #text = '';
-  /** Bytes of the code page that are not decoded yet, and whether they end in the middle of a character. */
+  /** Bytes that are not decoded yet, and letters of ASCII behind them: such a letter may be the second byte of a character. */
   #pending: number[] = [];
-  #isHalf = false;
   /** Characters to leave out: they stand for a `\u`. */
   #drop = 0;
   #row: string[] = [];
@@ -81,19 +80,18 @@ class RtfReader {
 
   constructor(source: string) {
     this.#source = source;
-    const standard = new CodePage(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
-    this.#fonts = fontCodePages(source, standard);
+    const standard = decoderOf(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
+    this.#fonts = fontDecoders(source, standard);
     this.#headings = headingStyles(source);
     const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? -1));
-    this.#group = { skipped: false, spare: 1, part: undefined, hidden: false, codePage: first ?? standard };
+    this.#group = { skipped: false, spare: 1, part: undefined, hidden: false, decoder: first ?? standard };
   }
 
   read(): ParsedDocument {
     const source = this.#source;
     for (let at = 0; at < source.length && !this.#writer.isFull; ) {
       const character = source[at] ?? '';
-      // The second byte of a character may be a letter of ASCII.
-      const isByte = character > '\u007f' || (this.#isHalf && !/[\\{}\r\n]/.test(character));
+      const isByte = character > '\u007f' || (this.#pending.length > 0 && !/[\\{}\r\n]/.test(character));
       if (!isByte && (character !== '\\' || source[at + 1] !== "'")) this.#flushBytes();
       if (character === '\\') {
         at = this.#control(at);
@@ -108,7 +106,7 @@ class RtfReader {
       } else if (character === '}') this.#endGroup();
       else if (character === '\r' || character === '\n') continue;
       else if (this.#drop > 0) this.#drop -= 1;
-      else if (isByte) this.#byte(character.charCodeAt(0));
+      else if (isByte) this.#pending.push(character.charCodeAt(0));
       else this.#emit(character);
     }
     this.#flushBytes();
@@ -126,15 +124,9 @@ class RtfReader {
     else if (!skipped && !hidden) this.#text += piece;
   }
 
-  #byte(byte: number): void {
-    this.#pending.push(byte);
-    this.#isHalf = !this.#isHalf && this.#group.codePage.isFirstHalf(byte);
-  }
-
   #flushBytes(): void {
-    if (this.#pending.length > 0) this.#emit(this.#group.codePage.decode(this.#pending));
+    if (this.#pending.length > 0) this.#emit(this.#group.decoder.decode(Uint8Array.from(this.#pending)));
     this.#pending = [];
-    this.#isHalf = false;
   }
 
   #endGroup(): void {
@@ -199,7 +191,7 @@ class RtfReader {
     if (symbol === "'") {
       const byte = Number.parseInt(this.#source.slice(at + 2, at + 4), 16);
       if (this.#drop > 0) this.#drop -= 1;
-      else if (Number.isFinite(byte)) this.#byte(byte);
+      else if (Number.isFinite(byte)) this.#pending.push(byte);
       return at + 4;
     }
     if (symbol === '*') this.#group.skipped ||= this.#source[at - 1] === '{';
@@ -218,7 +210,7 @@ class RtfReader {
       // Signs of the fonts of symbols: nearly all are bullets.
       this.#emit(code >= 0xf000 && code <= 0xf0ff ? '•' : String.fromCharCode(code));
       this.#drop = group.spare;
-    } else if (name === 'f') group.codePage = this.#fonts.get(value ?? 0) ?? group.codePage;
+    } else if (name === 'f') group.decoder = this.#fonts.get(value ?? 0) ?? group.decoder;
     else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
     else if (name === 'plain') group.hidden = false;
     // In a group that begins with an asterisk, comments alone are text.
