@@ -10,15 +10,19 @@ const foreignFont = (encoding: string, ordering: string) =>
   `<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding /${encoding} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /Mincho /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >> >>] >>`;
 
 /** What is read of a page with this content and these annotations. */
-async function pageOf(content: string, { annotations = '', trailer = '', font = HELVETICA } = {}): Promise<string> {
+async function pageOf(
+  content: string,
+  { annotations = '', trailer = '', font = HELVETICA, form = '' } = {},
+): Promise<string> {
   const objects: PdfObject[] = [
-    { dictionary: '<< /Type /Catalog /Pages 2 0 R >>' },
+    { dictionary: `<< /Type /Catalog /Pages 2 0 R ${form && '/AcroForm << /Fields [6 0 R] >>'} >>` },
     { dictionary: '<< /Type /Pages /Kids [4 0 R] /Count 1 >>' },
     { dictionary: font },
     {
       dictionary: `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate 90 /Annots [${annotations}] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>`,
     },
     { dictionary: '<< >>', stream: Buffer.from(content, 'latin1') },
+    ...(form ? [{ dictionary: form }] : []),
   ];
   return (await read({ ...JOB, bytes: pdfOf(objects, trailer) })).content.replace('[Page 1]\n\n', '');
 }
@@ -54,11 +58,14 @@ describe('pages of a PDF', () => {
   it('keep what stands along their edge apart from their lines', async () => {
     const lines = level('Tides of the coast', 100, 700) + upright('arXiv:1706', 20, 300) + level('are high.', 100, 688);
     assert.equal(await pageOf(lines), 'Tides of the coast\nare high.\n\narXiv:1706');
+    const edgeFirst = upright('arXiv:1706', 20, 300) + level('Tides of the coast', 100, 700);
+    assert.equal(await pageOf(edgeFirst), 'Tides of the coast\n\narXiv:1706');
   });
 
   it('say once what is printed several times to look bold', async () => {
     const bold = [0, 0.2, 0.4].map((by) => level('Annual report', 100 + by, 700)).join('');
     assert.equal(await pageOf(`${bold}${level('Annual report', 100, 600)}`), 'Annual report\n\nAnnual report');
+    assert.equal(await pageOf(level('bon', 100, 700) + level('bon', 150, 700)), 'bon bon');
   });
 
   it('say so where there is no text on one of them', async () => {
@@ -89,6 +96,28 @@ describe('pages of a PDF', () => {
       await pageOf(level('Registration', 100, 700), { annotations: annotations.join(' ') }),
       'Registration\n\nComment of Ann: Is this right?\nName of the ship: Aurora\ninsured: yes',
     );
+    const radio = (name: string) =>
+      field(
+        `/FT /Btn /Ff 32768 /TU (${name} lamp) /Parent << /T (lamp) /FT /Btn /Ff 32768 /V /Red >> /AP << /N << /${name} << >> >> >>`,
+      );
+    const more = [
+      radio('Red'),
+      radio('Green'),
+      field('/FT /Tx /V (nameless)'),
+      field('/FT /Ch /T (ports) /Ff 2097152 /Opt [(Wick) (Oban)] /V [(Wick) (Oban)]'),
+      '<< /Type /Annot /Subtype /FreeText /F 4 /Rect [0 0 9 9] /T (Ann) /Contents (Printed beside) >>',
+      '<< /Type /Annot /Subtype /Text /F 4 /Rect [0 0 9 9] /Contents (By nobody) >>',
+    ];
+    assert.equal(
+      await pageOf('', { annotations: more.join(' ') }),
+      'Printed beside\nBy nobody\nRed lamp: Red\nnameless\nports: Wick, Oban',
+    );
+    const onScreen = '<< /Type /Annot /Subtype /Widget /Rect [0 0 9 9] /FT /Tx /T (tide) /V (high) >>';
+    assert.equal(
+      await pageOf('', { annotations: '6 0 R', form: onScreen }),
+      'tide: high',
+      'a field that is not printed',
+    );
   });
 
   it('are read in the encodings of East Asia, which files name and do not hold', async () => {
@@ -100,6 +129,9 @@ describe('pages of a PDF', () => {
       ['GBK-EUC-H', 'GB1', 'bab0d3ef41', '喊语A'],
       ['ETen-B5-H', 'CNS1', 'a4a4a4e5', '中文'],
       ['KSCms-UHC-H', 'Korea1', 'c7d1b1db41', '한글A'],
+      ['UniGB-UTF16-H', 'GB1', '558a8bed', '喊语'],
+      ['UniCNS-UCS2-H', 'CNS1', '4e2d6587', '中文'],
+      ['UniKS-UCS2-H', 'Korea1', 'd55cae00', '한글'],
       // Numbers of a collection: ASCII is known, and nothing is read as something else.
       ['Identity-H', 'Japan1', '003504000036', 'TU'],
     ];

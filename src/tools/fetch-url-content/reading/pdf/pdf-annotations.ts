@@ -6,7 +6,8 @@ interface Annotation {
   fieldName?: string;
   fieldType?: string;
   fieldValue?: unknown;
-  exportValue?: unknown;
+  /** What a radio button stands for. */
+  buttonValue?: unknown;
   alternativeText?: string;
   checkBox?: boolean;
   radioButton?: boolean;
@@ -30,9 +31,9 @@ export function annotationLines(annotations: readonly Annotation[]): string {
 }
 
 function fieldLine(field: Annotation): string {
-  const { fieldName = '', alternativeText, fieldValue, exportValue, checkBox, radioButton } = field;
+  const { fieldName = '', alternativeText, fieldValue, buttonValue, checkBox, radioButton } = field;
   const name = joinSpaces(alternativeText || fieldName).slice(0, LONGEST_NAME);
-  if (radioButton && fieldValue !== exportValue && exportValue !== undefined) return '';
+  if (radioButton && typeof buttonValue === 'string' && fieldValue !== buttonValue) return '';
   const values = (Array.isArray(fieldValue) ? fieldValue : [fieldValue]).filter((value) => typeof value === 'string');
   const value = values.join(', ').trim();
   if (value === '' || value === 'Off') return '';

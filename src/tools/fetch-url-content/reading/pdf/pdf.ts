@@ -110,8 +110,7 @@ function layOut(pieces: readonly PlacedText[]): string {
     if (piece.text.trim() !== '') last = piece;
   }
   return text
-    .replace(/(\p{Ll})[-\u00ad]\n(\p{Ll})/gu, '$1$2')
-    .replaceAll('\u00ad', '')
+    .replace(/(\p{Ll})-\n(\p{Ll})/gu, '$1$2')
     .replace(/[ \t]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
