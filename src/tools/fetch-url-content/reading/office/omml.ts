@@ -86,14 +86,13 @@ class FormulaReader {
 }
 
 function latexOf({ name, parts, says }: Part): string {
-  if (name.endsWith('pr')) return '';
   const all = (of: string) => parts.filter((part) => part.name === of).map(({ latex }) => latex.trim());
   const the = (of: string) => all(`m:${of}`)[0] ?? '';
   const below = () => (the('sub') === '' ? '' : `_${group(the('sub'))}`);
   const above = () => (the('sup') === '' ? '' : `^${group(the('sup'))}`);
   switch (name) {
     case 'm:f':
-      return `\\${says.get('m:type') === 'nobar' ? 'binom' : 'frac'}{${the('num')}}{${the('den')}}`;
+      return `\\${says.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${the('num')}}{${the('den')}}`;
     case 'm:ssup':
     case 'm:ssub':
     case 'm:ssubsup':
