@@ -16,6 +16,10 @@ describe('the media type of a file', () => {
       ['report.pdf', 'application/octet-stream', 'application/octet-stream'],
       ['data.json', 'application/json', 'application/json'],
       ['unknown', 'image/png', 'image/png'],
+      ['TIDES.TAB', '', 'text/tab-separated-values'],
+      ['page.html', 'application/pdf', 'application/pdf'],
+      ['book.txt', 'application/epub+zip', 'application/epub+zip'],
+      ['tides.csv', 'application/vnd.oasis.opendocument.spreadsheet', 'application/vnd.oasis.opendocument.spreadsheet'],
     ];
     for (const [name, sent, type] of types) assert.equal(fileTypeOf(name, sent), type, name);
   });

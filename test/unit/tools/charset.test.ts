@@ -18,6 +18,12 @@ describe('a text whose charset nobody names', () => {
     it(`is Western European: ${text.slice(0, 30)}`, () => assert.equal(decodeText(Buffer.from(text, 'latin1')), text));
   }
 
+  it('is UTF-16 where every second byte is 0', () => {
+    const text = 'Tides of the coast';
+    assert.equal(decodeText(Buffer.from(text, 'utf16le')), text);
+    assert.equal(decodeText(Buffer.from(text, 'utf16le').swap16()), text);
+  });
+
   it('is Greek where its words are', () => {
     const text = 'τα νερα της θαλασσας ανεβαινουν και κατεβαινουν καθε μερα δυο φορες';
     assert.equal(decodeText(greek(text)), text);

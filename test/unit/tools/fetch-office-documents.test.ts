@@ -34,6 +34,10 @@ describe('Word documents', () => {
       <w:style w:styleId="Kapitel"><w:name w:val="Kapitel"/><w:basedOn w:val="berschrift1"/></w:style>`;
     const text = p('One', '<w:pStyle w:val="Kapitel"/>') + p('Two', '<w:outlineLvl w:val="1"/>') + p('Text');
     assert.equal(await docx(text, { 'word/styles.xml': styles }), '# One\n\n## Two\n\nText');
+    const deeper = `${styles}<w:style w:styleId="Teil"><w:name w:val="heading 2"/><w:basedOn w:val="Kapitel"/><w:outlineLvl w:val="4"/></w:style>
+      <w:style w:styleId="Stück"><w:basedOn w:val="Rest"/></w:style><w:style w:styleId="Rest"><w:basedOn w:val="Kapitel"/></w:style>`;
+    const own = p('Three', '<w:pStyle w:val="Teil"/>') + p('Four', '<w:pStyle w:val="Stück"/>');
+    assert.equal(await docx(own, { 'word/styles.xml': deeper }), '## Three\n\n# Four');
     const none = p('Text', '<w:pStyle w:val="Kapitel"/><w:outlineLvl w:val="9"/>');
     assert.equal(await docx(none, { 'word/styles.xml': styles }), 'Text');
   });
@@ -60,6 +64,77 @@ describe('Word documents', () => {
     assert.equal(
       await docx(text.join(''), { 'word/numbering.xml': numbering, 'word/styles.xml': styles }),
       '# 1. Scope\n\n# 2. Term\n\n  - 2.1 Begins\n  - 2.2 Ends\n    - (a) by notice\n    - (b) by breach\n5. Fifth\n\n| 6. In a cell | x |\n| --- | --- |',
+    );
+  });
+
+  it('have their numbers in the form of each list', async () => {
+    const lists: [format: string, text: string, start: number | '', shown: string][] = [
+      ['upperRoman', '%1.', 14, '- XIV. x'],
+      ['lowerRoman', '%1)', 4, '- iv) x'],
+      ['upperLetter', '%1.', 28, '- BB. x'],
+      ['lowerLetter', '%1.', 27, '- aa. x'],
+      ['decimalZero', '%1.', 7, '- 07. x'],
+      ['decimal', '%1.', 0, '0. x'],
+      ['decimal', '%1.', '', '1. x'],
+      ['decimal', '', 1, '- x'],
+      ['none', '%1.', 1, '- x'],
+      ['bullet', '•', 1, '- x'],
+    ];
+    const numbering = lists.map(
+      ([format, text, start], at) =>
+        `<w:abstractNum w:abstractNumId="${at}"><w:lvl w:ilvl="0"><w:start w:val="${start}"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl></w:abstractNum>
+        <w:num w:numId="n${at}"><w:abstractNumId w:val="${at}"/></w:num>`,
+    );
+    const items = lists.map((_, at) => p('x', `<w:numPr><w:ilvl w:val="0"/><w:numId w:val="n${at}"/></w:numPr>`));
+    assert.equal(
+      await docx(items.join(''), { 'word/numbering.xml': numbering.join('') }),
+      lists.map(([, , , shown]) => shown).join('\n'),
+    );
+  });
+
+  it('count on, begin anew and change the form of a level for one list alone', async () => {
+    const level = (at: number, text: string, format = 'decimal') =>
+      `<w:lvl w:ilvl="${at}"><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`;
+    const override = (content: string) => `<w:lvlOverride w:ilvl="0">${content}</w:lvlOverride>`;
+    const numbering = `<w:abstractNum w:abstractNumId="7">${level(0, '%1.')}${level(1, '%1.%2')}</w:abstractNum>
+      <w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>
+      <w:num w:numId="2"><w:abstractNumId w:val="7"/>${override('<w:startOverride w:val="5"/>')}</w:num>
+      <w:num w:numId="3"><w:abstractNumId w:val="7"/>${override(level(0, '%1.', 'upperRoman'))}</w:num>`;
+    const styles = `<w:style w:styleId="s"><w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr></w:style>`;
+    const item = (list: number, at = 0, text = 'x') =>
+      p(text, `<w:numPr><w:ilvl w:val="${at}"/><w:numId w:val="${list}"/></w:numPr>`);
+    const items = [
+      item(1, 1),
+      item(1),
+      item(1, 0, ' '),
+      item(1, 1),
+      p('x', '<w:pStyle w:val="s"/>'),
+      item(2),
+      item(2),
+      item(3),
+      item(1),
+    ];
+    assert.equal(
+      await docx(items.join(''), { 'word/numbering.xml': numbering, 'word/styles.xml': styles }),
+      '- 1.1 x\n2. x\n  - 2.1 x\n  - 2.2 x\n5. x\n6. x\n- VII. x\n8. x',
+    );
+  });
+
+  it('have what stands in their lines beside letters, their charts and both kinds of notes', async () => {
+    const text = `<w:p><w:del><w:r><w:t>gone</w:t><w:tab/><m:oMath><m:r><m:t>gone</m:t></m:r></m:oMath></w:r></w:del>
+      <w:r><w:rPr><w:rPrChange><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:rPrChange></w:rPr><w:t>p. 2</w:t><w:noBreakHyphen/><w:t>3</w:t><w:ptab/></w:r>
+      <w:ruby><w:rt><w:r><w:t>reading</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>word</w:t><w:endnoteReference w:id="4"/></w:r></w:rubyBase></w:ruby></w:p>
+      <w:tbl><w:tr><w:tc><w:tcPr><w:tcPrChange><w:tcPr><w:gridSpan w:val="3"/></w:tcPr></w:tcPrChange></w:tcPr>${p('a')}</w:tc><w:tc>${p('b')}</w:tc></w:tr></w:tbl>`;
+    const parts = {
+      'word/_rels/document.xml.rels': relations(['1', 'chart', 'charts/c.xml'], ['2', 'header', 'h.xml']),
+      'word/charts/c.xml': '<c:title><c:tx><a:t>Range</a:t></c:tx></c:title>',
+      'word/h.xml': `<w:hdr>${p('Harbour')}${p('office')}${p(' x'.repeat(3000))}</w:hdr>`,
+      'word/endnotes.xml': `<w:endnote w:type="separator" w:id="0">${p('line')}</w:endnote><w:endnote w:id="4">${p('See Smith.')}</w:endnote><w:endnote w:id="5">${p(' ')}</w:endnote>`,
+    };
+    const content = await docx(text, parts);
+    assert.match(
+      content,
+      /^p\. 2-3 word\[\^e4\]\n\n\| a \| b \|\n\| --- \| --- \|\n\nRange\n\n\[\^e4\]: See Smith\.\n\nHarbour office (?:x ?){500,1000}$/,
     );
   });
 
@@ -108,6 +183,40 @@ describe('Word documents', () => {
     );
   });
 
+  it('have the LaTeX of all that formulas are made of', async () => {
+    const r = (text: string) => `<m:r><m:t>${text}</m:t></m:r>`;
+    const part = (name: string, ...content: string[]) => `<m:${name}>${content.join('')}</m:${name}>`;
+    const e = (text: string) => part('e', r(text));
+    const says = (name: string, what: string, value: string) => part(`${name}Pr`, `<m:${what} m:val="${value}"/>`);
+    const formulas: [formula: string, latex: string][] = [
+      [part('f', part('num', r('n')), part('den', r('k'))), String.raw`\frac{n}{k}`],
+      [part('f', says('f', 'type', 'noBar'), part('num', r('n')), part('den', r('k'))), String.raw`\binom{n}{k}`],
+      [part('sPre', part('sub', r('1')), part('sup', r('2')), e('H')), '{}_1^2H'],
+      [part('rad', part('deg', r('3')), e('x')), String.raw`\sqrt[3]{x}`],
+      [part('rad', part('deg'), e('x')), String.raw`\sqrt{x}`],
+      [
+        part('m', part('mr', e('a'), e('b')), part('mr', e('c'), e('d'))),
+        String.raw`\begin{matrix} a & b \\ c & d \end{matrix}`,
+      ],
+      [part('eqArr', e('a=b'), e('c=d')), String.raw`a=b \\ c=d`],
+      [
+        part('acc', says('acc', 'chr', '\u20d7'), part('e', part('func', part('fName', r('log')), e('x')))),
+        String.raw`\vec{\log x}`,
+      ],
+      [part('bar', says('bar', 'pos', 'bot'), e('x')), String.raw`\underline{x}`],
+      [part('bar', e('x')), String.raw`\overline{x}`],
+      [part('limLow', e('lim'), part('lim', r('n'))), String.raw`\lim_n`],
+      [part('limUpp', e('x'), part('lim', r('n'))), 'x^n'],
+      [part('d', e('a'), e('b')), '(a|b)'],
+      [part('d', e('f\u2061x')), '(fx)'],
+    ];
+    const paragraphs = formulas.map(([formula]) => `<w:p>${part('oMath', formula)}</w:p>`);
+    assert.deepEqual(
+      (await docx(paragraphs.join(''))).split('\n\n'),
+      formulas.map(([, latex]) => `$${latex}$`),
+    );
+  });
+
   it('are read whatever their parts and prefixes are called', async () => {
     const document = `<n:document xmlns:n="http://purl.oclc.org/ooxml/wordprocessingml/main"><n:p><n:pPr><n:pStyle n:val="T"/></n:pPr><n:r><n:t>Tides</n:t></n:r></n:p></n:document>`;
     const styles = `<x:styles xmlns:x="${OOXML}/wordprocessingml/2006/main"><x:style x:styleId="T"><x:name x:val="Title"/></x:style></x:styles>`;
@@ -145,6 +254,22 @@ describe('workbooks', () => {
       ['0.5', '# ?/?', '0.5'],
       ['5', '[>=10]0.0;0', '5'],
       ['2.5', '', '2.5'],
+      ['5', '0 d', '5 d'],
+      ['0.5', 'mm:ss.0', '12:00'],
+      ['1', '[s]', '86400'],
+      ['0.5', '[m]:ss', '720:00'],
+      ['-1', 'yyyy', '-1'],
+      ['0.5', 'yyyy-mm-dd hh:mm', '12:00'],
+      ['-0.001', '0.00', '0.00'],
+      ['-3', '0;"minus 3"', 'minus 3'],
+      ['3', '0" (1.0%)"', '3 (1.0%)'],
+      ['-5', '0;;0', '-5'],
+      ['0.5', '#.00', '.50'],
+      ['1.5', '0.0##', '1.5'],
+      ['0.285', '0%', '29%'],
+      ['1e-7', '0.00', '0.00'],
+      ['1e15', '#,##0', '1e15'],
+      ['1.5E-10', '', '1.5E-10'],
     ];
     assert.deepEqual(
       shown.map(([number, format]) => shownNumber(number, cellFormat(format))),

@@ -15,11 +15,37 @@ describe('the kind of a document', () => {
     assert.equal(kindOf(zip(types, 'ppt\\presentation.xml')), 'pptx');
     const pictures = Array.from({ length: 1500 }, (_, at) => `ppt/media/a-picture-with-a-long-name-${at}.png`);
     assert.equal(kindOf(zip(types, 'ppt/presentation.xml', ...pictures)), 'pptx');
+    assert.equal(kindOf(zip(types, ...pictures, 'ppt/presentation.xml')), 'pptx');
+    assert.equal(kindOf(zip(types, 'other/presentation1.xml')), 'pptx');
+    for (const [name, kind] of [
+      ['word\\document.xml', 'docx'],
+      ['ppt\\presentation.xml', 'pptx'],
+      ['xl\\workbook.xml', 'xlsx'],
+    ] as const)
+      assert.equal(kindOf(zip(name)), kind);
+    assert.throws(() => kindOf(zip('notes/document.xml')), /a ZIP archive/, 'no package');
+  });
+
+  it('is known behind large parts, and of a file that is cut off', () => {
+    const parts = [
+      { name: 'large.bin', data: Buffer.alloc(2_200_000, 1), stored: true },
+      { name: 'word/document.xml', data: 'x' },
+    ];
+    assert.equal(kindOf(zipOf(parts)), 'docx');
+    assert.equal(kindOf(zipOf(parts).subarray(0, -22)), 'docx');
   });
 
   it('is known where its type does not stand first', () => {
     assert.equal(kindOf(zip('META-INF/container.xml', 'mimetype', 'book.opf')), 'epub');
     assert.equal(kindOf(zip('Pictures/', 'content.xml', 'META-INF/manifest.xml', 'mimetype')), 'odf');
+    assert.throws(() => kindOf(zip('content.xml')), /a ZIP archive/);
+    assert.throws(() => kindOf(zip('META-INF/manifest.xml')), /a ZIP archive/);
+  });
+
+  it('is known by the type that stands first, whatever else is in it', () => {
+    const typed = (data: string) => zipOf([{ name: 'mimetype', data, stored: true }]);
+    assert.equal(kindOf(typed('application/epub+zip')), 'epub');
+    assert.equal(kindOf(typed('application/vnd.oasis.opendocument.text')), 'odf', 'encrypted as a whole');
   });
 
   it('is text for what is text, whatever type it came with', () => {
@@ -32,7 +58,10 @@ describe('the kind of a document', () => {
   it('is text for UTF-16 without a mark, and PDF behind other bytes', () => {
     assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le')), 'text');
     assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le').swap16()), 'text');
+    assert.equal(kindOf(Buffer.from(`\ufeff${'a湖'.repeat(20)}`, 'utf16le')), 'text');
     assert.throws(() => kindOf(Buffer.alloc(100)), /binary data/);
+    assert.throws(() => kindOf(Buffer.from('abc', 'utf16le')), /binary data/);
+    assert.equal(kindOf('Printed by a program\n%PDF-1.7', 'application/pdf'), 'pdf');
     assert.equal(kindOf(Buffer.from('Printed by a program\n%PDF-1.7\n\x00\x01\x02\x03')), 'pdf');
     assert.equal(kindOf('A file of this kind begins with\n%PDF-1.7'), 'text');
   });

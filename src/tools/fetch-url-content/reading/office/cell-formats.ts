@@ -90,7 +90,7 @@ export function cellFormats(xml: string): CellFormat[] {
 /** The format that a code such as `#,##0.00;[Red]-#,##0.00` describes. */
 export function cellFormat(code: string): CellFormat {
   const [first, second, third] = sectionsOf(code);
-  if (!first || /^general$/i.test(code) || /\[[<>=]/.test(code)) return PLAIN;
+  if (!first || /\[[<>=]/.test(code)) return PLAIN;
   const unit = /\[(h+|m+|s+)\]/i.exec(first)?.[1]?.[0]?.toLowerCase();
   if (unit) return { kind: 'duration', unit };
   const letters = first.replace(/"[^"]*"|\\.|\[[^\][]*\]|_.|\*./g, '');

@@ -33,7 +33,6 @@ export function readLists(xml: string): ListsById {
   let at = 0;
   let list = '';
   for (const event of xmlEvents(xml)) {
-    if (event.kind === 'close' && event.name === 'w:lvl') level = undefined;
     if (event.kind !== 'open') continue;
     const value = event.attribute('w:val');
     if (event.name === 'w:abstractnum') {

@@ -119,7 +119,7 @@ class DocumentReader {
   readMargin(xml: string): void {
     for (const event of xmlEvents(xml)) {
       if (event.kind === 'text') this.#write(event.text);
-      else if (event.name === 'w:p' || event.name === 'w:tc') this.#paragraph.text += ' ';
+      else if (event.name === 'w:p') this.#paragraph.text += ' ';
       else this.#run(event);
     }
     this.writer.margin(this.#paragraph.text);

@@ -69,7 +69,7 @@ function relations(xml: string, folder: string): Map<string, Relation> {
 
 /** The path that a part in `folder` calls `target`, percent-encoding undone. */
 export function partPath(target: string, folder: string): string {
-  const path = URL.parse(target.split('#', 1)[0] ?? '', `file:///${folder}`)?.pathname.slice(1) ?? '';
+  const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? '';
   try {
     return decodeURIComponent(path);
   } catch {
