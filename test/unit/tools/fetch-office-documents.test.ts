@@ -227,6 +227,28 @@ describe('Word documents', () => {
       'looks.xml': styles,
     };
     assert.equal(await contentOf('docx', parts), '# Tides');
+    const elsewhere = { '_rels/.rels': relations(['1', 'officeDocument', '/gone.xml']) };
+    assert.equal(await docx(p('At its usual place'), elsewhere), 'At its usual place');
+  });
+
+  it('are read whatever prefixes their elements declare', async () => {
+    const main = `${OOXML}/wordprocessingml/2006/main`;
+    const inner = `<q xmlns:N="urn:other"><N:t>other</N:t></q><q xmlns:z="${OOXML}/drawingml/2006/main"><N:t>same</N:t></q>`;
+    const text = `<N:body xmlns:N="${main}"><N:p><N:r>${inner}</N:r></N:p><N:p><N:r><N:t>Two</N:t></N:r></N:p></N:body>`;
+    assert.equal(await docx(text), 'same\n\nTwo');
+    const compatibility = `xmlns:x="${OOXML}/markup-compatibility/2006"`;
+    assert.equal(await docx(`<w:p ${compatibility}><w:t>a<x:Fallback>b<w:t>c</w:t></x:Fallback>d</w:t></w:p>`), 'ad');
+  });
+});
+
+describe('e-books', () => {
+  it('are read with prefixes, and names in percent-encoding', async () => {
+    const parts = {
+      'META-INF/container.xml': '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+      'OPS/book.opf': `<opf:package xmlns:opf="http://www.idpf.org/2007/opf"><opf:manifest><opf:item id="a" href="the%20tides.xhtml#top"/></opf:manifest><opf:spine><opf:itemref idref="a"/></opf:spine></opf:package>`,
+      'OPS/the tides.xhtml': '<html><body><p>They are high.</p></body></html>',
+    };
+    assert.equal(await contentOf('epub', parts), 'They are high.');
   });
 });
 
@@ -300,7 +322,57 @@ describe('workbooks', () => {
   });
 });
 
+describe('workbooks of many kinds of cells', () => {
+  it('show words, truth, dates of East Asia and no empty comments', async () => {
+    const parts = {
+      'xl/workbook.xml': '<workbook><sheet name="Tides" r:id="r1"/></workbook>',
+      'xl/_rels/workbook.xml.rels': relations(['r1', 'worksheet', 'worksheets/sheet1.xml']),
+      'xl/sharedStrings.xml': '<sst><si><t>High_x000A_water</t></si></sst>',
+      'xl/styles.xml': '<cellXfs><xf numFmtId="0"/><xf numFmtId="31"/></cellXfs>',
+      'xl/worksheets/sheet1.xml':
+        '<row r="1"><c t="s"><v>0</v></c><c t="b"><v>1</v></c><c s="1"><v>45000</v></c><c/></row><row r="2"><c><v>5</v></c></row>',
+      'xl/worksheets/_rels/sheet1.xml.rels': relations(['1', 'comments', '../comments1.xml']),
+      'xl/comments1.xml': '<comment ref="A1"><text><t> </t></text></comment>',
+    };
+    assert.equal(
+      await contentOf('xlsx', parts),
+      '## Tides\n\n[Cells A1:D2]\n\n| High water | TRUE | 2023-03-15 |  |\n| --- | --- | --- | --- |\n| 5 |  |  |  |',
+    );
+  });
+});
+
 describe('presentations', () => {
+  it('have what is beside the text of their slides, and of their notes the text alone', async () => {
+    const paragraph = (text: string, more = '') => `<a:p>${more}<a:r><a:t>${text}</a:t></a:r></a:p>`;
+    const shape = (content: string, type = '') =>
+      `<p:sp><p:nvPr>${type && `<p:ph type="${type}"/>`}</p:nvPr>${content}</p:sp>`;
+    const power = '<m:sSup><m:e><m:r><m:t>a</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>';
+    const formula = `<a:p><a:r><a:t>so</a:t></a:r><a:tab/><m:oMath>${power}</m:oMath></a:p>`;
+    const slide = [
+      shape(paragraph('Tides'), 'ctrTitle'),
+      shape(paragraph('of the coast'), 'subTitle'),
+      shape(paragraph('7'), 'sldNum'),
+      shape(paragraph('Range') + paragraph('high', '<a:pPr lvl="1"/>') + formula),
+      shape(paragraph('Behind'), 'title'),
+      shape(paragraph('Text')),
+    ];
+    const parts = {
+      'ppt/presentation.xml': '<p:sldIdLst><p:sldId r:id="gone"/></p:sldIdLst>',
+      'ppt/slides/slide10.xml': shape(paragraph('Last')),
+      'ppt/slides/slide2.xml': slide.join(''),
+      'ppt/slides/_rels/slide2.xml.rels': relations(
+        ['d', 'diagramData', '../diagrams/d.xml'],
+        ['n', 'notesSlide', '../notesSlides/n.xml'],
+      ),
+      'ppt/diagrams/d.xml': paragraph('Ebb'),
+      'ppt/notesSlides/n.xml': ['hdr', 'ftr', 'dt'].map((type) => shape(paragraph(type), type)).join(''),
+    };
+    assert.equal(
+      await contentOf('pptx', parts),
+      '[Slide 1]\n\n## Tides\n\nof the coast\n\nRange\n\n  - high\n\nso $a^2$\n\n## Behind\n\nText\n\nEbb\n\n[Slide 2]\n\nLast',
+    );
+  });
+
   it('are read in the order in which they are shown, with their notes', async () => {
     const shape = (text: string, type = '') =>
       `<p:sp><p:nvPr>${type && `<p:ph type="${type}"/>`}</p:nvPr><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp>`;
@@ -339,6 +411,25 @@ describe('presentations', () => {
   });
 });
 
+describe('charts', () => {
+  it('have the values where they belong, and no titles of their axes', async () => {
+    const value = (at: number, text: string) => `<c:pt idx="${at}"><c:v>${text}</c:v></c:pt>`;
+    const title = (text: string) => `<c:title><c:tx><a:t>${text}</a:t></c:tx></c:title>`;
+    const first = `<c:ser><c:tx><c:f>Sheet1!B1</c:f>${value(0, '2023')}</c:tx><c:yVal>${value(0, '2.8')}${value(1, '3.1')}</c:yVal></c:ser>`;
+    const second = `<c:ser><c:tx>${value(0, '2024')}</c:tx><c:xVal>${value(0, 'Wick')}${value(1, 'Oban')}</c:xVal><c:val><c:f>B2</c:f>${value(1, '2.9')}</c:val></c:ser>`;
+    const chart = `${title('Range')}${first}${second}<c:valAx>${title('Metres')}</c:valAx>`;
+    const parts = {
+      'word/_rels/document.xml.rels': relations(['1', 'chart', 'c1.xml'], ['2', 'chart', 'c2.xml']),
+      'word/c1.xml': chart,
+      'word/c2.xml': title('Nothing'),
+    };
+    assert.equal(
+      await docx(p('x'), parts),
+      'x\n\nRange\n\n|  | 2023 | 2024 |\n| --- | --- | --- |\n| Wick | 2.8 |  |\n| Oban | 3.1 | 2.9 |\n\nNothing',
+    );
+  });
+});
+
 describe('OpenDocument', () => {
   const odf = (content: string, more: Readonly<Record<string, string>> = {}) =>
     contentOf('odf', { 'content.xml': content, ...more });
@@ -352,6 +443,49 @@ describe('OpenDocument', () => {
     assert.equal(
       await odf(`<text:p>A claim${note} and ${box}more${comment}</text:p>`, { 'styles.xml': styles }),
       'In the box\n\nA claim[^1] and more[^c2]\n\n[^1]: See Smith.\n\n[^c2]: Ann: Sure?\n\nIBAN DE02 1203',
+    );
+  });
+
+  it('loses what was deleted and how words are pronounced, and keeps what stands beside lines', async () => {
+    const note = (kind: string, text: string) =>
+      `<text:note text:note-class="${kind}"><text:note-body><text:p>${text}</text:p></text:note-body></text:note>`;
+    const deleted = `<text:tracked-changes><text:p>gone${note('footnote', 'gone')}</text:p></text:tracked-changes>`;
+    const ruby = '<text:ruby><text:ruby-base>word</text:ruby-base><text:ruby-text>reading</text:ruby-text></text:ruby>';
+    const comment = '<office:annotation><dc:creator/><text:p>Sure?</text:p></office:annotation>';
+    const styles = '<style:header-left><text:p>Harbour</text:p><text:p>office</text:p></style:header-left>';
+    assert.equal(
+      await odf(`${deleted}<text:p>A ${ruby}${note('endnote', 'See Smith.')}</text:p>${comment}`, {
+        'styles.xml': styles,
+      }),
+      'A word[^e2]\n\n[^c3]\n\n[^e2]: See Smith.\n\n[^c3]: Sure?\n\nHarbour office',
+    );
+  });
+
+  it('has the slides of a presentation with their notes', async () => {
+    const slide = (name: string, notes: string) =>
+      `<draw:page draw:name="${name}"><text:p>${name} are high.</text:p><presentation:notes><text:p>${notes}</text:p></presentation:notes></draw:page>`;
+    assert.equal(
+      await odf(slide('Tides', 'Speak slowly') + slide('Waves', '')),
+      '[Slide 1]\n\n## Tides\n\nTides are high.\n\nNotes: Speak slowly\n\n[Slide 2]\n\n## Waves\n\nWaves are high.',
+    );
+  });
+
+  it('has lists by the styles of the text itself', async () => {
+    const style = (name: string, more: string) =>
+      `<text:list-style style:name="${name}"><text:list-level-style-number text:level="1" style:num-suffix="." ${more}/></text:list-style>`;
+    const styles = style('L1', 'style:num-format="1" text:start-value="4"') + style('L2', 'style:num-format=""');
+    const list = (of: string, ...items: string[]) =>
+      `<text:list ${of}>${items.map((text) => `<text:list-item><text:p>${text}</text:p></text:list-item>`).join('')}</text:list>`;
+    const text = [
+      list('text:style-name="L1"', 'One', '', 'Two'),
+      list('text:style-name="L1" text:continue-list="x"', 'Three'),
+      list('text:style-name="L2"', 'Bare'),
+    ];
+    assert.equal(
+      await odf(
+        `<office:automatic-styles>${styles}</office:automatic-styles><office:body>${text.join('')}</office:body>`,
+      ),
+      '4. One\n6. Two\n7. Three\n- Bare',
     );
   });
 
@@ -405,6 +539,19 @@ describe('OpenDocument', () => {
       await odf(`<office:spreadsheet><table:table table:name="Tides">${rows}</table:table></office:spreadsheet>`),
       '## Tides\n\n[Cells A4:C4]\n\n| Wick | 2.8 | 2.8 |\n| --- | --- | --- |',
     );
+  });
+
+  it('has the rows of its sheets as often as they are repeated, with comments and without charts', async () => {
+    const object = '<draw:object xlink:href="./Object 1"/>';
+    const comment = '<office:annotation><text:p>Sure?</text:p></office:annotation>';
+    const row = `<table:table-row table:number-rows-repeated="2"><table:table-cell>${comment}<text:p>Wick${object}</text:p></table:table-cell><table:table-cell table:number-columns-repeated="5000"><text:p>2</text:p></table:table-cell></table:table-row>`;
+    const content = await odf(
+      `<office:spreadsheet><table:table table:name="Tides">${row}</table:table></office:spreadsheet>`,
+      { 'Object 1/content.xml': '<chart:title><text:p>Range</text:p></chart:title>' },
+    );
+    assert.match(content, /^## Tides\n\n\[Cells A1:ALL1\]\n\n\| \[\^c1\] Wick \|(?: 2 \|){999}\n/);
+    assert.equal(content.match(/Wick/g)?.length, 3, 'two rows, and the first of them above the second');
+    assert.doesNotMatch(content, /Range/);
   });
 
   it('has of very many rows as many as a document may have, and says that there are more', async () => {

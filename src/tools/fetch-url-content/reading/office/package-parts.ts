@@ -60,7 +60,7 @@ function relations(xml: string, folder: string): Map<string, Relation> {
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open' || event.name !== 'relationship') continue;
     const target = event.attribute('Target');
-    const isOutside = event.attribute('TargetMode') === 'External' || /^[a-z][a-z+.-]*:/i.test(target);
+    const isOutside = /^[a-z][a-z+.-]*:/i.test(target);
     const type = event.attribute('Type').split('/').at(-1) ?? '';
     found.set(event.attribute('Id'), { type, target: isOutside ? target : partPath(target, folder) });
   }
