@@ -11,13 +11,13 @@ interface Relation {
 /** A part of an Office file with what it refers to: parts are found by their relationships, their names are free (ECMA-376, part 2). */
 export class PackagePart {
   readonly #zip: ZipFile;
-  readonly path: string;
+  readonly #path: string;
   /** By their ids. A document with many links asks for each. */
   readonly #relations: ReadonlyMap<string, Relation>;
 
   private constructor(zip: ZipFile, path: string, relations: ReadonlyMap<string, Relation>) {
     this.#zip = zip;
-    this.path = path;
+    this.#path = path;
     this.#relations = relations;
   }
 
@@ -35,7 +35,7 @@ export class PackagePart {
   }
 
   text(): Promise<string> {
-    return this.#zip.text(this.path);
+    return this.#zip.text(this.#path);
   }
 
   /** What it refers to by this id, or nothing. */
@@ -50,7 +50,7 @@ export class PackagePart {
 
   /** The text of the part of one type that it refers to, else of the one of that name beside it, or nothing. */
   textOf(type: string): Promise<string> {
-    const folder = this.path.slice(0, this.path.lastIndexOf('/') + 1);
+    const folder = this.#path.slice(0, this.#path.lastIndexOf('/') + 1);
     return this.#zip.text(this.related(type)[0] ?? `${folder}${type}.xml`);
   }
 }

@@ -1,5 +1,5 @@
 /** The decoder of a code page by its number, and of that of Western Europe for one that is not known. */
-export function decoderOf(codePage: number): TextDecoder {
+export function codePageDecoder(codePage: number): TextDecoder {
   try {
     return new TextDecoder(NAMES[codePage] ?? `windows-${codePage}`);
   } catch {
@@ -43,7 +43,7 @@ export function fontDecoders(source: string, standard: TextDecoder): Map<number,
   const fonts = new Map<number, TextDecoder>();
   for (const [, font, charset] of table.matchAll(/\{\\f(\d{1,5})\b[^{};]{0,200}?\\fcharset(\d{1,3})/g)) {
     const number = OF_CHARSET[Number(charset)];
-    const page = number === undefined ? standard : (pages.get(number) ?? decoderOf(number));
+    const page = number === undefined ? standard : (pages.get(number) ?? codePageDecoder(number));
     if (number !== undefined) pages.set(number, page);
     fonts.set(Number(font), page);
   }

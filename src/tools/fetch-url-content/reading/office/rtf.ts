@@ -1,7 +1,7 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
-import { decoderOf, fontDecoders } from './rtf-code-pages.ts';
+import { codePageDecoder, fontDecoders } from './rtf-code-pages.ts';
 
 /** Groups that hold no text of the document. */
 const SKIPPED = new Set(
@@ -80,7 +80,7 @@ class RtfReader {
 
   constructor(source: string) {
     this.#source = source;
-    const standard = decoderOf(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
+    const standard = codePageDecoder(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
     this.#fonts = fontDecoders(source, standard);
     this.#headings = headingStyles(source);
     const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? -1));
