@@ -8,7 +8,6 @@ import { type InputItem, inputItem } from '../../protocol/requests/request-input
 import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
 import {
-  CONVERSATION,
   type ConversationOptions,
   callsIn,
   checkParts,
@@ -36,8 +35,9 @@ export async function plainMessages(
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
   for (const [index, item] of items.entries()) {
-    const place = index < kept ? `${CONVERSATION}[${index}]` : `${field}[${index - kept}]`;
-    const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
+    const isKept = index < kept;
+    const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
+    const one = await byCallId(await standsFor(item, place, { ...options, isKept }), found, { ...options, place });
     if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
     else if (one.type === 'message') {
       const { vision, audio } = options.model;

@@ -19,7 +19,6 @@ import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
 import {
-  CONVERSATION,
   type ConversationOptions,
   chatMessages,
   openedFor,
@@ -126,7 +125,7 @@ export async function researchThread(
 async function fromConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
-  const history = await conversationIn(items, { ...context, param: CONVERSATION });
+  const history = await conversationIn(items, { ...context, param: 'conversation', isKept: true });
   return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
 }
 
@@ -219,12 +218,17 @@ export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model
   return key.profile ?? model.profile;
 }
 
+/** Where items stand. */
+interface Placed extends Pick<ConversationOptions, 'isKept'> {
+  param: string;
+}
+
 /** UTF-16 code units that no token is shorter than, over a whole text. */
 const UNITS_OF_TOKEN = 8;
 
 async function conversationIn(
   items: readonly InputItem[],
-  context: ThreadContext & { param: string },
+  context: ThreadContext & Placed,
   options = optionsOf(items, context),
 ): Promise<ConversationMessage[]> {
   const { key, name, model, param } = context;
@@ -244,12 +248,13 @@ async function answersIn(items: readonly InputItem[], options: ConversationOptio
 /** Once for all of a request: what its files weigh is counted in them. */
 function optionsOf(
   items: readonly InputItem[],
-  { caller, model, runs, param, tools = null, ...sealed }: ThreadContext & { param: string },
+  { caller, model, runs, param, isKept = false, tools = null, ...sealed }: ThreadContext & Placed,
 ): ConversationOptions {
   const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
   return {
     model,
     field: param,
+    isKept,
     findItem: boundedLookUp(items, { runs, caller, field: param }),
     ...openedFor(caller, sealed, { opens, window: model.context_length }),
   };
