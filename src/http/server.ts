@@ -36,23 +36,20 @@ export function createHttpServer(
   options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
 ): Server {
   const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
-  // Express keeps the origin of an absolute target aside; nothing here depends on it.
-  const latest = new WeakMap<Socket, ServerResponse>();
-  const waiting = new WeakMap<Socket, number>();
+  const asked = new WeakMap<Socket, { latest: ServerResponse; waiting: number }>();
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
-    const wait = (more: 1 | -1) => {
-      const count = (waiting.get(socket) ?? 0) + more;
-      waiting.set(socket, count);
-      return count;
-    };
-    if (wait(1) > MOST_WAITING) {
+    const here = asked.get(socket) ?? { latest: res, waiting: 0 };
+    if (here.waiting === MOST_WAITING) {
       socket.destroy();
       return;
     }
-    res.on('close', () => wait(-1));
+    here.latest = res;
+    here.waiting++;
+    asked.set(socket, here);
+    res.on('close', () => here.waiting--);
+    // Express keeps the origin of an absolute target aside; nothing here depends on it.
     req.url = withoutOrigin(req.url ?? '');
-    latest.set(socket, res);
     res.on('timeout', endIfStalled);
     app(req, res);
   };
@@ -87,7 +84,7 @@ export function createHttpServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else afterTurnEnd(() => refuseRequest(socket, { after: latest.get(socket), error }));
+    else afterTurnEnd(() => refuseRequest(socket, { after: asked.get(socket)?.latest, error }));
   });
   return server;
 }

@@ -159,6 +159,12 @@ export interface TurnPromptQuery {
   contents: boolean;
 }
 
+/** An item of a run, as JSON. */
+export interface NamedItem {
+  id: string;
+  json: string;
+}
+
 /**
  * Runs as the HTTP floor sees them. Everything is read from the event log; what is kept in memory is a copy of stored events.
  * All methods may throw `store_unavailable`.
@@ -216,8 +222,8 @@ export interface Runs {
   /** Cancels a run in progress, lets its readers see the end, then removes it. */
   delete(run: RunRecord): Promise<void>;
 
-  /** The response object an item id belongs to and the item itself, for `item_reference`; `not_found` otherwise. */
-  findItem(caller: Caller, itemId: string): Promise<JsonObject>;
+  /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
+  findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
   /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
   history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
   /**

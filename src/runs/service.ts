@@ -1,7 +1,6 @@
 import { linkSignals } from '../base/abort.ts';
 import { GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
-import type { JsonObject } from '../base/json.ts';
 import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
@@ -12,13 +11,14 @@ import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
+import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
-import { readInput, readPlainRequest, readResearchRequest } from './stored/stored-request.ts';
+import { readPlainRequest, readResearchRequest } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import { goOn, runOfCalls } from './submitting/go-on.ts';
 import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
@@ -204,14 +204,11 @@ class StoredRuns implements Runs {
     this.#submissions.deleted();
   }
 
-  async findItem(caller: Caller, id: string): Promise<JsonObject> {
-    const parsed = parseItemId(id);
-    const run = parsed && (await this.#owned(caller, parsed.run));
-    if (!parsed || !run || run.kind === 'proxy') throw notFound(id);
-    const items = 'input' in parsed.place ? await inItsTurn(() => readInput(run)) : (await this.response(run)).output;
-    const item = items['input' in parsed.place ? parsed.place.input : parsed.place.output];
-    if (!item || item.id !== id) throw notFound(id);
-    return JSON.parse(JSON.stringify(item));
+  async *findItems(caller: Caller, ids: readonly string[]) {
+    for (const [id, named] of Map.groupBy(ids, (one) => parseItemId(one)?.run)) {
+      const run = id && (await this.#owned(caller, id));
+      if (run && run.kind !== 'proxy') yield* namedItems(run, named, () => this.response(run));
+    }
   }
 
   async history(caller: Caller, previousResponseId: string) {

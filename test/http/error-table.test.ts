@@ -402,7 +402,7 @@ function bound(runs: Runs): Runs {
     cancel: (run) => runs.cancel(run),
     cancelById: (caller, api, id) => runs.cancelById(caller, api, id),
     delete: (run) => runs.delete(run),
-    findItem: (caller, id) => runs.findItem(caller, id),
+    findItems: (caller, ids) => runs.findItems(caller, ids),
     history: (caller, id) => runs.history(caller, id),
     goOn: (caller, answered) => runs.goOn(caller, answered),
     conversation: (caller, id) => runs.conversation(caller, id),

@@ -347,6 +347,8 @@ describe('GET /v1/responses/:id/input_items', () => {
       { role: 'assistant', content: [{ type: 'input_text', text: 'Yes.' }] },
       { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c1', output: 'seen' },
+      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+      { type: null, role: 'assistant', content: 'Cut', status: 'incomplete' },
       { role: 'user', content: 'So?' },
     ];
     const body = { model: 'deep', input, background: true };
@@ -365,6 +367,11 @@ describe('GET /v1/responses/:id/input_items', () => {
       },
       { id: '', ...input[2], status },
       { id: '', ...input[3], status },
+      { id: '', ...input[4] },
+      {
+        ...{ id: '', type: 'message', role: 'assistant', status: 'incomplete' },
+        content: [{ type: 'output_text', text: 'Cut', annotations: [], logprobs: [] }],
+      },
       { id: '', type: 'message', role: 'user', status, content: [{ type: 'input_text', text: 'So?' }] },
     ]);
   });

@@ -73,6 +73,8 @@ export interface HarnessOptions {
   begins?: DriverParts['begins'];
   /** `store.encryption_keys`. */
   encryptionKeys?: readonly string[];
+  /** Whether it has heard of the key of its runs; it has where absent. */
+  knowsKey?(): boolean;
   /** The executor; the one of a single instance where absent. */
   executor?: (options: ExecutorOptions) => Executor;
 }
@@ -89,7 +91,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const cipher = new CredentialCipher('ab'.repeat(32), options.encryptionKeys ?? []);
-  const cipherOf = () => cipher;
+  const cipherOf = () => ((options.knowsKey?.() ?? true) ? cipher : undefined);
   const schemas = new SchemaChecks();
   const driver = createDriver({
     config: new LiveConfig(config),

@@ -155,7 +155,7 @@ export function judgeJson(answered: HeldAnswer, api: string): Judged {
   const answer = body === answered.body ? answered : { ...answered, body };
   const read = body.length > MAX_PARSED ? abridged(body) : body;
   const text = read.toString('utf8');
-  const isRead = read.length <= MAX_PARSED && isReadable(text);
+  const isRead = read.length <= MAX_PARSED && isReadable(read);
   const parsed = isRead ? parseJson(text) : undefined;
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageOfPayload(parsed, api), parsed };
   const trimmed = text.trim();

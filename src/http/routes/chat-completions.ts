@@ -16,9 +16,10 @@ import { oneAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { chooseModel, makesChat, tellsLogprobs } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
+import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
-import { fromChat, sentItems } from '../submission/research-request.ts';
+import { fromChat } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). Leaving the connection cancels a research run. */

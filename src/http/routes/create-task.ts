@@ -11,9 +11,10 @@ import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel, makesChat, tellsLogprobs } from '../models.ts';
+import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
-import { fromChat, sentItems } from '../submission/research-request.ts';
+import { fromChat } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 import { taskWebhook } from '../submission/webhook.ts';
 

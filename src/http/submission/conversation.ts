@@ -1,5 +1,4 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
 import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
@@ -9,14 +8,11 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
-import type { Caller, Runs } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/runs.ts';
 import { attachedIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
+import type { FindItem } from './references.ts';
 
-/** References looked up for one request at most: each may read the log of another run. */
-const MAX_REFERENCES = 500;
-/** What they may name together, in characters of JSON: it stands in memory and in the store. */
-const MAX_REFERRED = 32 * 1024 * 1024;
 /** The longest name of a tool that ran elsewhere, in UTF-16 code units. */
 const MAX_NAME = 128;
 
@@ -27,22 +23,25 @@ interface Senses {
   audio?: boolean;
 }
 
-/** The `field` of what stands in a conversation. */
-export const CONVERSATION = 'conversation';
-
 /** What turning input into a conversation needs to know. */
 export interface ConversationOptions {
   model: Senses;
   /** `input`, `messages` or `conversation`, for errors. */
   field: string;
-  /** Gives the stored item of the caller's own runs, or throws `not_found`. */
-  findItem(id: string): Promise<JsonObject>;
+  /** Whether they stand in a conversation; see `AttachmentContext`. */
+  isKept?: boolean;
+  findItem: FindItem;
   /** What a compaction item says; `param` names the field. @throws GatewayError where it is not the caller's. */
   openCompaction(sealed: string, param: string): Promise<string>;
   /** What the client kept of a thought, as `openCompaction`. */
   openThought(sealed: string, param: string): Promise<Thought>;
-  /** Files among parts, as the model is sent them; `place` is the list. `isTold`: by the user, who alone gives PDFs. */
-  attach(parts: readonly InputPart[], place: string, isTold: boolean): Promise<PlainPart[]>;
+  /** Files among parts, as the model is sent them; `place` is the list. */
+  attach(parts: readonly InputPart[], place: string, how: AttachedHow): Promise<PlainPart[]>;
+}
+
+interface AttachedHow extends Pick<ConversationOptions, 'isKept'> {
+  /** By the user, who alone gives PDFs. */
+  isTold: boolean;
 }
 
 /** Reads what clients keep sealed or attach, for one request of theirs. `model`: see `AttachmentContext`. */
@@ -57,15 +56,8 @@ export function openedFor(
 ): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
   const sent = { bytes: sentBefore };
   return {
-    attach: (parts, place, isTold) =>
-      attachments.resolve(parts, {
-        user,
-        place,
-        sent,
-        isKept: place.startsWith(CONVERSATION),
-        takesPdf: takesPdf && isTold,
-        ...model,
-      }),
+    attach: (parts, place, { isTold, isKept = false }) =>
+      attachments.resolve(parts, { user, place, sent, isKept, takesPdf: takesPdf && isTold, ...model }),
     openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
     openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
   };
@@ -132,19 +124,19 @@ export async function chatMessages(
  */
 export async function withFilesRead(
   items: readonly InputItem[],
-  { model, field, attach }: Pick<ConversationOptions, 'model' | 'field' | 'attach'>,
+  { model, field, isKept, attach }: Pick<ConversationOptions, 'model' | 'field' | 'isKept' | 'attach'>,
   from = 0,
 ): Promise<InputItem[]> {
   const read: InputItem[] = [];
   for (const [index, item] of items.entries()) {
     const place = `${field}[${index}]`;
     if (item.type === 'message' && index >= from) {
-      const content = await attach(item.content, `${place}.content`, item.role === 'user');
+      const content = await attach(item.content, `${place}.content`, { isTold: item.role === 'user', isKept });
       checkParts(content, `${place}.content`, model);
       read.push({ ...item, content: content.filter(isForResearch) });
     } else if (item.type === 'prior_output' && item.parts) {
       const { parts: given, ...rest } = item;
-      const parts = await attach(given, `${place}.output`, false);
+      const parts = await attach(given, `${place}.output`, { isTold: false, isKept });
       const texts = parts.map((part) => (part.type === 'text' ? part.text : nameOf(part, model)));
       const images = model.vision ? parts.filter((part) => part.type === 'image').map(({ url }) => url) : [];
       read.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
@@ -209,50 +201,23 @@ export function droppedItems(items: readonly { type: string }[], field: string):
 
 /** What an item says that stands for something else; `place` is where it stands. @throws GatewayError as its options. */
 export async function standsFor(item: InputItem, place: string, options: ConversationOptions): Promise<FoundItem> {
-  const found = item.type === 'item_reference' ? await lookUp(item.id, `${place}.id`, options) : item;
+  const { findItem, isKept } = options;
+  const found = item.type === 'item_reference' ? parseValue(inputItem, await findItem(item.id, `${place}.id`)) : item;
   if (found.type === 'reasoning' && found.sealed !== undefined) {
     return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
   }
   if (found.type === 'message')
-    return { ...found, content: await options.attach(found.content, `${place}.content`, found.role === 'user') };
+    return {
+      ...found,
+      content: await options.attach(found.content, `${place}.content`, { isTold: found.role === 'user', isKept }),
+    };
   if (found.type === 'prior_output' && found.parts) {
-    const parts = await options.attach(found.parts, `${place}.output`, true);
+    const parts = await options.attach(found.parts, `${place}.output`, { isTold: true, isKept });
     return { ...found, output: textAmong(parts), shown: parts.filter(({ type }) => type !== 'text') };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
-}
-
-/**
- * Looks up what the references of one request name among the caller's runs. `field`: where they stand.
- * @throws GatewayError `not_found`, `invalid_parameter` where they name too much.
- */
-export function boundedLookUp({ runs, caller }: { runs: Pick<Runs, 'findItem'>; caller: Caller }, field: string) {
-  let count = 0;
-  let length = 0;
-  return async (id: string): Promise<JsonObject> => {
-    const item = await runs.findItem(caller, id);
-    count += 1;
-    length += JSON.stringify(item).length;
-    if (count <= MAX_REFERENCES && length <= MAX_REFERRED) return item;
-    const message = `${field}: at most ${MAX_REFERENCES} references can be looked up, to items of 32 MiB together.`;
-    throw new GatewayError('invalid_parameter', message, { param: field });
-  };
-}
-
-/** The caller's stored item; `param` is where it is named. @throws GatewayError `not_found`. */
-export async function lookUp(
-  id: string,
-  param: string,
-  { findItem }: Pick<ConversationOptions, 'findItem'>,
-): Promise<InputItem> {
-  try {
-    return parseValue(inputItem, await findItem(id));
-  } catch (thrown) {
-    if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;
-    throw new GatewayError('not_found', `${param}: there is no item with this id.`, { param, cause: thrown });
-  }
 }
 
 /** @throws GatewayError for a part that the model does not take. */

@@ -4,11 +4,12 @@ import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { boundedLookUp, droppedItems, openedFor } from './conversation.ts';
+import { droppedItems, openedFor } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages } from './plain-messages.ts';
 import { chosenTools, type PlainContext } from './plain-request.ts';
+import { boundedLookUp } from './references.ts';
 
 /**
  * The body of a chat completion that the gateway makes of a plain model. `tellsLogprobs`: a provider of its routes can say
@@ -44,7 +45,7 @@ export async function fromPlainChat(
     ...(await plainMessages(body.messages, {
       model,
       field: 'messages',
-      findItem: boundedLookUp({ runs, caller }, 'messages'),
+      findItem: boundedLookUp(body.messages, { runs, caller, field: 'messages' }),
       ...openedFor(caller, sealed, { opens: false, window: model.context_length, takesPdf: model.files }),
       before: [],
     })),

@@ -3,17 +3,16 @@ import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/thoughts.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
-import type { InputItem } from '../../protocol/requests/request-input.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
+import { type InputItem, inputItem } from '../../protocol/requests/request-input.ts';
 import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
 import {
-  CONVERSATION,
   type ConversationOptions,
   callsIn,
   checkParts,
   type FoundItem,
   type FoundOutput,
-  lookUp,
   priorCall,
   priorOutput,
   standsFor,
@@ -36,8 +35,9 @@ export async function plainMessages(
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
   for (const [index, item] of items.entries()) {
-    const place = index < kept ? `${CONVERSATION}[${index}]` : `${field}[${index - kept}]`;
-    const one = await byCallId(await standsFor(item, place, options), found, { ...options, place });
+    const isKept = index < kept;
+    const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
+    const one = await byCallId(await standsFor(item, place, { ...options, isKept }), found, { ...options, place });
     if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
     else if (one.type === 'message') {
       const { vision, audio } = options.model;
@@ -82,7 +82,8 @@ async function byCallId(
   if (item.type !== 'prior_output' || item.itemId === undefined) return item;
   const { itemId } = item;
   const isCall = (one: FoundItem) => one.type === 'prior_call' && one.itemId === itemId;
-  const call = before.find(isCall) ?? (parseItemId(itemId) && (await lookUp(itemId, `${place}.id`, { findItem })));
+  const call =
+    before.find(isCall) ?? (parseItemId(itemId) && parseValue(inputItem, await findItem(itemId, `${place}.id`)));
   return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 

@@ -11,7 +11,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { boundedLookUp, droppedItems, openedFor, type Sealed } from './conversation.ts';
+import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import {
   approvalRules,
@@ -23,6 +23,7 @@ import {
 } from './input-tools.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
+import { boundedLookUp } from './references.ts';
 import { checkWindow } from './research-request.ts';
 import { shownTool } from './shown-tools.ts';
 
@@ -103,7 +104,7 @@ export interface PlainContext extends Sealed {
   /** The model's name and configuration. */
   name: string;
   model: ProxyModelConfig;
-  runs: Pick<Runs, 'findItem' | 'conversation'>;
+  runs: Pick<Runs, 'findItems' | 'conversation'>;
   key: KeyConfig;
   /** Names of the built-in tools that the model's clients may use. */
   offered: readonly string[];
@@ -183,11 +184,12 @@ export async function plainThread(
   const { messages: before, asked } =
     id === undefined ? { messages: [], asked: undefined } : await runs.conversation(caller, id);
   const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
-  return await plainMessages([...said, ...input], {
+  const items = [...said, ...input];
+  return await plainMessages(items, {
     model,
     field: 'input',
     kept: said.length,
-    findItem: boundedLookUp({ runs, caller }, 'input'),
+    findItem: boundedLookUp(items, { runs, caller, field: 'input' }),
     ...openedFor(caller, sealed, {
       opens: false,
       window: model.context_length,

@@ -1,11 +1,11 @@
 import { GatewayError } from '../../base/errors.ts';
-import { isObject, type JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import { type InputItem, inputItem, isBareReference, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
@@ -19,8 +19,6 @@ import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
 import {
-  boundedLookUp,
-  CONVERSATION,
   type ConversationOptions,
   chatMessages,
   openedFor,
@@ -37,6 +35,7 @@ import {
   requestedTools,
   requireServers,
 } from './input-tools.ts';
+import { boundedLookUp } from './references.ts';
 import { planning } from './research-options.ts';
 import { shownTool } from './shown-tools.ts';
 
@@ -47,7 +46,7 @@ export interface SubmissionContext extends Sealed {
   /** The model's name and configuration. */
   name: string;
   model: ResearchModelConfig;
-  runs: Pick<Runs, 'findItem' | 'history' | 'goOn'>;
+  runs: Pick<Runs, 'findItems' | 'history' | 'goOn'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
   /** The tools that the request names, where it names any. */
@@ -67,7 +66,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const previous = body.previous_response_id;
   const asked = { ...context, tools: common.tools, param: 'input' };
-  const options = optionsOf(asked);
+  const options = optionsOf(body.input, asked);
   const { input, ...answered } = await answersIn(body.input, options, { all: previous !== undefined });
   const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
   if (!goingOn) requireQuestion(input);
@@ -126,7 +125,7 @@ export async function researchThread(
 async function fromConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
-  const history = await conversationIn(items, { ...context, param: CONVERSATION });
+  const history = await conversationIn(items, { ...context, param: 'conversation', isKept: true });
   return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
 }
 
@@ -140,7 +139,7 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
   const asked = { ...context, tools: common.tools, param: 'messages' };
-  const options = optionsOf(asked);
+  const options = optionsOf(body.messages, asked);
   const { input, ...answered } = await answersIn(body.messages, options, { all: false });
   return {
     ...common,
@@ -219,35 +218,9 @@ export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model
   return key.profile ?? model.profile;
 }
 
-/**
- * Input items as the client sent them, each with its type, for `input_items` (docs/api.md, "The other Responses
- * endpoints"). A string is one user message.
- */
-export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObject[] {
-  if (typeof input === 'string') {
-    return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
-  }
-  const items = Array.isArray(input) ? input.filter((item): item is JsonObject => isObject(item)) : [];
-  return items.map((item) =>
-    item.type == null ? { ...item, type: isBareReference(item) ? 'item_reference' : 'message' } : item,
-  );
-}
-
-/**
- * The items of `field` with what references refer to in their place: it may be gone when they are read again.
- * @throws GatewayError as `boundedLookUp`.
- */
-export async function keptItems(
-  { runs }: { runs: Pick<Runs, 'findItem'> },
-  { caller }: { caller: Caller },
-  { field, items }: { field: string; items: unknown },
-): Promise<JsonObject[]> {
-  const findItem = boundedLookUp({ runs, caller }, field);
-  const kept: JsonObject[] = [];
-  for (const item of sentItems(items, 'input_text')) {
-    kept.push(item.type === 'item_reference' ? await findItem(String(item.id)) : item);
-  }
-  return kept;
+/** Where items stand. */
+interface Placed extends Pick<ConversationOptions, 'isKept'> {
+  param: string;
 }
 
 /** UTF-16 code units that no token is shorter than, over a whole text. */
@@ -255,8 +228,8 @@ const UNITS_OF_TOKEN = 8;
 
 async function conversationIn(
   items: readonly InputItem[],
-  context: ThreadContext & { param: string },
-  options = optionsOf(context),
+  context: ThreadContext & Placed,
+  options = optionsOf(items, context),
 ): Promise<ConversationMessage[]> {
   const { key, name, model, param } = context;
   const conversation = await chatMessages(items, options);
@@ -273,19 +246,16 @@ async function answersIn(items: readonly InputItem[], options: ConversationOptio
 }
 
 /** Once for all of a request: what its files weigh is counted in them. */
-function optionsOf({
-  caller,
-  model,
-  runs,
-  param,
-  tools = null,
-  ...sealed
-}: ThreadContext & { param: string }): ConversationOptions {
+function optionsOf(
+  items: readonly InputItem[],
+  { caller, model, runs, param, isKept = false, tools = null, ...sealed }: ThreadContext & Placed,
+): ConversationOptions {
   const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
   return {
     model,
     field: param,
-    findItem: boundedLookUp({ runs, caller }, param),
+    isKept,
+    findItem: boundedLookUp(items, { runs, caller, field: param }),
     ...openedFor(caller, sealed, { opens, window: model.context_length }),
   };
 }

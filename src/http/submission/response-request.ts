@@ -8,9 +8,10 @@ import { oneAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { type ChosenModel, takesGrammars, tellsLogprobs } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
+import { keptItems } from './kept-items.ts';
 import { parseSubmission } from './parse-submission.ts';
 import { fromPlainResponse, offeredTools, parsePlain } from './plain-request.ts';
-import { fromResponse, joinedBy, keptItems, shownFunctions } from './research-request.ts';
+import { fromResponse, joinedBy, shownFunctions } from './research-request.ts';
 import { submitRun } from './submit-run.ts';
 import { responseWebhook } from './webhook.ts';
 
@@ -79,7 +80,7 @@ export async function submitResponse(
     ...(how?.generate === false && { generate: how.generate }),
     model: name,
     ...asked,
-    input: await keptItems(deps, identity, { field: 'input', items: body.json.input }),
+    input: await keptItems(body.json.input, { runs: deps.runs, caller: identity.caller, field: 'input' }),
     background: value.background === true,
     webhook: responseWebhook(value),
     metadata: value.metadata ?? {},

@@ -46,6 +46,10 @@ describe('works that take long and come at once', () => {
     // One ends at the beginning of a turn, and the next one has its turn in the same.
     assert.ok(most <= 2, `${most} in one turn`);
     assert.deepEqual(new Set(order.slice(0, 6)), new Set([0, 1, 2, 3, 4]), 'nobody waits until another is through');
+    const single = await mostInATurn((piece) =>
+      Array.from({ length: 8 }, () => inSlices([1], () => piece(), { stepsALook: 1 })),
+    );
+    assert.ok(single <= 2, `${single} works of one slice in one turn`);
   });
 
   it('share a turn where they are short', async () => {

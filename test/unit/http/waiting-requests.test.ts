@@ -41,6 +41,24 @@ describe('requests of one connection', () => {
     assert.ok(answers >= 300, `${answers} answers`);
   });
 
+  it('tell what is no HTTP in the middle of an answer from what comes behind one', async () => {
+    let asked = 0;
+    using to = await connected((_req, res) => void (asked++ === 0 ? res.end('whole') : res.write('a piece')));
+    let seen = '';
+    to.socket.on('data', (bytes) => (seen += bytes));
+    const saw = async (word: string) => {
+      while (!seen.includes(word)) await once(to.socket, 'data');
+    };
+    to.socket.write(REQUEST);
+    await saw('whole');
+    to.socket.write(REQUEST);
+    await saw('a piece');
+    const closed = once(to.socket, 'close');
+    to.socket.write('nonsense\r\n\r\n');
+    await closed;
+    assert.equal(seen.split('HTTP/1.1').length - 1, 2, seen);
+  });
+
   it('end the connection where more than a hundred wait', async () => {
     let asked = 0;
     using to = await connected(() => asked++);

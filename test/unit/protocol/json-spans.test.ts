@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { shapeOf, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
+import { isReadable, shapeOf, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 
 const spansIn = (text: string, name = 'model') => {
   const json = Buffer.from(text);
@@ -60,5 +60,31 @@ describe('shapeOf', () => {
     assert.equal(shape('[],'.repeat(1000)).containers, 10);
     assert.equal(shape('1,'.repeat(1000)).entries, 10);
     assert.equal(shape('"a":1 '.repeat(1000)).members, 10);
+  });
+});
+
+describe('JSON of a service', () => {
+  const padding = ' '.repeat(5000);
+  const nested = (open: string, close: string, depth: number) =>
+    `${padding}${open.repeat(depth)}1${close.repeat(depth)}`;
+
+  it('is readable up to a depth and a number of values, whatever its texts hold', () => {
+    const readable = [
+      nested('[', ']', 100),
+      nested('{"a":', '}', 100),
+      `["${'[{'.repeat(5000)}"]`,
+      `[${'0.123456789,'.repeat(16_000)}1]`,
+      `[${'1,'.repeat(200_000)}1]`,
+      `[${'{},'.repeat(49_000)}1]`,
+    ];
+    for (const json of readable) assert.ok(isReadable(json) && isReadable(Buffer.from(json)), json.slice(0, 20));
+    const unreadable = [
+      nested('[', ']', 101),
+      nested('{"a":', '}', 101),
+      `[${'1,'.repeat(200_001)}1]`,
+      `[${'{},'.repeat(50_000)}1]`,
+      `{${Array.from({ length: 100_001 }, (_, n) => `"${n}":1`).join()}}`,
+    ];
+    for (const json of unreadable) assert.ok(!isReadable(json) && !isReadable(Buffer.from(json)), json.slice(0, 20));
   });
 });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { CLAIM_FILES, readPairs } from '../../../bench/eval/claims/pairs.ts';
 import { scoreClaims } from '../../../bench/eval/claims/run-claims.ts';
+import type { UrlCitation } from '../../../src/protocol/items.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
 import { countClaims } from '../../../src/research/claims/count-claims.ts';
 import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
+import { citeLeaves } from '../../../src/research/claims/leaf-sources.ts';
 import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
 import { carries } from '../../../src/research/claims/support.ts';
 import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
@@ -226,6 +228,41 @@ describe('the claim of a marker', () => {
   });
 });
 
+describe('the values of a structured answer', () => {
+  const read = async (content: string) => {
+    const sources = new SourceRegistry();
+    const [source] = sources.add([{ url: 'https://a.example/', title: 'A', snippet: '', kind: 'read' }]);
+    assert.ok(source);
+    const result = JSON.stringify({ source_id: source.id, content });
+    const results: ResearchState['results'] = new Map([
+      [0, { t: 'result', call: 0, status: 'completed', result, sources: [source], queries: 0 }],
+    ]);
+    return { claims: await ClaimChecker.of({ sources, results }), sources: [source] };
+  };
+
+  it('have the marks that stand in them, and no others', async () => {
+    const { claims, sources } = await read('Nothing.');
+    const json = '{"a [1]":"x [1]","b":"y"}';
+    const mark = (start_index: number): UrlCitation => ({
+      ...{ type: 'url_citation', start_index, end_index: start_index + 3, url: 'https://a.example/', title: 'A' },
+      ...{ index: 1, source_id: 1, verified: true, cited_text: null, support: 'unchecked' },
+    });
+    const marked = [json.lastIndexOf('[1]'), json.indexOf('[1]')].map(mark);
+    const cited = await citeLeaves(json, { marked, claims, sources });
+    assert.deepEqual(
+      cited.map(({ start_index: start, path }) => [start, path]),
+      [[json.lastIndexOf('[1]'), '/a [1]']],
+    );
+  });
+
+  it('are looked for in the sources, the first of very many', async () => {
+    const { claims, sources } = await read('The harbour is 7351 m wide.');
+    const numbers = (before: number) => `{"harbour":[${'1,'.repeat(before)}7351]}`;
+    const citedOf = async (json: string) => (await citeLeaves(json, { marked: [], claims, sources })).length;
+    assert.deepEqual([await citedOf(numbers(1999)), await citedOf(numbers(2000))], [1, 0]);
+  });
+});
+
 describe('the counts of an answer', () => {
   const cite = (start_index: number, support: 'quoted' | 'partial' | 'none' | 'unchecked') => ({
     type: 'url_citation' as const,
@@ -276,10 +313,14 @@ describe('the counts of an answer', () => {
       `{${Array.from({ length: 10_000 }, (_, n) => `"k${n}":"v"`).join()}}`,
       `${'['.repeat(5000)}${'1,'.repeat(10_000)}1${']'.repeat(5000)}`,
       `{"${long}":[${'1,'.repeat(20_000)}1]}`,
+      `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,
     ]) {
       const ms = ownMs(() => leavesOf(json));
       assert.ok(!isSlow(ms, 200), `${json.slice(0, 20)} ${ms} ms`);
     }
+    const deep = (levels: number) => leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`).length;
+    assert.deepEqual([deep(64), deep(65)], [1, 0], 'nobody reads what lies deeper');
+    assert.equal(leavesOf(`{"${long}":[1]}`)[0]?.about[0]?.length, 200);
     const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }]);
     assert.deepEqual([counts.quoted, counts.unmarked, counts.unmarked_paths?.length], [1, 32_000, 1000]);
   });

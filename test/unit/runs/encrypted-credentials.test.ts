@@ -61,11 +61,15 @@ describe('credentials of MCP servers that a request attaches', () => {
     const { run } = await first.runs.submit(question({ research: { mcpServers: [SERVER] } }));
     await first.executor.stop({ graceMs: 0 });
     await first[Symbol.asyncDispose]();
+    let looks = 0;
     {
-      await using second = await openHarness({ chat: new ScriptedModel([]), store, onOpenTools });
+      // It hears of the key a moment later.
+      const knowsKey = () => ++looks > 3;
+      await using second = await openHarness({ chat: new ScriptedModel([]), store, onOpenTools, knowsKey });
       await readAll(second.runs, run);
     }
     assert.deepEqual(opened, [[SERVER]]);
+    assert.ok(looks > 3);
     await store.close();
   });
 

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
 import { closingStep } from '../../../src/runs/executing/driving/by-loop.ts';
+import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -181,6 +182,7 @@ describe('a run whose instances die', function () {
   it('whose log cannot be read is given back uncounted', async () => {
     const run = await crashed(0);
     const attempts: number[] = [];
+    const claimedAt: number[] = [];
     const harness = await openHarness({
       chat: new ScriptedModel([]),
       store: wrapStore(store, {
@@ -191,6 +193,7 @@ describe('a run whose instances die', function () {
         claimNext: async (options) => {
           const claim = await store.claimNext(options);
           if (claim) attempts.push(claim.attempts);
+          if (claim) claimedAt.push(performance.now());
           return claim;
         },
       }),
@@ -198,6 +201,8 @@ describe('a run whose instances die', function () {
     await using _ = harness;
     assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
     assert.deepEqual(attempts, [1, 1]);
+    const [first = 0, second = 0] = claimedAt;
+    assert.ok(second - first >= LEASE_MS / 2, 'a store that reads badly is left alone meanwhile');
   });
 
   it('four times goes on', async () => {

@@ -8,7 +8,7 @@ import type { AppDeps } from '../../app-deps.ts';
 import type { Call, Endpoint } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
 import { Query } from '../../query.ts';
-import { keptItems } from '../../submission/research-request.ts';
+import { keptItems } from '../../submission/kept-items.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
 export function postItems(deps: AppDeps): Endpoint {
@@ -48,7 +48,7 @@ export function deleteItem(deps: AppDeps): Endpoint {
 export async function keptConversationItems(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
   await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
-  return await keptItems(deps, identity, { field: 'items', items });
+  return await keptItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { StoreSearch } from '../../../src/vector-stores/store-search.ts';
+
+const FILE = { id: 'file-1', name: 'tides.md', state: 'completed', attributes: {} };
+const HIT = { path: FILE.id, text: 'The tide is high.', score: 1 };
+
+/** A search whose index another process of this machine writes: it has the file after so many looks. */
+function searchOf(folder: string, looks: number, progressed = () => {}) {
+  const hasFile = () => looks < 0;
+  const parts = {
+    stores: {
+      onChange() {},
+      revision: async () => 2,
+      counts: async () => ({ completed: 1 }),
+      file: async () => FILE,
+    },
+    indexes: {
+      folder,
+      own: () => false,
+      async progress() {
+        progressed();
+        looks--;
+        return hasFile() ? { documents: 1, revision: 2 } : { documents: 0 };
+      },
+      search: async () => (hasFile() ? [HIT] : []),
+    },
+    files: { onRemove() {} },
+    log: silentLogger,
+  };
+  return new StoreSearch(parts as never);
+}
+
+describe('a search where another process writes the index', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'index-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+  const ask = (search: StoreSearch) =>
+    search.search('vs_1', { queries: ['tide'], limit: 1 }, AbortSignal.timeout(9000));
+
+  it('waits for one that is still empty, and says so where it stays empty', async () => {
+    let now = performance.now();
+    const clock = mock.method(performance, 'now', () => now);
+    try {
+      // Two seconds pass with each look.
+      using soon = searchOf(folder, 3, () => (now += 2000));
+      assert.deepEqual(
+        (await ask(soon)).map(({ text }) => text),
+        [HIT.text],
+      );
+      using never = searchOf(folder, 100, () => (now += 2000));
+      await assert.rejects(ask(never), { code: 'overloaded' });
+    } finally {
+      clock.mock.restore();
+    }
+  });
+});
