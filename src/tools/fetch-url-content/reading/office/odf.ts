@@ -1,6 +1,6 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables } from '../cell-tables.ts';
+import { type CellRow, cellTables, LONGEST_CELL, lengthOf } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
@@ -95,7 +95,7 @@ class OdfReader {
   #slides = 0;
   #hasNotes = false;
   #isSheet = false;
-  #sheet: { rows: CellRow[]; row: string[]; cell: string[]; number: number } | undefined;
+  #sheet: { rows: CellRow[]; length: number; row: string[]; cell: string[]; number: number } | undefined;
   #repeat = 1;
   #repeatedRows = 1;
 
@@ -264,10 +264,11 @@ class OdfReader {
   /** A sheet begins with its name, and ends without one. */
   #sheetPart(name: string | undefined): void {
     const sheet = this.#sheet;
-    this.#sheet = name === undefined ? undefined : { rows: [], row: [], cell: [], number: 0 };
+    this.#sheet = name === undefined ? undefined : { rows: [], length: 0, row: [], cell: [], number: 0 };
     if (name) this.writer.paragraph(name, { heading: 2 });
     if (name !== undefined || !sheet) return;
     for (const table of cellTables(sheet.rows)) {
+      if (this.writer.isFull) break;
       this.writer.paragraph(table.mark);
       this.writer.table(table.rows);
     }
@@ -276,7 +277,7 @@ class OdfReader {
   #endCell(): void {
     if (!this.#sheet) return;
     const { row, cell } = this.#sheet;
-    const text = cell.join(' ').trim();
+    const text = cell.join(' ').trim().slice(0, LONGEST_CELL);
     cell.length = 0;
     for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
   }
@@ -287,7 +288,11 @@ class OdfReader {
     this.#sheet.row = [];
     while (row.at(-1) === '') row.pop();
     const times = row.length === 0 ? 0 : Math.min(this.#repeatedRows, MAX_REPEATED_ROWS);
-    for (let at = 1; at <= times; at++) rows.push({ number: this.#sheet.number + at, cells: row });
+    for (let at = 1; at <= times && this.#sheet.length <= MAX_CONTENT; at++) {
+      const shown = { number: this.#sheet.number + at, cells: row };
+      rows.push(shown);
+      this.#sheet.length += lengthOf(shown);
+    }
     this.#sheet.number += this.#repeatedRows;
   }
 }

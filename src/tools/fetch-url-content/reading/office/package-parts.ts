@@ -14,11 +14,13 @@ export class PackagePart {
   readonly #zip: ZipFile;
   readonly path: string;
   readonly #relations: readonly Relation[];
+  readonly #targets: ReadonlyMap<string, string>;
 
   private constructor(zip: ZipFile, path: string, relations: readonly Relation[]) {
     this.#zip = zip;
     this.path = path;
     this.#relations = relations;
+    this.#targets = new Map(relations.map(({ id, target }) => [id, target]));
   }
 
   /** The document itself; `usual` is where most programs put it. */
@@ -43,7 +45,7 @@ export class PackagePart {
 
   /** What it refers to by this id, or nothing. */
   target(id: string): string {
-    return this.#relations.find((relation) => relation.id === id)?.target ?? '';
+    return this.#targets.get(id) ?? '';
   }
 
   /** The paths of the parts of one type that it refers to. */
