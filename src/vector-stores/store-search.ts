@@ -130,7 +130,7 @@ export class StoreSearch implements Disposable {
   /**
    * Waits, for a while, until the index has what was read, here or elsewhere, and what was changed here. What else is not
    * in it yet does not hold a search up: that index grows. That nothing was found is said of no index that is still empty.
-   * @throws GatewayError `overloaded` where it stays empty.
+   * @throws GatewayError of an index that stays empty: `overloaded`, or why its files cannot be read now.
    */
   async #refresh(store: string, signal: AbortSignal): Promise<void> {
     const { stores, indexes } = this.#parts;
@@ -164,7 +164,14 @@ export class StoreSearch implements Disposable {
       const updated = this.#bringUpToDate(store);
       if (!isBehind) return;
       const patience = sleep(Math.max(0, until - performance.now()), undefined, { signal, ref: false });
-      await Promise.race([abortable(updated, signal), patience]);
+      try {
+        await Promise.race([abortable(updated, signal), patience]);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        // Files cannot be read now. What is in the index is found.
+        if (isEmpty) throw thrown;
+        return;
+      }
     }
   }
 
@@ -207,7 +214,7 @@ export class StoreSearch implements Disposable {
         const { id: path, attributes } = file;
         await indexes.change({ ask: 'attributes', store, path, signature: signatureOf(file), attributes });
       } else {
-        const text = await reader.text(user, file).catch(() => undefined);
+        const text = await reader.text(user, file).catch(unlessGone);
         if (text) await indexes.change({ ask: 'put', store, file: text });
       }
     }
@@ -246,4 +253,11 @@ export class StoreSearch implements Disposable {
       await this.#bringUpToDate(name.slice(0, -WANTED.length)).catch(() => {});
     }
   }
+}
+
+/** Files that are gone, and those that nobody can read, are in no index. @throws whatever passes: they are read again. */
+function unlessGone(thrown: unknown): undefined {
+  const isGone =
+    thrown instanceof UnreadableDocument || (thrown instanceof GatewayError && thrown.code === 'not_found');
+  if (!isGone) throw thrown;
 }

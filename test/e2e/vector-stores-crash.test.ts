@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { answerIn } from '../../src/protocol/items.ts';
@@ -58,6 +59,28 @@ describe('vector stores', () => {
       for (const { filename } of data) names.add(filename);
       return names.size === FILES || undefined;
     });
+  });
+});
+
+describe('a vector store whose files cannot be read for a while', () => {
+  it('is not taken for indexed on a machine that has no index yet', async () => {
+    await using folder = await gatewayFolder();
+    const at = { storeUrl: `file:${join(folder.path, 'data')}`, folder: folder.path };
+    const open = ({ url }: GatewayProcess) => new OpenAI({ apiKey: KILLED_KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+    await using one = await startGatewayProcess(configOf({ ...at, index: 'one' }), { folder: folder.path });
+    const file = await toFile(Buffer.from('The lake is 1642 metres deep.'), 'lake.txt');
+    const { id } = await open(one).vectorStores.create({});
+    await open(one).vectorStores.files.uploadAndPoll(id, file, { pollIntervalMs: 20 });
+    await one.kill();
+    await using two = await startGatewayProcess(configOf({ ...at, index: 'two' }), { folder: folder.path });
+    const search = () => open(two).vectorStores.search(id, { query: 'lake' });
+    // A folder that is none fails as a disk that is away does.
+    await rename(join(folder.path, 'files'), join(folder.path, 'away'));
+    await writeFile(join(folder.path, 'files'), '');
+    await assert.rejects(search(), (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 503);
+    await rm(join(folder.path, 'files'));
+    await rename(join(folder.path, 'away'), join(folder.path, 'files'));
+    assert.equal((await search()).data[0]?.filename, 'lake.txt');
   });
 });
 

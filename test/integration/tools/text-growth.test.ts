@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
@@ -113,6 +114,26 @@ describe('texts of strangers', () => {
           assert.ok(!grows, JSON.stringify(before + piece));
         }
       }
+    });
+  }
+
+  /** Pages of so many pieces, each of which looks at what is around it. */
+  const PAGES: readonly [name: string, page: (count: number) => string][] = [
+    [
+      'a list of chapters with a link elsewhere at its end',
+      (count) => `<ul>${'<li><a href="#a">chapter of it</a></li>'.repeat(count)}<li><a href="/x">away</a></li></ul>`,
+    ],
+    ['elements as deep as they are many', (count) => `${'<div>a, b'.repeat(count / 10)}${'</div>'.repeat(count / 10)}`],
+  ];
+  for (const [name, page] of PAGES) {
+    it(`are read as a page with ${name} in time that grows as they do`, () => {
+      const make = (share: number) => `<main><h1>T</h1><p>Some words, of a text.</p>${page(4000 * share)}</main>`;
+      assert.ok(
+        !growsTooFast((share) => {
+          const text = make(share);
+          return () => readHtml(text, 'https://example.org/');
+        }),
+      );
     });
   }
 });

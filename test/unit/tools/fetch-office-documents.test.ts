@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
-import type { OfficeKind, ParsedDocument } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import {
+  MAX_CONTENT,
+  type OfficeKind,
+  type ParsedDocument,
+} from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
 import { cellFormat, shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { textPdf } from '../../support/pdf-file.ts';
 import { zipOf } from '../../support/zip-file.ts';
 
 /** What is read of a document with these parts. */
@@ -138,6 +143,23 @@ describe('Word documents', () => {
     );
   });
 
+  it('are read whatever numbers their lists name as levels', async () => {
+    const numbering =
+      '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"/></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>';
+    for (const level of ['-1', '-1e9', '1e9', '0.5', 'NaN', 'Infinity']) {
+      const list = `<w:numPr><w:ilvl w:val="${level}"/><w:numId w:val="1"/></w:numPr>`;
+      const text = p('Item', list) + p('Heading', `${list}<w:outlineLvl w:val="${level}"/>`);
+      assert.match(await docx(text, { 'word/numbering.xml': numbering }), /Item\n+.*Heading$/, level);
+    }
+  });
+
+  it('keep as much of a table as is read, where it is longer than that', async () => {
+    const row = `<w:tr><w:tc>${p('x'.repeat(5000))}</w:tc><w:tc>${p('y')}</w:tc></w:tr>`;
+    const content = await docx(`${p('Before')}<w:tbl>${row.repeat(500)}</w:tbl>${p('Behind')}`);
+    assert.equal(content.length, MAX_CONTENT);
+    assert.ok(content.startsWith(`Before\n\n| ${'x'.repeat(5000)} | y |`));
+  });
+
   it('lose what was deleted or moved away and how things looked before, and keep comments with who wrote them', async () => {
     const text = `<w:p><w:pPr><w:pPrChange><w:pPr><w:pStyle w:val="Heading1"/></w:pPr></w:pPrChange></w:pPr>
       <w:moveFrom><w:r><w:t>gone</w:t></w:r></w:moveFrom><w:r><w:t>Fee</w:t><w:commentReference w:id="3"/></w:r></w:p>`;
@@ -249,6 +271,18 @@ describe('e-books', () => {
       'OPS/the tides.xhtml': '<html><body><p>They are high.</p></body></html>',
     };
     assert.equal(await contentOf('epub', parts), 'They are high.');
+  });
+});
+
+describe('what a document says of itself', () => {
+  it('is told in one line, however long it is', async () => {
+    const long = 'word '.repeat(1_000_000);
+    const feed = Buffer.from(`<rss><channel><title>${long}</title><item><title>a</title></item></channel></rss>`);
+    const options = { charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
+    assert.equal((await read({ kind: 'xml', bytes: feed, ...options })).title.length, 300);
+    const pdf = textPdf([[{ text: 'Words', x: 50, y: 700 }]], { Title: long, Author: long });
+    const { title, author } = await read({ kind: 'pdf', bytes: pdf, ...options });
+    assert.deepEqual([title.length, author?.length], [300, 300]);
   });
 });
 
@@ -527,6 +561,32 @@ describe('OpenDocument', () => {
       await odf(`<text:p>See ${object(2)}${object(1)}${object(1)}</text:p>`, parts),
       'See $a^2$\n\nRange\n\n|  | 2023 |\n| --- | --- |\n| Wick | 2.8 |',
     );
+  });
+
+  it('is read whatever numbers its headings name as levels', async () => {
+    const outline =
+      '<text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/></text:outline-style>';
+    for (const level of ['-3', '2.5', '1e9', '4294967296', '1e308']) {
+      const heading = `<text:h text:outline-level="${level}">Heading</text:h>`;
+      const parts = { 'content.xml': heading, 'styles.xml': outline };
+      assert.match(await contentOf('odf', parts), /^#{1,6} .*Heading$/, level);
+    }
+  });
+
+  it('has as much of a sheet as is read where one long cell stands in a million places', async () => {
+    const cell = `<table:table-cell table:number-columns-repeated="1000"><text:p>${'x'.repeat(1_000_000)}</text:p></table:table-cell>`;
+    const row = `<table:table-row table:number-rows-repeated="1000">${cell}</table:table-row>`;
+    const sheet = `<office:spreadsheet><table:table table:name="A">${row}</table:table></office:spreadsheet>`;
+    assert.equal((await contentOf('odf', { 'content.xml': sheet })).length, MAX_CONTENT);
+    const strings = `<sst><si><t>${'x'.repeat(1_900_000)}</t></si></sst>`;
+    const cells = `<row>${'<c t="s"><v>0</v></c>'.repeat(990)}</row>`;
+    const book = {
+      'xl/workbook.xml': '<workbook><sheets><sheet name="A" r:id="r1"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relations(['r1', 'worksheet', 's.xml']),
+      'xl/sharedStrings.xml': strings,
+      'xl/s.xml': `<worksheet><sheetData>${cells}</sheetData></worksheet>`,
+    };
+    assert.equal((await contentOf('xlsx', book)).length, MAX_CONTENT);
   });
 
   it('names the cells of its sheets', async () => {

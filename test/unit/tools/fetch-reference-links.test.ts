@@ -95,6 +95,14 @@ describe('fetch_url_content: links of long pages', () => {
     }
   });
 
+  it('stay in the text where their addresses are together longer than a text may be', () => {
+    const base = `https://example.org/${'b'.repeat(1900)}`;
+    const text = Array.from({ length: 3000 }, (_, at) => `[a](${base}${at})`).join('\n');
+    const { content, links = [] } = withReferences(text);
+    assert.ok(links.join('').length <= 2_000_000 && links.length > 1000, `${links.length}`);
+    assert.ok(content.endsWith(`[a](${base}2999)`));
+  });
+
   it('keep code, odd addresses and what is no link', () => {
     const url = 'https://example.org/wiki/Tide_(sea)';
     const lines = [

@@ -5,6 +5,9 @@ export const LONGEST_SHEET = 2 * MAX_CONTENT;
 /** Rows stand in tables of about this many characters, each with its place and the first row: a passage says what it shows. */
 const TABLE_LENGTH = 1000;
 
+/** The longest text of a cell, in UTF-16 code units: that of Excel. One text may stand in any number of cells. */
+export const LONGEST_CELL = 32_767;
+
 /** A row that shows something, with its number in the sheet. */
 export interface CellRow {
   number: number;

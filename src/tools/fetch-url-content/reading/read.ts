@@ -16,7 +16,20 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   const hasOurLinks = job.kind === 'html' || isOffice(job.kind);
   const { content, links } = job.referenceLinks && hasOurLinks ? withReferences(document.content) : document;
   const longest = isPlain(job.kind) ? job.longest : undefined;
-  return { ...document, ...bounded(content, longest), ...(links ? { links } : {}) };
+  return { ...withShortMetadata(document), ...bounded(content, longest), ...(links ? { links } : {}) };
+}
+
+/** What a document says of itself, each in UTF-16 code units: it is shown in one line, and kept with every page. */
+const LONGEST_METADATA = 300;
+
+function withShortMetadata(document: ParsedDocument): ParsedDocument {
+  const shown = { ...document };
+  for (const name of ['title', 'author', 'published', 'updated', 'language'] as const) {
+    const text = shown[name];
+    if (text !== undefined && text.length > LONGEST_METADATA)
+      shown[name] = `${text.slice(0, LONGEST_METADATA - 1).toWellFormed()}…`;
+  }
+  return shown;
 }
 
 /** Whether its reader keeps all of it. */

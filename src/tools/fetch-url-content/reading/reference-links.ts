@@ -1,4 +1,4 @@
-import type { ParsedDocument } from '../parsing/parse-job.ts';
+import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
 
 /** From here on a page is long: what its addresses take is taken from its text. In UTF-16 code units. */
 const LONG = 12_000;
@@ -8,13 +8,17 @@ const MAX_DESTINATION = 2000;
 /**
  * The links of a long page in reference style: `[text](address)` becomes `[text][L3]`, and `links[2]` is its address. One
  * address has one number, in the order of the page. The letter keeps them apart from the numbers of sources. Code stays
- * as it is.
+ * as it is, and so do addresses behind as many as a text may be long: a page makes long ones of short ones by its base.
  */
 export function withReferences(content: string): Pick<ParsedDocument, 'content' | 'links'> {
   if (content.length <= LONG || !content.includes('](')) return { content };
   const numbers = new Map<string, number>();
+  let length = 0;
   const label = (address: string) => {
-    const number = numbers.get(address) ?? numbers.size + 1;
+    const known = numbers.get(address);
+    if (known === undefined && length + address.length > MAX_CONTENT) return undefined;
+    const number = known ?? numbers.size + 1;
+    if (known === undefined) length += address.length;
     numbers.set(address, number);
     return `[L${number}]`;
   };
@@ -48,13 +52,14 @@ function outsideOfCode(line: string, change: (text: string) => string): string {
   return changed.join('');
 }
 
-function referenced(text: string, label: (address: string) => string): string {
+function referenced(text: string, label: (address: string) => string | undefined): string {
   let out = '';
   let from = 0;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 2)) {
     const found = destinationAt(text, at + 2);
-    if (!found) continue;
-    out += text.slice(from, at + 1) + label(found.address);
+    const number = found && label(found.address);
+    if (!found || number === undefined) continue;
+    out += text.slice(from, at + 1) + number;
     from = found.end;
   }
   return out + text.slice(from);

@@ -88,11 +88,16 @@ export function isAround(element: HtmlElement): boolean {
   return closest(element, isListOfChapters) !== undefined;
 }
 
+/** Lists that `isListOfChapters` has looked through: each of their links asks for it. */
+const looked = new WeakMap<HtmlElement, boolean>();
+
 /** Whether an element is a list of links to places of the page itself, and of nothing else. */
 function isListOfChapters(element: HtmlElement): boolean {
   const { name, size } = element;
   if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
-  return element.elements.every(leadsWithin);
+  const known = looked.get(element) ?? element.elements.every(leadsWithin);
+  looked.set(element, known);
+  return known;
 }
 
 /** Whether a block is a note for readers without scripts, beside the text. */
@@ -129,6 +134,7 @@ function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): bool
 /** Whether an element is by its name the frame of a page. */
 export function isFrame({ name, size, parent }: HtmlElement): boolean {
   if (name === 'nav') return true;
-  const isOfPage = !closest(parent, (each) => /^(?:article|section|main|blockquote)$/.test(each.name));
-  return isOfPage && (name === 'footer' || (name === 'header' && size.headings === 0));
+  // What is around an element is looked at of few: pages may be hundreds of elements deep.
+  if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
+  return !closest(parent, (each) => /^(?:article|section|main|blockquote)$/.test(each.name));
 }

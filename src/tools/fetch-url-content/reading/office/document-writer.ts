@@ -47,11 +47,13 @@ export class DocumentWriter {
   readonly #notes: string[] = [];
   readonly #margins = new Set<string>();
   #length = 0;
+  /** What stands in the cells of the tables that are open. */
+  #inTables = 0;
   #lastIsItem = false;
 
   /** Whether it has become longer than what is kept. */
   get isFull(): boolean {
-    return this.#length > MAX_CONTENT;
+    return this.#length + this.#inTables > MAX_CONTENT;
   }
 
   /** Adds a paragraph, or a line of the cell that is open. */
@@ -74,7 +76,7 @@ export class DocumentWriter {
     const line = onOneLine(text);
     if (line === '' || this.isFull) return;
     this.#notes.push(`[^${id}]: ${line}`);
-    this.#length += line.length;
+    this.#length += id.length + line.length;
   }
 
   /** Adds what a header or footer says below the document and its notes, once, unless it is a number of a page. */
@@ -100,9 +102,10 @@ export class DocumentWriter {
     if (!table) return;
     const text = table.cell.join(' ');
     table.cell = [];
-    this.#length += text.length;
-    for (let count = 0; row && count < Math.min(repeat, MAX_COLUMNS) && row.length < MAX_COLUMNS; count++)
+    for (let count = 0; row && count < repeat && row.length < MAX_COLUMNS && !this.isFull; count++) {
       row.push(text);
+      this.#inTables += text.length;
+    }
   }
 
   closeTable(): void {
@@ -110,8 +113,12 @@ export class DocumentWriter {
     if (!table) return;
     const rows = table.rows.map(withoutEmptyEnd).filter((row) => row.length > 0);
     const outer = this.#tables.at(-1);
-    if (outer) outer.cell.push(...rows.map((row) => row.join(' ')));
-    else this.table(rows);
+    if (outer) {
+      for (const row of rows) outer.cell.push(row.join(' '));
+      return;
+    }
+    this.#inTables = 0;
+    this.table(rows);
   }
 
   table(rows: readonly (readonly string[])[]): void {
@@ -121,7 +128,9 @@ export class DocumentWriter {
     else this.#add(markdownTable(head, body));
   }
 
+  /** The document so far, with what the tables hold that are open. */
   toString(): string {
+    while (this.#tables.length > 0) this.closeTable();
     return [this.#blocks.join('').trim(), ...this.#notes, ...this.#margins].join('\n\n').trim();
   }
 
@@ -134,7 +143,7 @@ export class DocumentWriter {
 }
 
 function itemMarker(depth: number, number: number | undefined): string {
-  return `${' '.repeat(Math.min(depth, 8) * (number === undefined ? 2 : 3))}${number === undefined ? '-' : `${number}.`} `;
+  return `${' '.repeat(Math.min(Math.max(depth, 0), 8) * (number === undefined ? 2 : 3))}${number === undefined ? '-' : `${number}.`} `;
 }
 
 function withoutEmptyEnd(row: string[]): string[] {

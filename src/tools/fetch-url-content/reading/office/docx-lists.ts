@@ -76,7 +76,8 @@ export class ListNumbers {
   next(id: string, depth: number): ItemLabel | undefined {
     const list = this.#lists.get(id);
     if (!list) return undefined;
-    const at = Math.min(depth, MAX_LEVELS);
+    // A file may name any number.
+    const at = Math.trunc(Math.min(Math.max(depth, 0), MAX_LEVELS));
     const counts = this.#counts.get(list.kind) ?? [];
     this.#counts.set(list.kind, counts);
     const first = (level: number) => list.levels[level]?.start ?? 1;

@@ -1,6 +1,6 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, cellTables, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
@@ -268,6 +268,7 @@ class OdfReader {
     if (name) this.writer.paragraph(name, { heading: 2 });
     if (name !== undefined || !sheet) return;
     for (const table of cellTables(sheet.rows)) {
+      if (this.writer.isFull) break;
       this.writer.paragraph(table.mark);
       this.writer.table(table.rows);
     }
@@ -276,7 +277,7 @@ class OdfReader {
   #endCell(): void {
     if (!this.#sheet) return;
     const { row, cell } = this.#sheet;
-    const text = cell.join(' ').trim();
+    const text = cell.join(' ').trim().slice(0, LONGEST_CELL);
     cell.length = 0;
     for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
   }

@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, cellTables, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -92,7 +92,7 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
     } else if (event.name === within) within = '';
     else if (event.name === 'c' && cell.column < MAX_COLUMNS) {
       while (row.length < cell.column) row.push('');
-      row[cell.column] = shownValue(cell, book);
+      row[cell.column] = shownValue(cell, book).slice(0, LONGEST_CELL);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
       const shown = { number, cells: row };
       rows.push(shown);
