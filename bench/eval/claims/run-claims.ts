@@ -1,5 +1,6 @@
-import { LONGEST_PASSAGE } from '../../../src/research/claims/passages.ts';
-import { type Carried, carries, isPlain, supportOfNamed } from '../../../src/research/claims/support.ts';
+import { namedWords } from '../../../src/research/claims/named-words.ts';
+import { shownPassages } from '../../../src/research/claims/passages.ts';
+import { type Carried, carries, supportOfNamed } from '../../../src/research/claims/support.ts';
 import { type Parsed, parseSentence } from '../../../src/research/claims/text/parsed.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { type ClaimFile, type ClaimPair, readPairs } from './pairs.ts';
@@ -36,8 +37,8 @@ export async function scoreClaims(
     const isSupported = pair.kind === 'supported';
     const isRight = (carried.support === 'quoted') === isSupported;
     if (!isRight) onWrong(pair, carried);
-    const isAsked = carried.support !== 'quoted' || !isPlain(claim, carried);
-    return { ...pair, isRight, isAsked, isRightThen: isAsked ? isSettled(pair, claim, carried) : isRight };
+    const isAsked = carried.support !== 'quoted' || !carried.isCopied;
+    return { ...pair, isRight, isAsked, isRightThen: isAsked ? isSettled(pair, claim, { carried, source }) : isRight };
   });
   const [supported, invented] = [true, false].map((is) => judged.filter(({ kind }) => (kind === 'supported') === is));
   return {
@@ -55,11 +56,17 @@ export async function scoreClaims(
   };
 }
 
-/** Whether a pair ends rightly where the model drops what is invented, and names the words that carry the rest. */
-function isSettled({ kind, passage }: ClaimPair, claim: Parsed, { support, passage: range }: Carried): boolean {
-  if (kind !== 'supported' || support === 'quoted') return true;
-  const words = range ? passage.slice(range.start, range.end) : passage.slice(0, LONGEST_PASSAGE);
-  return supportOfNamed(claim, words) === 'quoted';
+/** Whether a pair ends rightly where the model drops what is invented, and names of what it is shown the words that carry the rest. */
+function isSettled(
+  { kind }: ClaimPair,
+  claim: Parsed,
+  { carried, source }: { carried: Carried; source: SourceText },
+): boolean {
+  if (kind !== 'supported' || carried.support === 'quoted') return true;
+  return shownPassages(claim, source).some(({ start, end }) => {
+    const words = namedWords(claim, source.text.slice(start, end), source);
+    return words !== undefined && supportOfNamed(claim, words, source) === 'quoted';
+  });
 }
 
 function rightPart(judged: readonly { isRight: boolean }[]): number {

@@ -1,12 +1,14 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
+import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { AcceptedPassage } from '../run/transcript.ts';
-import { BORDER, LONGEST_PASSAGE, passagesFor } from './passages.ts';
-import { claimBefore, plainText } from './sentences.ts';
-import { type Carried, carries, isPlain, supportOfNamed } from './support.ts';
+import { namedWords } from './named-words.ts';
+import { BORDER, shownPassages } from './passages.ts';
+import { claimBefore } from './sentences.ts';
+import { type Carried, carries, supportOfNamed } from './support.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { SourceText } from './text/source-text.ts';
 
@@ -64,11 +66,11 @@ export class ClaimChecker {
     if (!own || own.sentences === 0 || !says) return UNCHECKED;
     const carried = this.#carries(claim, own, source.id);
     const { passage } = carried;
-    const isDoubted = this.#isStrict && carried.support === 'quoted' && !isPlain(claim, carried);
+    const isDoubted = this.#isStrict && carried.support === 'quoted' && !carried.isCopied;
     const support = isDoubted ? 'partial' : carried.support;
     const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claimBefore(text)));
     if (accepted !== undefined)
-      return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted) : 'unchecked' };
+      return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted, own) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
     return { cited_text, support: isRead ? support : 'unchecked' };
   }
@@ -78,21 +80,17 @@ export class ClaimChecker {
     for (const { claim, source, text } of passages) this.#accepted.set(keyOf(source, claim), text);
   }
 
-  /** The passages of a source that share most with a sentence. */
-  passages(sentence: string, source: Source, most: number): string[] {
+  /** What stands in a source around the places that share most with a claim, for a model that judges it. */
+  passages(claim: string, source: Source): string[] {
     const own = this.#texts.get(source.id);
     if (!own || own.sentences === 0) return [];
-    const found = passagesFor(parseSentence(plainText(sentence)), own).slice(0, most);
-    return found.map(({ start, end }) => own.text.slice(start, end).trim());
+    return shownPassages(parseSentence(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
   }
 
-  /** These words as they stand in a source, or undefined where they do not. Spaces may differ. */
-  wordsOf(source: Source, words: string): string | undefined {
+  /** The words of a source that a model meant with the words that it names, as they stand there; undefined where none do. */
+  wordsOf(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
     const own = this.#texts.get(source.id);
-    const wanted = words.trim().split(/\s+/);
-    if (!own || words.trim() === '' || words.length > LONGEST_PASSAGE * 2) return undefined;
-    const found = new RegExp(wanted.map((word) => RegExp.escape(word)).join('\\s+')).exec(own.text)?.[0];
-    return found !== undefined && found.length <= LONGEST_PASSAGE ? found : undefined;
+    return own && namedWords(parseSentence(claim), named, own);
   }
 
   #carries(claim: Parsed, text: SourceText, source: number): Carried {

@@ -28,7 +28,7 @@ export async function countClaims(text: string, annotations: readonly UrlCitatio
   let seen = 0;
   for (const { start, end, citations } of citedSentences(text, annotations)) {
     if (citations.length > 0) take(claims, citations);
-    else if (saysFacts(text.slice(start, end))) claims.unmarked++;
+    else if (saysFacts(text.slice(start, end)) && !isHead(text, end)) claims.unmarked++;
     if (++seen % AT_ONCE === 0) await yieldToEventLoop();
   }
   return claims;
@@ -75,6 +75,12 @@ function take(claims: Claims, citations: readonly UrlCitation[]): void {
 const FIGURE = /\d/;
 /** Two capitals in a row, a word in capitals or with one inside, a word of Katakana: a name wherever it stands. */
 const NAME = /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}|(?<!\p{L})\p{Lu}{2,}(?!\p{L})|\p{Ll}\p{Lu}|[\u30a0-\u30ff]{4}/u;
+
+/** Whether what ends here is the head of a table: the line that parts it from the rows follows. */
+function isHead(text: string, end: number): boolean {
+  return /^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*\|/.test(text.slice(end, end + LONGEST_CELL));
+}
+const LONGEST_CELL = 100;
 
 /** Whether a sentence has a figure or a name, so that it should name its source. Questions say nothing. */
 function saysFacts(sentence: string): boolean {

@@ -7,6 +7,7 @@ import { type JsonLeaf, leavesOf } from './json-leaves.ts';
 import { LONGEST_PASSAGE } from './passages.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
 import { carries } from './support.ts';
+import { isDatedElsewhere } from './swaps.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
@@ -92,6 +93,7 @@ function findValue(
   for (const index of placesOf(leaf, value, text)) {
     const sentence = text.sentence(index);
     if (!holds(sentence, leaf, value)) continue;
+    if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
     const before = index > 0 ? text.sentence(index - 1) : undefined;
     const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
     const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;

@@ -101,3 +101,92 @@ export const RANKED = either(
     '(?:segund|tercer|cuart|quint)[oa]?(?: \\p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \\p{L}+)? piu',
   '第[二三四五]|[2-5]番目|[二三四]番',
 );
+
+/** Words of which one rules out the others where it stands in their place; `north` for `south` in a sentence that is a copy. */
+export const EXCLUSIVE: readonly (readonly WordList[])[] = [
+  [
+    either('north\\p{L}*|nord\\p{L}*|nort\\p{L}*|settentrional\\p{L}*|septentrional\\p{L}*|север\\p{L}*', '北'),
+    either(
+      'south\\p{L}*|sud|sud[oeu]\\p{L}*|sudlich\\p{L}*|sur|sure[nos]\\p{L}*|meridional\\p{L}*|юг|юж\\p{L}*|юго\\p{L}*',
+      '南',
+    ),
+    either('east\\p{L}*|ost|osten\\p{L}*|ostlich\\p{L}*|est|este|orient\\p{L}*|восток\\p{L}*|восточ\\p{L}*', '东|東'),
+    either('west\\p{L}*|ouest|oeste|ovest|occident\\p{L}*|запад\\p{L}*', '西'),
+  ],
+  [
+    either('before|prior|until|vor|bevor|bis|avant|antes|prima|до|перед|прежде', '之前|以前|前'),
+    either('after|since|following|nach|nachdem|seit|apres|depuis|despues|tras|dopo|после', '之后|以后|以後|后|後'),
+  ],
+  [
+    either('first|erste\\p{L}*|premi\\p{L}*|primer\\p{L}*|primo|перв\\p{L}*', '第一|第1|首'),
+    either('second|zweite\\p{L}*|deuxi\\p{L}*|segund[oa]|secondo|втор\\p{L}*', '第二|第2'),
+    either('third|dritte\\p{L}*|troisi\\p{L}*|tercer\\p{L}*|terz[oa]|трет\\p{L}*', '第三|第3'),
+    either('fourth|vierte\\p{L}*|quatri\\p{L}*|cuart[oa]|quart[oa]|четверт\\p{L}*', '第四|第4'),
+    either('fifth|funfte\\p{L}*|cinqui\\p{L}*|quint[oa]|пят\\p{L}*', '第五|第5'),
+    either('last|final|letzte\\p{L}*|dernier\\p{L}*|ultim[oa]|последн\\p{L}*', '最后|最後'),
+  ],
+  [
+    either(
+      'larg\\p{L}*|big\\p{L}*|great\\p{L}*|gross\\p{L}*|größ\\p{L}*|grand\\p{L}*|mayor\\p{L}*|maggior\\p{L}*|крупн\\p{L}*|больш\\p{L}*|high\\p{L}*|hoch\\p{L}*|hoh\\p{L}*|haut\\p{L}*|alt[oaie]s?|выс\\p{L}*|long\\p{L}*|lang\\p{L}*|larg\\p{L}*|lung\\p{L}*|длин\\p{L}*|up|upper|rose|risen|above|upward\\p{L}*',
+      '大|高|长|長|上',
+    ),
+    either(
+      'small\\p{L}*|little|klein\\p{L}*|petit\\p{L}*|menor\\p{L}*|minor\\p{L}*|мельч\\p{L}*|мал\\p{L}*|low\\p{L}*|niedrig\\p{L}*|tief\\p{L}*|bas|bass\\p{L}*|baj\\p{L}*|низ\\p{L}*|short\\p{L}*|kurz\\p{L}*|court\\p{L}*|cort\\p{L}*|корот\\p{L}*|down|fell|fallen|below|downward\\p{L}*',
+      '小|低|短|下',
+    ),
+  ],
+  [
+    either(
+      'old\\p{L}*|altest\\p{L}*|alter\\p{L}*|ancien\\p{L}*|antigu\\p{L}*|viej\\p{L}*|antic\\p{L}*|vecchi\\p{L}*|стар\\p{L}*|early|earlier|earliest',
+      '古|老|早',
+    ),
+    either(
+      'young\\p{L}*|new\\p{L}*|jung\\p{L}*|neu\\p{L}*|jeune\\p{L}*|nouve\\p{L}*|joven\\p{L}*|nuev\\p{L}*|giovan\\p{L}*|nuov\\p{L}*|молод\\p{L}*|нов\\p{L}*|late|later|latest',
+      '新|年轻|若|晚|遅',
+    ),
+  ],
+  [
+    either(
+      'more|mehr|plus|mas|piu|более|больше|at least|mindestens|au moins|al menos|almeno|minimum\\p{L}*|over|uber',
+      '以上|超过|超過|至少|最少|多',
+    ),
+    either(
+      'less|fewer|weniger|moins|menos|meno|менее|меньше|at most|hochstens|au plus|como maximo|al massimo|maximum\\p{L}*|under|unter',
+      '以下|不到|未满|未満|至多|最多|少',
+    ),
+  ],
+  [
+    either(
+      'most|many|majority|mehrheit|meist\\p{L}*|viele\\p{L}*|la plupart|mayoria|muchos|maggioranza|molti|большинств\\p{L}*|много|многие',
+      '大多数|多数',
+    ),
+    either(
+      'few|minority|some|minderheit|wenige|einige|minorite|quelques|minoria|pocos|algunos|minoranza|pochi|alcuni|меньшинств\\p{L}*|мало|немногие',
+      '少数',
+    ),
+    either('all|every|alle|jede\\p{L}*|tous|toutes|todos|todas|tutti|tutte|все', '全部|所有|すべて'),
+    either('none|no|kein\\p{L}*|aucun\\p{L}*|ningun\\p{L}*|nessun\\p{L}*', ''),
+  ],
+  [
+    either(
+      'men|man|male\\p{L}*|boys?|father\\p{L}*|manner\\p{L}*|mannlich\\p{L}*|hommes?|hombres?|uomini|uomo|мужчин\\p{L}*',
+      '男',
+    ),
+    either(
+      'women|woman|female\\p{L}*|girls?|mother\\p{L}*|frauen|frau|weiblich\\p{L}*|femmes?|mujer\\p{L}*|donn[ae]|женщин\\p{L}*',
+      '女',
+    ),
+  ],
+  [
+    either('export\\p{L}*|ausfuhr\\p{L}*|esporta\\p{L}*|экспорт\\p{L}*', '出口|輸出'),
+    either('import(?:s|ed|ing)?|einfuhr\\p{L}*|importa\\p{L}*|импорт\\p{L}*', '进口|輸入'),
+  ],
+  [
+    either('left|links|linke\\p{L}*|gauche|izquierd\\p{L}*|sinistr\\p{L}*|лев\\p{L}*', '左'),
+    either('right|rechts|rechte\\p{L}*|droite|derech\\p{L}*|destr\\p{L}*|прав(?:ый|ая|ой|ом|ую)', '右'),
+  ],
+  [
+    either('public\\p{L}*|offentlich\\p{L}*|publique\\p{L}*|pubblic\\p{L}*|государствен\\p{L}*', '公立|公共'),
+    either('privat\\p{L}*|prive\\p{L}*|частн\\p{L}*', '私立|私有|私人'),
+  ],
+];

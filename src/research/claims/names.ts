@@ -64,7 +64,9 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
     );
   }
   // `United Nations Messenger` has `un` in it.
-  const before = capitalsBefore(claim.text.slice(0, start)).split(' ').filter(Boolean);
+  const before = capitalsBefore(claim.text.slice(Math.max(0, start - LONGEST_TITLE), start))
+    .split(' ')
+    .filter(Boolean);
   const run = [...before, ...(/^\p{L}+(?:\s\p{Lu}\p{L}+)*/u.exec(claim.text.slice(start))?.[0] ?? '').split(/\s/)];
   return run.slice(0, before.length + 1).some((_, from) =>
     run.slice(before.length).some((_word, to) => {
@@ -73,6 +75,9 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
     }),
   );
 }
+
+/** The longest run of capitalised words before a name that it is part of. */
+const LONGEST_TITLE = 60;
 
 /** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
 function isShort({ text, start, end }: Word, claim: Parsed, main: Parsed): boolean {

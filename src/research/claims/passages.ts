@@ -23,10 +23,10 @@ export interface Passage {
   last: number;
   /** The part of the words, figures and dates of the claim that stand in it, or in the title above it. */
   coverage: number;
-  /** Figures and dates that stand in both. */
+  /** Which figures and dates of the claim stand in it, and how many. */
+  figures: readonly boolean[];
+  dates: readonly boolean[];
   told: number;
-  lacksFigure: boolean;
-  lacksDate: boolean;
 }
 
 /** Sentences of a source that are looked at for one claim. */
@@ -44,7 +44,7 @@ const EXTENTS = [
   [0, 3],
 ] as const;
 /** Sentences around a passage that may say the same of something else. */
-const AROUND = 2;
+const AROUND = 1;
 /** Passages that are looked at closely. */
 const BEST = 8;
 
@@ -73,14 +73,51 @@ export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
     .slice(0, BEST);
 }
 
+/** All of a short text as one passage, undefined where it has no sentence. */
+export function wholeOf(claim: Parsed, source: SourceText): Passage | undefined {
+  return source.sentences === 0 ? undefined : new SharedSentences(claim, source).passage(0, source.sentences - 1);
+}
+
+/** What a model sees of a source for one claim, in UTF-16 code units: around the best place, and around another one. */
+const SHOWN = [600, 300] as const;
+
+/** The places of a source that share most with a claim, with so much around them that they can be understood. */
+export function shownPassages(claim: Parsed, source: SourceText): { start: number; end: number }[] {
+  const shown: { start: number; end: number; first: number; last: number }[] = [];
+  for (const { first, last } of passagesFor(claim, source)) {
+    const most = SHOWN[shown.length];
+    if (most === undefined) break;
+    if (!shown.some((other) => first <= other.last && last >= other.first))
+      shown.push(widened({ first, last }, source, most));
+  }
+  // Of what says it in another language nothing is found: the beginning tells what a source is about.
+  if (shown.length === 0 && source.sentences > 0) shown.push(widened({ first: 0, last: 0 }, source, SHOWN[0]));
+  return shown;
+}
+
+/** A passage with the sentences around it, in turn behind and before it, as long as they fit. */
+function widened(of: { first: number; last: number }, source: SourceText, most: number) {
+  let { first, last } = of;
+  const fits = (from: number, to: number) => {
+    if (from < 0 || to >= source.sentences || source.end(to) - source.start(from) > most) return false;
+    return !source.text.slice(source.start(from), source.end(to)).includes(BORDER);
+  };
+  for (let grows = true; grows; ) {
+    grows = false;
+    if (fits(first, last + 1)) [last, grows] = [last + 1, true];
+    if (fits(first - 1, last)) [first, grows] = [first - 1, true];
+  }
+  return { start: source.start(first), end: source.end(last), first, last };
+}
+
 /** A passage and what stands around it. */
 export function contextOf({ first, last }: Passage, source: SourceText): Parsed[] {
   return sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND));
 }
 
 /** How much of a claim a passage says; shorter ones are better. */
-export function scoreOf({ coverage, told, start, end, lacksFigure, lacksDate }: Passage): number {
-  const lacks = Number(lacksFigure) + Number(lacksDate);
+export function scoreOf({ coverage, told, start, end, figures, dates }: Passage): number {
+  const lacks = Number(figures.includes(false)) + Number(dates.includes(false));
   return coverage * 2 + told * 1.5 - lacks * 0.2 - ((end - start) / LONGEST_PASSAGE) * 0.3;
 }
 
@@ -91,11 +128,14 @@ class SharedSentences {
   readonly #words: readonly Parsed['words'][number][];
   readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
   readonly #titled: boolean[];
+  readonly #titledFigures: boolean[];
 
   constructor(claim: Parsed, source: SourceText) {
     this.#claim = claim;
     this.#source = source;
     this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
+    const { figures } = source.parsedTitle;
+    this.#titledFigures = claim.figures.map((figure) => figures.some((other) => sameFigure(figure, other)));
     this.#titled = this.#words.map((word) => isOneOf(word, source.parsedTitle.words));
   }
 
@@ -107,10 +147,15 @@ class SharedSentences {
       (figure, i) =>
         all.some((each) => each.figures[i]) ||
         isSpan(figure, this.#claim, { sentences, source }) ||
+        this.#titledFigures[i] ||
+        isLabel(figure, this.#claim, source) ||
         sentences.some((each) => isComputed(figure, each.figures)),
     );
     const dates = this.#claim.dates.map(
-      (date, i) => all.some((each) => each.dates[i]) || isTold(date, { sentences, source }),
+      (date, i) =>
+        all.some((each) => each.dates[i]) ||
+        source.parsedTitle.dates.some((other) => sameDate(date, other)) ||
+        isTold(date, { sentences, source }),
     );
     const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
     const told = [...figures, ...dates].filter(Boolean).length;
@@ -122,17 +167,18 @@ class SharedSentences {
       first,
       last,
       coverage: parts === 0 ? 1 : (words + told) / parts,
+      figures,
+      dates,
       told,
-      lacksFigure: figures.includes(false),
-      lacksDate: dates.includes(false),
     };
   }
 
   /** Whether a sentence may share something with the claim that another one does not; it is not taken apart for that. */
   mayAdd(index: number, to: number): boolean {
     const own = this.#of(to);
-    if (own.figures.includes(false) || own.dates.includes(false) || CJK.test(this.#claim.text)) return true;
+    if (CJK.test(this.#claim.text)) return true;
     const text = this.#source.folded.slice(this.#source.start(index), this.#source.end(index));
+    if ((own.figures.includes(false) || own.dates.includes(false)) && /\d/.test(text)) return true;
     return this.#words.some(
       (word, i) => (word.isName || !(this.#titled[i] || own.words[i])) && text.includes(word.text.slice(0, STEM)),
     );
@@ -212,6 +258,12 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
   return dates.some(
     ({ year, day }) => value !== undefined && (year === value || (year === undefined && day === value)),
   );
+}
+
+/** Whether a number is part of a name that the source has as it is, or with no number: `COVID-19`, `uranium-235`. */
+function isLabel({ label, start, end }: Parsed['figures'][number], { folded }: Parsed, source: SourceText): boolean {
+  if (label === undefined) return false;
+  return source.folded.includes(label + folded.slice(start, end)) || !source.folded.includes(label);
 }
 
 const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;

@@ -11,7 +11,7 @@ export interface AnswerSentence {
 const MARKER = '[[【［][\\d\\s,;–?-]+[\\]】］]';
 /** A full stop of Latin scripts before a space, or of others; markers behind it are of the sentence before. */
 const END = new RegExp(
-  `(?:[.!?…]${NO_STOP}["'”’»)*_]*(?:\\s?${MARKER})*(?=\\s|$)|[。！？][」』”）]*(?:\\s?${MARKER})*)(?:[^\\S\\n]*${MARKER})*\\s*|\\n+`,
+  `(?:[.!?…]${NO_STOP}["'”’»)*_]*(?:\\s?${MARKER})*(?=\\s|$)|[。！？।॥؟۔።։][」』”）]*(?:\\s?${MARKER})*)(?:[^\\S\\n]*${MARKER})*\\s*|\\n+`,
   'gu',
 );
 
@@ -58,6 +58,12 @@ function withoutLastMarkers(text: string): string {
   const marker = LAST_MARKER.exec(end);
   return marker ? withoutLastMarkers(end.slice(0, marker.index)) : text;
 }
+
+/** All markers of a text, one behind the other. */
+export function markersIn(text: string): string {
+  return (text.match(new RegExp(MARKER, 'gu')) ?? []).join('');
+}
+
 /** Words that make a part of a sentence a statement of its own. */
 const LEAST_WORDS = 3;
 

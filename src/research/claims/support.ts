@@ -1,13 +1,14 @@
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
+import { copiedFrom, doubtsOfCopy } from './copies.ts';
 import { isDenied } from './denials.ts';
 import { ALL, NEGATIONS, UNIVERSAL } from './lexicon.ts';
-import { isAmong, marksOf, sameMark } from './marks.ts';
 import { missingNames } from './names.ts';
-import { contextOf, type Passage, passagesFor, scoreOf } from './passages.ts';
+import { contextOf, type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
 import { isSwapped } from './swaps.ts';
+import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
-import { isFunctionWord } from './text/language.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
+import { mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
@@ -18,15 +19,17 @@ export interface Carried {
   /** The range of the passage in the text of the source; undefined where nothing there speaks of it. */
   passage: { start: number; end: number } | undefined;
   doubts: readonly Doubt[];
-  /** The part of what the claim says that one sentence says in the same order, from 0 to 1; few ask for it. */
-  copied: () => number;
+  /** Whether the passage has the words of the claim one behind the other. */
+  isCopied: boolean;
 }
 
-const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], copied: () => 0 };
+const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], isCopied: false };
 
 /** The part of a claim's words that a passage has to say, by the figures, dates and names that stand in both. */
 const MOSTLY = [0.3, 0.25, 0.2];
 const MOSTLY_CJK = 0.2;
+/** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
+const LEAST_COPIED = 0.5;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;
 
@@ -43,36 +46,56 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage)])];
+  const copied = coverage === 1 ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
+  if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
+  const isCopied = copied !== undefined;
+  const mayCopy = !isCopied && coverage >= LEAST_COPIED;
+  const inCopy = mayCopy ? doubtsOfCopy(claim, mainOf(claim, best.passage.sentences)) : [];
+  const doubts = [...new Set([...best.doubts, ...inCopy, ...clauseDoubts(claim, best.passage)])];
   // What costs most is looked at last, and only where nothing else is doubted.
-  if (doubts.length === 0) {
+  if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
     if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
     else if (isSwapped(claim, context)) doubts.push('swap');
   }
-  const { sentences } = best.passage;
-  const copied = () => Math.max(...sentences.map((sentence) => partCopied(claim, sentence, source)));
-  if (doubts.length === 0) return { support: 'quoted', passage, doubts, copied };
+  if (doubts.length === 0) return { support: 'quoted', passage, doubts, isCopied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;
-  return { support: 'partial', passage, doubts, copied };
+  return { support: 'partial', passage, doubts, isCopied };
 }
 
-/** Whether a passage says what a claim says in the same words; of pairs of signs, that overlap, most. */
-export function isPlain({ text }: Parsed, { copied }: Carried): boolean {
-  return copied() >= (CJK.test(text) ? MOST_PAIRS : 1);
+/**
+ * A claim against the words that the model named for it. It may know that other words say the same, and what figures of
+ * the source make together; it does not change a figure, nor what a sentence says in the same words.
+ */
+export function supportOfNamed(claim: Parsed, words: string, source: SourceText): Carried['support'] {
+  const named = SourceText.open({ title: source.title, text: words });
+  const whole = wholeOf(claim, named);
+  if (!whole) return 'quoted';
+  const told = passagesFor(claim, source);
+  const isTold = (kind: 'figures' | 'dates', at: number) => [whole, ...told].some((passage) => passage[kind][at]);
+  const sentences = [...whole.sentences, ...told.flatMap((passage) => passage.sentences)];
+  const figures = sentences.flatMap((sentence) => sentence.figures);
+  const dates = sentences.flatMap((sentence) => sentence.dates);
+  const years = dates.flatMap(({ year }) => year ?? []);
+  const hasRival = ({ unit }: Figure) =>
+    whole.sentences.some((each) => each.figures.some((other) => other.unit?.dimension === unit?.dimension));
+  const lacks =
+    claim.figures.some(
+      (figure, at) => !isTold('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
+    ) ||
+    claim.dates.some(({ year }, at) => !isTold('dates', at) && dates.length > 0 && !isYearFrom(year, dates, figures));
+  const isOther =
+    copiedFrom(claim, whole, named.parsedTitle) === undefined &&
+    doubtsOfCopy(claim, mainOf(claim, whole.sentences)).length > 0;
+  return lacks || isOther ? 'partial' : 'quoted';
 }
-const MOST_PAIRS = 0.8;
 
-/** Doubts that no other words explain: a figure or date that a passage does not have. */
-const OF_FIGURES: ReadonlySet<Doubt> = new Set(['figure', 'date']);
-/** Doubts that other words explain, `ruled out` for `did not plan`, but not where the words are the same. */
-const OF_SENSE: ReadonlySet<Doubt> = new Set(['negation', 'direction']);
-
-/** A claim against the words that the model named for it: it may know that other words say the same, no more. */
-export function supportOfNamed(claim: Parsed, passage: string): Carried['support'] {
-  const carried = carries(claim, SourceText.open({ title: '', text: passage }));
-  const isOpen = (doubt: Doubt) => OF_FIGURES.has(doubt) || (OF_SENSE.has(doubt) && isPlain(claim, carried));
-  return carried.doubts.some(isOpen) ? 'partial' : 'quoted';
+/** Whether a year lies so many years before or behind another one: `in 1994, 12 years after the war`. */
+function isYearFrom(year: number | undefined, dates: Parsed['dates'], figures: Parsed['figures']): boolean {
+  if (year === undefined) return false;
+  return dates.some((date) =>
+    figures.some(({ values: [years = 0] }) => date.year !== undefined && Math.abs(date.year - year) === years),
+  );
 }
 
 /** Whether a claim says of all what no sentence of its passage says so. */
@@ -94,12 +117,12 @@ interface Judged {
 }
 
 function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
-  const { sentences, coverage, lacksFigure, lacksDate } = passage;
+  const { sentences, coverage } = passage;
   const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
   const anchors = passage.told + names.found;
   const doubts: Doubt[] = [];
-  if (lacksFigure) doubts.push('figure');
-  if (lacksDate) doubts.push('date');
+  if (passage.figures.includes(false)) doubts.push('figure');
+  if (passage.dates.includes(false)) doubts.push('date');
   if (names.missing) doubts.push('name');
   if (coverage < leastOf(claim, anchors)) doubts.push('words');
   const more = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length;
@@ -160,23 +183,4 @@ function partSaid(claim: Parsed, sentences: readonly Parsed[]): number {
   if (claim.words.length === 0) return 1;
   const words = sentences.flatMap((sentence) => sentence.words);
   return claim.words.filter((word) => isOneOf(word, words)).length / claim.words.length;
-}
-
-/** The part of what a claim says that a sentence says in the same order; what stands in the title is said, too. */
-function partCopied(claim: Parsed, sentence: Parsed, source: SourceText): number {
-  const own = marksOf([claim]);
-  const theirs = marksOf([sentence]);
-  const title = marksOf([source.parsedTitle]);
-  let at = 0;
-  let copied = 0;
-  for (const mark of own) {
-    const found = theirs.findIndex((other, index) => index >= at && sameMark(mark, other));
-    if (found !== -1) at = found + 1;
-    if (found !== -1 || isAmong(mark, title)) copied++;
-  }
-  // Small words say much: `always`, `only`, `must`.
-  const words = [...sentence.spoken.words, ...source.parsedTitle.spoken.words];
-  const small = CJK.test(claim.text) ? [] : claim.spoken.words.filter(isFunctionWord);
-  const parts = own.length + small.length;
-  return parts === 0 ? 1 : (copied + small.filter((word) => words.includes(word)).length) / parts;
 }

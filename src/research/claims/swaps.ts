@@ -1,8 +1,10 @@
 import { isBoundElsewhere } from './bindings.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
+import { sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { Parsed } from './text/parsed.ts';
+import type { Clause, Parsed } from './text/parsed.ts';
+import { sameFigure } from './text/same-figure.ts';
 
 /**
  * Whether a claim puts together what its source says of different things. No word list helps here, only places: what
@@ -13,14 +15,13 @@ export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
   const own = clausesOf(marked.marks)
     .slice(0, MOST_CLAUSES)
     .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
-  const isInOne = context
-    .map(markedOf)
-    .some((each) => hasExchangedLabels(marked, each) || hasOtherSubject(marked, each));
-  if (isInOne || (own.length > 1 && isCrossed(own, proseOf(context)))) return true;
+  if (claim.clauses.some((clause) => isDatedElsewhere(clause, context))) return true;
+  if (context.map(markedOf).some((each) => hasExchangedLabels(marked, each))) return true;
+  if (own.length > 1 && isCrossed(own, proseOf(context))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
   const source = marksOf(context).slice(0, MOST_MARKS);
-  return own.some((clause) => belongsElsewhere(clause, all, source) || isBoundElsewhere(clause, all, source));
+  return own.some((clause) => isBoundElsewhere(clause, all, source));
 }
 
 /** The clauses of what is no row of a table. */
@@ -100,37 +101,6 @@ function labelOf({ start, end }: Mark, { folded }: Parsed): string {
   return label.length > 0 ? label.join(' ') : words.every((word) => ARTICLES.has(word)) && start < 30 ? START : '';
 }
 
-/**
- * `B buys A` where the source says that A buys B: each begins with what the other has behind the same word.
- */
-function hasOtherSubject(
-  { sentence: claim, marks: own }: Marked,
-  { sentence: source, marks: theirs }: Marked,
-): boolean {
-  const [subject] = own;
-  const [theirSubject] = theirs;
-  if (!subject || !theirSubject || sameMark(subject, theirSubject)) return false;
-  if (!beginsWith(subject, claim) || !beginsWith(theirSubject, source)) return false;
-  if (!('word' in subject.of) || !('word' in theirSubject.of)) return false;
-  const object = own.findIndex((mark, at) => at > 1 && sameMark(mark, theirSubject));
-  const theirObject = theirs.findIndex((mark, at) => at > 1 && sameMark(subject, mark));
-  if (object === -1 || theirObject === -1) return false;
-  if (!isDirect(own[object], claim) || !isDirect(theirs[theirObject], source)) return false;
-  return own.slice(1, object).some((mark) => mark.isPlain && isAmong(mark, theirs.slice(1, theirObject)));
-}
-
-/** Whether nothing but articles stands before a mark. */
-function beginsWith({ start }: Mark, { folded }: Parsed): boolean {
-  return (folded.slice(0, start).match(/\p{L}+/gu) ?? []).every((word) => ARTICLES.has(word));
-}
-
-/** Whether no preposition stands before a mark: `bought by A` turns the order round. */
-function isDirect(mark: Mark | undefined, sentence: Parsed): boolean {
-  if (!mark) return false;
-  return CJK.test(sentence.folded) ? !TURNED.test(sentence.folded) : labelOf(mark, sentence) === '';
-}
-const TURNED = /[被由]|によって|により|から/;
-
 /** Two clauses that each share one thing with the same two clauses of the source, crosswise. */
 function isCrossed(claim: readonly Mark[][], source: readonly Mark[][]): boolean {
   return claim.some((one, at) =>
@@ -159,53 +129,20 @@ function hasMore(marks: readonly Mark[], others: readonly Mark[]): boolean {
 }
 
 /**
- * Whether another figure or name of the source is what the clause of a claim speaks of: more of what the clause says
- * stands beside the other one alone than beside its own alone. A name is held against others of its sentence, since
- * elsewhere a pronoun stands for it; a figure against those of other sentences.
+ * Whether the figures of a clause stand in a source only beside other dates than its own, which stands elsewhere there:
+ * `2018 | 1,204,000` where the source says `1,204,000 in 2019, less than in 2018`.
  */
-function belongsElsewhere(clause: readonly Mark[], claim: readonly Mark[], source: readonly Mark[]): boolean {
-  return clause.some((mark) => {
-    if (mark.isPlain || mark.kind === 'date') return false;
-    const places = source.filter((other) => sameMark(mark, other));
-    if (places.length === 0) return false;
-    const beside = clause.filter((other) => other !== mark);
-    return source.some(
-      (other) =>
-        other.kind === mark.kind &&
-        !other.isPlain &&
-        !claim.some((known) => sameMark(known, other) || isAlike(known, other)) &&
-        places.every((place) => isBetter(other, place, { beside, source })),
-    );
-  });
-}
-
-function isBetter(
-  other: Mark,
-  place: Mark,
-  { beside, source }: { beside: readonly Mark[]; source: readonly Mark[] },
+export function isDatedElsewhere(
+  { figures, dates }: Pick<Clause, 'figures' | 'dates'>,
+  source: readonly Parsed[],
 ): boolean {
-  const isNear = place.sentence === other.sentence;
-  // Figures of one sentence are told apart by `isBoundElsewhere`.
-  if (place.clause === other.clause || isNear === 'figure' in place.of) return false;
-  const part = isNear ? 'clause' : 'sentence';
-  const theirs = beside.filter((mark) => isAmong(mark, within(source, part, other)));
-  const own = beside.filter((mark) => isAmong(mark, within(source, part, place)));
-  const onlyTheirs = theirs.filter((mark) => !own.includes(mark));
-  const onlyOwn = own.filter((mark) => !theirs.includes(mark));
-  const isOtherRow = within(source, part, place).some((mark) => mark.kind !== 'word' && theirs[0]?.kind === mark.kind);
-  if (theirs.length < 2 && !isOtherRow) return false;
-  return onlyTheirs.length >= (isNear ? 2 : 1) && worth(onlyTheirs) > worth(onlyOwn);
-}
-
-function within(source: readonly Mark[], part: 'clause' | 'sentence', of: Mark): Mark[] {
-  return source.filter((mark) => mark[part] === of[part]);
-}
-
-function worth(marks: readonly Mark[]): number {
-  return marks.reduce((sum, { isPlain }) => sum + (isPlain ? 1 : 1.5), 0);
-}
-
-/** Forms of one name that are not two names: `China`, `Chinese`. */
-function isAlike({ of: a }: Mark, { of: b }: Mark): boolean {
-  return 'word' in a && 'word' in b && a.word.text.slice(0, 4) === b.word.text.slice(0, 4);
+  const [date, another] = dates;
+  if (!date || another || figures.length === 0) return false;
+  const clauses = source.flatMap((sentence) => sentence.clauses);
+  const hasDate = (clause: Clause) => clause.dates.some((other) => sameDate(date, other));
+  if (!clauses.some(hasDate)) return false;
+  return figures.some((figure) => {
+    const places = clauses.filter((clause) => clause.figures.some((other) => sameFigure(figure, other)));
+    return places.length > 0 && places.every((clause) => clause.dates.length > 0 && !hasDate(clause));
+  });
 }

@@ -1,5 +1,4 @@
 import { GatewayError } from '../../base/errors.ts';
-import { isObject, parseJson } from '../../base/json.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
@@ -9,29 +8,31 @@ import type { AnswerRequest } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText } from '../answer/held-text.ts';
-import { jsonIn } from '../answer/schema/structured.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
-import { claimBefore, LIST_MARK } from '../claims/sentences.ts';
+import { claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { hints, sampling } from '../turns.ts';
 import { citedWhole } from './cited-whole.ts';
+import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 
 /** The model's own look at the sentences that the lexical check doubts (docs/research.md, "Verification"). */
 
-/** Sentences that are asked about at most. */
-const MOST_SENTENCES = 40;
-/** Passages that are shown of each source of a sentence. */
-const PASSAGES = 2;
+/** The most that is asked about in one turn, in UTF-16 code units: the price of a check. */
+const MOST_ASKED = 60_000;
+/** Tokens that a verdict has at most, mostly. */
+const VERDICT_TOKENS = 80;
 
-/** A sentence that its sources do not carry, as far as can be seen; a range of the text without spaces around it. */
+/** A sentence with a claim that its sources do not carry, as far as can be seen; a range without spaces around it. */
 interface Doubtful {
   start: number;
   end: number;
   citations: readonly UrlCitation[];
+  /** The claims that are doubted, with the sources that they cite. */
+  claims: readonly { claim: string; sources: readonly number[] }[];
 }
 
 /** A text whose claims the model holds against their sources, too. */
@@ -52,14 +53,14 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
   if (doubtful.length > 0) {
     try {
-      const request = await checkRequest(run, answering, { text, doubtful, claims });
+      const { request, asked } = await checkRequest(run, answering, { text, doubtful, claims });
       const held = yield* collectText(run, answering, {
         limit: run.model.max_completion_tokens,
         shown: checked.shown,
         ask: async () => request,
       });
-      const verdicts = verdictsIn(held.text, doubtful);
-      Object.assign(entry, await corrected(text, verdicts, { run, claims }), { usage: held.usage });
+      const verdicts = verdictsIn(held.text);
+      Object.assign(entry, await corrected(text, { verdicts, asked }, { run, claims }), { usage: held.usage });
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError)) throw thrown;
@@ -79,102 +80,118 @@ async function citedText(
   return { text: (await citedWhole(cited, text)).delta, claims };
 }
 
-/** The sentences that are doubted, and, where there is room, those that say it in other words than their sources. */
+/** The sentences that are doubted, and then those that say it in other words than their sources. */
 async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const doubted = await doubtfulIn(text, run, claims);
   const starts = new Set(doubted.map(({ start }) => start));
   const others = (await doubtfulIn(text, run, claims.strict())).filter(({ start }) => !starts.has(start));
-  return [...doubted, ...others].slice(0, MOST_SENTENCES).sort((a, b) => a.start - b.start);
+  return [...doubted, ...others];
 }
 
 async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
   const { annotations } = await citedWhole(cited, text);
   return [...citedSentences(text, annotations)].flatMap(({ start, end, citations }) => {
-    const isDoubted =
-      citations.length > 0 && citations.every(({ support }) => support === 'partial' || support === 'none');
+    // A sentence may make several claims, each with markers of its own: one of them is enough for a doubt.
+    const byClaim = Map.groupBy(citations, ({ start_index }) => claimBefore(text.slice(0, start_index)));
+    const doubted = [...byClaim].filter(
+      ([, own]) =>
+        own.every(({ support }) => support !== 'quoted') &&
+        own.some(({ support }) => support === 'partial' || support === 'none'),
+    );
+    if (doubted.length === 0) return [];
     const sentence = text.slice(start, end);
     const from = start + sentence.length - sentence.trimStart().length;
-    return isDoubted ? [{ start: from, end: from + sentence.trim().length, citations }] : [];
+    const own = doubted.map(([claim, cites]) => ({
+      claim,
+      sources: [...new Set(cites.flatMap(({ source_id }) => source_id ?? []))],
+    }));
+    return [{ start: from, end: from + sentence.trim().length, citations, claims: own }];
   });
 }
 
+/** A request, and the sentences that it asks about: as many as it has room for, with the verdicts. */
 async function checkRequest(
   run: ResearchRun,
   { context }: Answering,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
-): Promise<AnswerRequest> {
+): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
   const { prompts, fence, state, model } = run;
-  const asked: string[] = [];
-  const ask = ({ start, end, citations }: Doubtful, index: number) => {
-    const sentence = text.slice(start, end);
-    const sources = [...new Set(citations.map(({ source_id }) => source_id))];
-    const passages = sources.flatMap((id) => {
-      const source = id === null ? undefined : state.sources.byId(id);
-      if (!source) return [];
-      return claims.passages(sentence, source, PASSAGES).map((passage) => `   [${source.id}] ${passage}`);
-    });
-    const shown = passages.length > 0 ? passages : ['   (no passage speaks of it)'];
-    asked.push([`${index + 1}. ${sentence}`, ...shown].join('\n'));
+  const { date } = commonValues(run);
+  const system: TurnMessage = { role: 'system', content: prompts.check({ date, mark: fence.mark }) };
+  const requestOf = (questions: readonly string[]) => {
+    const messages: TurnMessage[] = [system, { role: 'user', content: fence.around(questions.join('\n\n')) }];
+    const estimate = estimateRequest(messages);
+    const affordable = run.purse.answerTokens(context.window.counted(estimate));
+    return {
+      messages,
+      estimate,
+      most: Math.min(model.max_completion_tokens, context.window.roomToWrite(estimate), affordable),
+    };
+  };
+  const asked: Doubtful[] = [];
+  const questions: string[] = [];
+  let length = 0;
+  const ask = (each: Doubtful) => {
+    if (length > MOST_ASKED) return;
+    const shown = each.claims.flatMap(({ claim, sources }) =>
+      sources.flatMap((id) => {
+        const source = state.sources.byId(id);
+        return source ? claims.passages(claim, source).map((passage) => `   [${id}] ${passage}`) : [];
+      }),
+    );
+    const passages = shown.length > 0 ? [...new Set(shown)] : ['   (no passage speaks of it)'];
+    const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
+    length += question.length;
+    if (length > MOST_ASKED && asked.length > 0) return;
+    asked.push(each);
+    questions.push(question);
   };
   await inSlices(doubtful, ask, { stepsALook: 1 });
-  const { date } = commonValues(run);
-  const messages: TurnMessage[] = [
-    { role: 'system', content: prompts.check({ date, mark: fence.mark }) },
-    { role: 'user', content: fence.around(asked.join('\n\n')) },
-  ];
-  const estimate = estimateRequest(messages);
-  const affordable = run.purse.answerTokens(context.window.counted(estimate));
-  const most = Math.min(model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
-  return { request: { messages, maxOutputTokens: Math.max(16, most), ...hints(run, 1), ...sampling(run) }, estimate };
-}
-
-/** What the model says of a doubtful sentence: whose words carry it, how it is right, or '' where it goes. */
-type Verdict = Doubtful & ({ passage: string } | { instead: string });
-
-function verdictsIn(answer: string, doubtful: readonly Doubtful[]): Verdict[] {
-  const json = jsonIn(answer);
-  const value = json === undefined ? undefined : parseJson(json);
-  const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
-  if (!Array.isArray(list)) return [];
-  const verdicts = new Map<Doubtful, Verdict>();
-  for (const item of list) {
-    const own = isObject(item) && typeof item.n === 'number' ? doubtful[item.n - 1] : undefined;
-    if (!own || !isObject(item)) continue;
-    if (item.drop === true) verdicts.set(own, { ...own, instead: '' });
-    else if (typeof item.text === 'string' && item.text.trim() !== '')
-      verdicts.set(own, { ...own, instead: item.text });
-    else if (typeof item.passage === 'string') verdicts.set(own, { ...own, passage: item.passage });
+  let request = requestOf(questions);
+  // What has no room, or whose verdict has none, is not asked about.
+  while (asked.length > 1 && request.most < asked.length * VERDICT_TOKENS) {
+    const fewer = Math.max(1, Math.min(asked.length - 1, Math.floor(request.most / VERDICT_TOKENS)));
+    asked.length = fewer;
+    request = requestOf(questions.slice(0, fewer));
   }
-  return [...verdicts.values()];
+  const { messages, estimate, most } = request;
+  const turn = { messages, maxOutputTokens: Math.max(16, most), ...hints(run, 1), ...sampling(run) };
+  return { request: { request: turn, estimate }, asked };
 }
 
 /** The text with what was put right, and the passages that stand in their sources word for word. */
 async function corrected(
   text: string,
-  verdicts: readonly Verdict[],
+  { verdicts, asked }: { verdicts: ReadonlyMap<number, SentenceVerdict>; asked: readonly Doubtful[] },
   { run, claims }: { run: ResearchRun; claims: ClaimChecker },
 ): Promise<Pick<CheckedEntry, 'text' | 'accepted'>> {
   const accepted: AcceptedPassage[] = [];
   let result = text;
-  for (const verdict of verdicts.toSorted((a, b) => b.start - a.start)) {
-    const { start, end, citations } = verdict;
+  const judged = asked.flatMap((each, index) => {
+    const verdict = verdicts.get(index + 1);
+    return verdict ? [{ ...each, verdict }] : [];
+  });
+  for (const { start, end, citations, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
     if ('passage' in verdict) {
       for (const { source_id, start_index } of citations) {
         const source = source_id === null ? undefined : run.state.sources.byId(source_id);
-        const found = source && claims.wordsOf(source, verdict.passage);
-        if (source && found)
-          accepted.push({ claim: claimBefore(text.slice(0, start_index)), source: source.id, text: found });
+        const claim = claimBefore(text.slice(0, start_index));
+        const found = source && claims.wordsOf(source, { claim, named: verdict.passage });
+        if (source && found) accepted.push({ claim, source: source.id, text: found });
       }
       continue;
     }
-    const sentence = text.slice(start, end);
-    const instead = verdict.instead === '' ? '' : inPlaceOf(sentence, verdict.instead);
-    if (instead === undefined || (instead !== '' && (await saysNothingOfSources(instead, run, claims)))) continue;
     const [head, rest] = [result.slice(0, start), result.slice(end)];
-    if (instead !== '') result = head + instead + rest;
-    else if (/(?:^|\n)$/.test(head)) result = head + rest.trimStart();
-    else result = head.trimEnd() + rest;
+    if (verdict.instead === '') {
+      result = /(?:^|\n)$/.test(head) ? head + rest.trimStart() : head.trimEnd() + rest;
+      continue;
+    }
+    const instead = inPlaceOf(text.slice(start, end), verdict.instead);
+    const vouched = instead === undefined ? undefined : await vouchedFor(instead, run, claims);
+    if (!vouched) continue;
+    accepted.push(...vouched);
+    result = head + instead + rest;
   }
   return { text: result.trim() === '' ? text : result, accepted };
 }
@@ -185,12 +202,22 @@ function inPlaceOf(sentence: string, said: string): string | undefined {
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';
-  return LIST_MARK.test(own) || isRow ? own : mark + own;
+  const marked = markersIn(own) === '' && !isRow ? `${own} ${markersIn(sentence)}` : own;
+  return LIST_MARK.test(own) || isRow ? marked : mark + marked;
 }
 
-/** Whether a sentence cites nothing, or nothing that speaks of it. */
-async function saysNothingOfSources(sentence: string, { state }: ResearchRun, claims: ClaimChecker): Promise<boolean> {
+/** The citations of a corrected sentence, which the model vouches for; undefined where it cites nothing that speaks of it. */
+async function vouchedFor(
+  sentence: string,
+  { state }: ResearchRun,
+  claims: ClaimChecker,
+): Promise<AcceptedPassage[] | undefined> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
   const { annotations } = await citedWhole(cited, sentence);
-  return annotations.every(({ support }) => support === 'none');
+  if (annotations.every(({ support }) => support === 'none' || support === 'unchecked')) return undefined;
+  return annotations.flatMap(({ support, source_id, cited_text, start_index }) =>
+    support === 'partial' && source_id !== null && cited_text !== null
+      ? [{ claim: claimBefore(sentence.slice(0, start_index)), source: source_id, text: cited_text }]
+      : [],
+  );
 }

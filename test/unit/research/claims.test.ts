@@ -50,6 +50,17 @@ describe('a sentence held against its source', () => {
     ['The ride takes 171 minutes.', 'The ride takes 2 hours 51 minutes.'],
     ['The trial lasted eight months.', 'It was an eight-month trial.'],
     ['Cantons can shoot whole packs.', 'Cantons may shoot whole packs.'],
+    ['One hundred and twenty-five people came.', '125 people came.'],
+    ['Plus de deux cents oiseaux y nichent.', 'Plus de 200 oiseaux y nichent.'],
+    ['Quatre-vingt-dix-sept maisons ont brûlé.', '97 maisons ont brûlé.'],
+    ['Zweihundertfünfundzwanzig Menschen kamen.', '225 Menschen kamen.'],
+    ['Hay trescientos veinte pisos en la torre.', 'Hay 320 pisos en la torre.'],
+    ['Sono arrivate milleduecento persone.', 'Sono arrivate 1200 persone.'],
+    ['Погибли двести тысяч человек.', 'Погибли 200 000 человек.'],
+    ['The loan was two and a half million euros.', 'The loan was 2.5 million euros.'],
+    ['Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.', 'Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.'],
+    ['यह शहर 2.5 मिलियन लोगों का घर है।', 'पहले यह एक गाँव था। यह शहर 2.5 मिलियन लोगों का घर है। अब यह राजधानी है।'],
+    ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
       'Sales were up from 38 million in 2022 to 41 million in 2023.',
@@ -62,6 +73,17 @@ describe('a sentence held against its source', () => {
   }
 
   const other: [string, string][] = [
+    ['About 508 million years ago it died out.', 'About 505 million years ago it died out.'],
+    ['Up to 33 % of the girls in the region work.', 'Up to 30 % of the girls in the region work.'],
+    ['Nehirde 30 milyar balık yaşıyor olabilir.', 'Nehirde 30 milyon balık yaşıyor olabilir.'],
+    ['The winds fell to 180 miles/h before dawn.', 'The winds fell to 180 km/h before dawn.'],
+    ['The port lies north of the old town and its walls.', 'The port lies south of the old town and its walls.'],
+    ['La ville fut prise avant la mort du roi.', 'La ville fut prise après la mort du roi.'],
+    ['Это второй по величине порт в стране.', 'Это первый по величине порт в стране.'],
+    ['该市位于河流北部的山区之中。', '该市位于河流南部的山区之中。'],
+    ['One hundred and twenty people came.', '125 people came.'],
+    ['In 2021 it had 40 rooms, in 2022 it had 70.', 'In 2021 it had 70 rooms, in 2022 it had 40.'],
+    ['2018 1,204,000', 'In 2019 it had 1,204,000 visitors, 3% fewer than in 2018.'],
     ['The budget was 1.2 billion euros.', 'The budget was 1.2 million euros.'],
     ['The span is 2,400 feet.', 'The span is 2,400 metres.'],
     ['The town has exactly 48,000 people.', 'The town has 47,893 people.'],
@@ -188,8 +210,8 @@ describe('the words that are cited', () => {
 describe('the pairs that rules are made with', () => {
   it('are judged no worse than they were, and as the evaluation asks where a model looks at them, too', async () => {
     const { found, doubted, withModel } = await scoreClaims('made-with');
-    assert.ok(found >= 0.78 && doubted <= 0.125, `by rules alone found ${found}, doubted ${doubted}`);
-    assert.ok(withModel.found >= 0.95 && withModel.doubted <= 0.03, `found ${withModel.found}`);
+    assert.ok(found >= 0.77 && doubted <= 0.12, `by rules alone found ${found}, doubted ${doubted}`);
+    assert.ok(withModel.found >= 0.99 && withModel.doubted <= 0.015, `found ${withModel.found}`);
   });
 
   it('have passages that stand in their source word for word, of 400 characters at most', async () => {
@@ -255,6 +277,15 @@ describe('the values of a structured answer', () => {
     );
   });
 
+  it('are those of their own year', async () => {
+    const { claims, sources } = await read('In 2019 it had 1,204,000 visitors, 3% fewer than in 2018.');
+    const cited = await citeLeaves('{"visitors":{"2018":1204000,"2019":1204000}}', { marked: [], claims, sources });
+    assert.deepEqual(
+      cited.map(({ path }) => path),
+      ['/visitors/2019'],
+    );
+  });
+
   it('are looked for in the sources, the first of very many', async () => {
     const { claims, sources } = await read('The harbour is 7351 m wide.');
     const numbers = (before: number) => `{"harbour":[${'1,'.repeat(before)}7351]}`;
@@ -275,6 +306,11 @@ describe('the counts of an answer', () => {
     verified: true,
     cited_text: null,
     support,
+  });
+
+  it('leave out the heads of tables', async () => {
+    const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', []);
+    assert.equal(unmarked, 1);
   });
 
   it('take the best of several citations, and name sentences with facts and no citation', async () => {

@@ -80,6 +80,56 @@ describe('doubtful sentences', () => {
     assert.notEqual(invented.annotations[0]?.support, 'quoted');
   });
 
+  it('are carried by words that the model wrote with other signs, cut, or as part of much more', async () => {
+    const answer = 'Nobody may use the elevator for visits [1].';
+    const lift = 'The lift is not open to the public.';
+    for (const [passage, cited] of [
+      ['the lift is not open  to the public', lift],
+      [`[1] “${lift}”`, lift],
+      ['The lift … to the public.', lift],
+      [['The lift is not open', 'to the public'], lift],
+      [`${PAGE}`, PAGE],
+    ] as const) {
+      const { annotations } = await checked(answer, [{ n: '1', passage }]);
+      assert.deepEqual([annotations[0]?.support, annotations[0]?.cited_text], ['quoted', cited], String(passage));
+    }
+  });
+
+  it('are judged by what is whole of an answer that is none, in lines, or cut', async () => {
+    const answer = 'It stands in Lund [1]. It welcomed 1.9 million guests in 2019 [1].';
+    for (const said of [
+      '```json\n{"verdicts": [{"n": 1, "drop": true}, {"n": 2, "drop": true}]}\n```',
+      '{"n": 1, "drop": true}\n{"n": 2, "drop": true}',
+      '[{"n": 1, "drop": true}, {"n": 2, "drop": true}, {"n": 3, "passa',
+    ]) {
+      const { response } = await checked(`The tower is tall [1]. ${answer}`, [], { check: { text: [said] } });
+      assert.doesNotMatch(response.output_text, /Lund|guests/, said);
+    }
+  });
+
+  it('are asked about where one of their claims is doubted, and keep the markers that a correction forgets', async () => {
+    const { response, annotations } = await checked(
+      'It is 212 metres tall [1], and 1.9 million visitors came in 2019 [1].',
+      [{ n: 1, text: 'It is 212 metres tall, and 1,204,000 visitors came in 2019.' }],
+    );
+    assert.match(response.output_text, /1,204,000 visitors came in 2019\..*\[1\]/);
+    assert.ok(annotations.every(({ support }) => support === 'quoted'));
+  });
+
+  it('may be sums of what stands there, and no figure that stands in place of another', async () => {
+    const { annotations } = await checked(
+      'Some 1,241,000 people visited in 2018 and 2019 on average [1]. It is 221 metres tall [1].',
+      [
+        { n: 1, passage: 'In 2019 it had 1,204,000 visitors, 3% fewer than in 2018.' },
+        { n: 2, passage: 'It is 212 metres tall' },
+      ],
+    );
+    assert.deepEqual(
+      annotations.map(({ support }) => support),
+      ['quoted', 'partial'],
+    );
+  });
+
   it('stay as they are where the model says nothing that can be used', async () => {
     const answer = 'The tower had 1.9 million visitors in 2019 [1].';
     for (const verdicts of [

@@ -1,5 +1,6 @@
 import type { Language } from './language.ts';
-import { cjkNumber, NUMBER_WORDS, partsIn } from './number-words.ts';
+import { cjkNumber, partsIn } from './number-words.ts';
+import { spelledNumbers } from './spelled.ts';
 import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
 import type { Spoken } from './word-list.ts';
 
@@ -18,6 +19,8 @@ export interface Figure {
   /** A magnitude such as `million` follows: its last digit is rounded. */
   isRounded: boolean;
   unit: Unit | undefined;
+  /** The letters before it where it is part of a name, with their hyphen: `covid-19`. */
+  label?: string | undefined;
   /** The unit of time that it is counted for, if any. */
   rate?: string | undefined;
   /** Asked for of claims only: looking costs more than the figure. */
@@ -26,20 +29,58 @@ export interface Figure {
 
 const NUMBER = /\d+(?:[.,'\u00a0\u202f\u2009 ٬](?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
 
-/** Words after a number that multiply it. */
-const MAGNITUDES: readonly (readonly [pattern: RegExp, factor: number])[] = [
-  [/^\s?(?:trillions?|bill?iones|billones|billion(?:en)(?![a-z])|兆)/, 1e12],
-  [/^\s?mil (?:millones|milioni)/, 1e9],
-  [
-    /^\s?(?:billions?|bn|milliarden?|milliards?|miliard[ioa]|mrd\.?|mld\.?|млрд\.?|миллиард\p{L}*|مليار)(?!\p{L})/u,
-    1e9,
-  ],
-  [
-    /^\s?(?:millions?|millionen|millones|millon|milion[ei]|mio\.?|mln\.?|млн\.?|миллион\p{L}*|مليون|ملايين)(?!\p{L})/u,
-    1e6,
-  ],
-  [/^\s?(?:thousands?|tausend|mille|mil|mila|тыс\.?|тысяч\p{L}*|ألف)(?!\p{L})/u, 1e3],
+/** Words after a number that multiply it, and beginnings of such words whose ends are inflected. */
+const MAGNITUDES: ReadonlyMap<string, number> = new Map(
+  (
+    [
+      [1e12, 'trillion trillions billiones billones billionen трлн'],
+      [1e9, 'billion billions bn billon mrd mld mia milyar ty млрд δισ مليار बिलियन अरब'],
+      [1e6, 'millions mio mln milyon milioane млн εκατ ملايين trieu मिलियन'],
+      [1e7, 'करोड़ करोड़ crore crores'],
+      [1e5, 'लाख lakh lakhs'],
+      [
+        1e3,
+        'thousand thousands tausend mille mil mila duizend tusen tusind tys bin ribu nghin ngan mii тыс тис ألف آلاف हज़ार हज़ार हजार',
+      ],
+    ] as const
+  ).flatMap(([factor, words]) => words.split(' ').map((word): [string, number] => [word, factor])),
+);
+const INFLECTED: readonly (readonly [beginning: string, factor: number])[] = [
+  ['trilh', 1e12],
+  ['триллион', 1e12],
+  ['milliard', 1e9],
+  ['miliar', 1e9],
+  ['miljard', 1e9],
+  ['bilh', 1e9],
+  ['миллиард', 1e9],
+  ['мільярд', 1e9],
+  ['δισεκατομμ', 1e9],
+  ['million', 1e6],
+  ['millon', 1e6],
+  ['milion', 1e6],
+  ['miljo', 1e6],
+  ['milh', 1e6],
+  ['миллион', 1e6],
+  ['мільйон', 1e6],
+  ['εκατομμ', 1e6],
+  ['مليون', 1e6],
+  ['тысяч', 1e3],
+  ['тисяч', 1e3],
+  ['χιλιαδ', 1e3],
+  ['χιλιάδ', 1e3],
 ];
+/** A word behind a number, with the second one of `mil millones`. */
+const NEXT_WORD = /^\s?([\p{L}\p{M}]+)( mil(?:lones|ioni|hoes)(?!\p{L}))?\.?/u;
+
+function magnitudeWord(after: string): { factor: number; length: number } | undefined {
+  const [all, word = '', second] = NEXT_WORD.exec(after) ?? [];
+  if (all === undefined) return undefined;
+  const factor = MAGNITUDES.get(word) ?? INFLECTED.find(([beginning]) => word.startsWith(beginning))?.[1];
+  if (factor === undefined) return undefined;
+  if (second !== undefined && word === 'mil') return { factor: 1e9, length: all.length };
+  const isShort = after[all.length - 1] === '.' && word.length <= 4;
+  return { factor, length: all.length - (second?.length ?? 0) - (after[all.length - 1] === '.' && !isShort ? 1 : 0) };
+}
 /** The same where they stand at the number itself. */
 const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
   [/^\s?md(?=€)/, 1e9],
@@ -49,7 +90,7 @@ const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
   [/^(?:bn|b)(?![a-z0-9])/, 1e9],
   [/^k(?![a-z0-9])/, 1e3],
 ];
-const CJK_MAGNITUDE = /^\s?[千万萬亿億兆]+/;
+const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
 
 /** The figures of a folded text in their order. `taken`: ranges that are dates. */
 export function figuresIn(
@@ -75,7 +116,7 @@ export function figuresIn(
     if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
     figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
-  for (const found of NUMBER_WORDS.find(said, language)) {
+  for (const found of spelledNumbers(said, language)) {
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
@@ -188,9 +229,12 @@ function written(text: string, { index, digits }: { index: number; digits: strin
     values,
     steps,
     isRounded: factors.some((factor) => factor > 1),
+    label: LABEL.exec(text.slice(Math.max(0, index - LONGEST_LABEL), index))?.[0],
     ...surrounding(text, { start: index, end }),
   };
 }
+const LABEL = /(?<!\p{L})(?!(?:mid|pre|post|sub|non|over|under|mitte|anfang|ende)-)\p{L}+-$/u;
+const LONGEST_LABEL = 24;
 
 /** A number as its locale may mean it, and what its last digit stands for. */
 function readingsOf(digits: string): { value: number; step: number }[] {
@@ -219,10 +263,8 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
     for (const sign of cjk.trim()) factor *= CJK_FACTORS[sign] ?? 1;
     return { factors: [factor], length: cjk.length };
   }
-  for (const [pattern, factor] of MAGNITUDES) {
-    const found = pattern.exec(after)?.[0];
-    if (found !== undefined) return { factors: found.trim() === 'billionen' ? [1e12] : [factor], length: found.length };
-  }
+  const word = magnitudeWord(after);
+  if (word) return { factors: [word.factor], length: word.length };
   for (const [pattern, factor] of LETTERS) {
     const found = pattern.exec(after)?.[0];
     if (found === undefined) continue;
@@ -233,8 +275,18 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
   return { factors: [1], length: 0 };
 }
 /** What words and letters that multiply begin with. */
-const MAY_MULTIPLY = /^\s?[tbmkтмأم千万萬亿億兆]/;
-const CJK_FACTORS: Readonly<Record<string, number>> = { 千: 1e3, 万: 1e4, 萬: 1e4, 亿: 1e8, 億: 1e8, 兆: 1e12 };
+const MAY_MULTIPLY = /^\s?[tbmkcdlnrтмأآمδεχबअमकलह千万萬亿億兆만억조십]/;
+const CJK_FACTORS: Readonly<Record<string, number>> = {
+  千: 1e3,
+  万: 1e4,
+  萬: 1e4,
+  亿: 1e8,
+  億: 1e8,
+  兆: 1e12,
+  만: 1e4,
+  억: 1e8,
+  조: 1e12,
+};
 
 /** What stands around a figure: its unit, and how exact it is meant. */
 function surrounding(

@@ -1,85 +1,7 @@
 import { foldedPattern } from './fold.ts';
-import type { Language } from './language.ts';
-import type { Spoken } from './word-list.ts';
+import { type FoundNumber, numberOf } from './spelled.ts';
 
-/** Numbers that are written as words; one is left out: it counts nothing more often than not. */
-
-interface FoundNumber {
-  start: number;
-  end: number;
-  values: number[];
-  steps: number[];
-}
-
-const SMALL: readonly (readonly [words: string, from: number])[] = [
-  [
-    'two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',
-    2,
-  ],
-  [
-    'zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn',
-    2,
-  ],
-  ['deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize', 2],
-  ['dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince', 2],
-  ['due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici', 2],
-  ['два три четыре пять шесть семь восемь девять десять', 2],
-];
-const TENS: readonly (readonly [words: string, from: number])[] = [
-  ['twenty thirty forty fifty sixty seventy eighty ninety', 20],
-  ['zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig', 20],
-  ['vingt trente quarante cinquante soixante', 20],
-  ['veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa', 20],
-  ['venti trenta quaranta cinquanta sessanta settanta ottanta novanta', 20],
-];
-/** Words that count in one language only, and are other words elsewhere: `due`, `très` without its accent. */
-const ONLY_IN: ReadonlyMap<string, Language> = new Map([
-  ['due', 'it'],
-  ['tre', 'it'],
-  ['sei', 'it'],
-  ['otto', 'it'],
-  ['nove', 'it'],
-  ['tres', 'es'],
-  ['once', 'es'],
-  ['dos', 'es'],
-  ['elf', 'de'],
-  ['acht', 'de'],
-  ['sept', 'fr'],
-]);
-
-function table(): Map<string, number> {
-  const all = new Map<string, number>();
-  for (const [words, from] of SMALL) for (const [i, word] of words.split(' ').entries()) all.set(word, from + i);
-  for (const [words, from] of TENS) for (const [i, word] of words.split(' ').entries()) all.set(word, from + 10 * i);
-  all.set('dreißig', 30);
-  all.set('hundred', 100);
-  all.set('dozen', 12);
-  return all;
-}
-
-const WORDS = table();
-const MAGNITUDES: Readonly<Record<string, number>> = {
-  hundred: 100,
-  thousand: 1e3,
-  tausend: 1e3,
-  mille: 1e3,
-  mil: 1e3,
-  mila: 1e3,
-  million: 1e6,
-  millionen: 1e6,
-  millions: 1e6,
-  millones: 1e6,
-  milioni: 1e6,
-  billion: 1e9,
-  milliarden: 1e9,
-  milliards: 1e9,
-  dozen: 12,
-  dutzend: 12,
-  douzaines: 12,
-  docenas: 12,
-  dozzine: 12,
-};
-const WORD = /\p{L}+(?:-\p{L}+)?/gu;
+/** Parts of a whole, ordinals, and numbers in Chinese numerals. */
 
 /** Names of parts that are no ordinals, and those that are one in another place: `a third runway`. */
 const HALF = 'half|halfte|moitie|mitad|meta';
@@ -117,10 +39,7 @@ const CJK_PART =
   /(?<whole>[二三四五六七八九]|(?<!\d)\d{1,3})(?:分[之の]|[軒人世個][軒人帯]?に)(?<part>[一二三四五六七八九]|\d{1,3})|半[数減减分]|一半/g;
 
 /** `six in ten`, `drei von zehn`, `4 sur 10`. */
-const OF_SO_MANY = new RegExp(
-  ` (?:in|out of|von|sur|de cada|su) (?<whole>\\d+|${[...WORDS.keys()].join('|')})(?![a-z\\d])`,
-  'g',
-);
+const OF_SO_MANY = / (?:in|out of|von|sur|de cada|su) (?<whole>\d+|[a-z]{2,10})(?![a-z\d])/g;
 const PART = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3})$/;
 const PART_WITH_NOUN = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3}) [a-zß-ʯ]{1,24}$/;
 /** The longest part with its noun. */
@@ -181,59 +100,8 @@ export function* partsIn(text: string): Generator<FoundNumber> {
   }
 }
 
-/** Number words in a folded text. */
-export const NUMBER_WORDS = {
-  *find({ text, words }: Spoken, language: Language | undefined): Generator<FoundNumber> {
-    if (!words.some((word) => numberOf(word) !== undefined)) return;
-    for (const { 0: word, index } of text.matchAll(WORD)) {
-      // `Eight-month`: what is counted is joined to the number.
-      const counted = numberOf(word) === undefined ? (word.split('-', 1)[0] ?? '') : word;
-      const value = numberOf(counted);
-      if (value === undefined || (ONLY_IN.get(counted) ?? language) !== language) continue;
-      const end = index + counted.length;
-      const next = /^ (\p{L}+)/u.exec(text.slice(end, end + 14));
-      const factor = MAGNITUDES[next?.[1] ?? ''];
-      const values = [value * (factor ?? 1)];
-      yield {
-        start: index,
-        end: factor === undefined ? end : end + (next?.[0].length ?? 0),
-        values,
-        steps: [factor ?? 1],
-      };
-    }
-  },
-};
-
 function countOf(word = ''): number | undefined {
   return /^\d/.test(word) ? Number(word) : /^(?:one|ein|eine[srmn]?|une?|un[oa])$/.test(word) ? 1 : numberOf(word);
-}
-
-/** What numbers of several words in one have. */
-const COMPOUND = /-|.und.|^(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant|veint|dieci)/;
-
-/** `ventuno`. */
-const SHORTEST_COMPOUND = 7;
-
-function numberOf(word: string): number | undefined {
-  const known = WORDS.get(word);
-  if (known !== undefined) return known;
-  if (word.length < SHORTEST_COMPOUND || !COMPOUND.test(word)) return undefined;
-  const [tens = '', unit = ''] = word.split('-', 2);
-  const both = [WORDS.get(tens), unit === 'one' ? 1 : WORDS.get(unit)];
-  if (both[0] !== undefined && both[1] !== undefined && both[0] >= 10 && both[0] % 10 === 0) return both[0] + both[1];
-  // Italian and Spanish write both in one word, without the last vowel of the first.
-  const joined = /^(vent|trent|quarant|cinquant|sessant|settant|ottant|novant|veint|dieci)[aeoi]?(\p{L}+)$/u.exec(word);
-  const ones = WORDS.get(joined?.[2] ?? '');
-  const stem = joined?.[1] ?? '';
-  if (ones !== undefined && ones < 10)
-    for (const end of 'ieao') {
-      const ten = WORDS.get(`${stem}${end}`) ?? WORDS.get(`${stem}${end}e`);
-      if (ten !== undefined) return ten + ones;
-    }
-  const german = /^(ein|zwei|drei|vier|funf|sechs|sieben|acht|neun)und(\p{L}+)$/u.exec(word);
-  const low = german ? (german[1] === 'ein' ? 1 : german[1] === 'acht' ? 8 : WORDS.get(german[1] ?? '')) : undefined;
-  const high = WORDS.get(german?.[2] ?? '');
-  return low !== undefined && high !== undefined && high >= 20 ? high + low : undefined;
 }
 
 const DIGITS: Readonly<Record<string, number>> = {

@@ -43,21 +43,38 @@ function isClose(
   // A last digit that is not a zero, of several, was rounded to: 26 % for 26.3 %, 5.9 million for 5 889 000.
   const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
   if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
+  // `About 505` is not about 508: who rounds says no finer figure than what is rounded.
+  const fine = finestOf(said, step);
   switch (claim.precision()) {
     case 'about':
-      return Math.abs(difference) <= size * ROUGHLY;
+      return Math.abs(difference) <= Math.min(size * ROUGHLY, fine);
     case 'over':
       // `More than half` is said of all that is less than another part, `over three weeks` of less than four.
       return (
         difference <= 0 &&
         -difference <=
-          Math.max(size * (claim.isRounded && claim.unit === PERCENT ? FAR_OF_PART : FAR), digits < 10 ? step * 0.9 : 0)
+          (claim.isRounded && claim.unit === PERCENT
+            ? size * FAR_OF_PART
+            : Math.min(Math.max(size * FAR, digits < 10 ? step * 0.9 : 0), fine * 2))
       );
     case 'under':
-      return difference >= 0 ? difference <= size * FAR : -difference <= (size * ROUGHLY) / 4;
+      return difference >= 0
+        ? difference <= Math.min(size * FAR, fine * 2)
+        : -difference <= Math.min((size * ROUGHLY) / 4, fine);
     default:
       return false;
   }
+}
+
+/** What the last digit of a number stands for that is no zero; of a five at its end, five times that. */
+function finestOf(said: number, step: number): number {
+  let digits = Math.round(Math.abs(said) / step);
+  let fine = step;
+  while (digits >= 10 && digits % 10 === 0) {
+    digits /= 10;
+    fine *= 10;
+  }
+  return digits % 10 === 5 ? fine * 5 : fine;
 }
 
 /** Figures of a sentence that are put together; more is a table. */
@@ -84,6 +101,40 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
       const perOwn = own && scaleBetween(unit, own);
       return perOwn !== undefined && isNear(claim, (large - small) * perOwn);
     }),
+  );
+}
+
+/** How far `about` may be from what somebody who has read the source means with it. */
+const LOOSELY = 0.2;
+/** The largest number of things that may have been counted. */
+const MOST_COUNTED = 12;
+
+/**
+ * Whether a figure may have been computed from others, by somebody who says that it follows from them: a sum, a difference,
+ * the rest of a hundred, a part, or a number of things that are named.
+ */
+export function mayBeComputed(claim: Figure, others: readonly Figure[], years: readonly number[]): boolean {
+  const said = claim.values[0] ?? 0;
+  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MOST_COUNTED) return true;
+  const precision = claim.precision();
+  const mayMean = (value: number) =>
+    (precision === 'over' && value >= said) ||
+    (precision === 'under' && value <= said) ||
+    (precision !== 'exact' && Math.abs(value - said) <= said * LOOSELY);
+  if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
+  const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
+  const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
+  const all = [...others.slice(0, MOST_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
+  const values = [...new Set(all)];
+  return values.some(
+    (a, at) =>
+      (isPart && isNear(claim, 100 - a)) ||
+      shares.some((share) => isNear(claim, (a * share) / 100)) ||
+      values.slice(at + 1).some((b) => {
+        const [small, large] = a < b ? [a, b] : [b, a];
+        const made = isPart ? [large / small, (100 * small) / large, 100 * (large / small - 1)] : [];
+        return [a + b, large - small, ...made].some((value) => isNear(claim, value));
+      }),
   );
 }
 

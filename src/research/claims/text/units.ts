@@ -93,8 +93,18 @@ const AFTER: readonly Row[] = [
   ...COUNTED,
   ['century', 'time', 3_155_760_000, 'centur(?:y|ies)|jahrhunderten?|siecles?|siglos?|secoli|世纪|世紀'],
   ['decade', 'time', 315_576_000, 'decades?|jahrzehnten?|decennies?|decadas?|decenn\\p{L}*'],
-  ['kilometres per hour', 'speed', 1, 'km/h|kph|kilomet\\p{L}* (?:per|pro|par|por|all) ?\\p{L}*|公里每小时|时速'],
-  ['miles per hour', 'speed', 1.609344, 'mph|miles per hour'],
+  [
+    'kilometres per hour',
+    'speed',
+    1,
+    'km/h|km/std|kph|км/ч|kilomet\\p{L}* (?:per|pro|par|por|all) ?\\p{L}*|километр\\p{L}* в час|公里/小时|公里每小时|时速',
+  ],
+  [
+    'miles per hour',
+    'speed',
+    1.609344,
+    'mph|mi/h|(?:miles?|meilen|miglia|millas) ?/ ?h|miles per hour|meilen pro stunde|millas por hora|miglia all.ora|миль/ч|миль в час|英里/小时',
+  ],
   [
     'kilometre',
     'length',
@@ -176,6 +186,41 @@ function firstSigns(pattern: string): string[] {
   const [, inside = '', optional, rest = ''] = group;
   return [...alternatives(inside).flatMap(firstSigns), ...(optional === '?' ? firstSigns(rest) : [])];
 }
+/**
+ * What units that begin with a letter go on with, by that letter: most words behind a number are told from units by two
+ * letters, which costs less than an expression. '' is no letter; a unit that may go on with anything has '*'.
+ */
+const seconds: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [
+    ...Map.groupBy(
+      AFTER.flatMap(([, , , pattern]) => alternatives(pattern).flatMap(headsOf)),
+      ([sign]) => sign,
+    ),
+  ].map(([sign, heads]) => [sign, new Set(heads.map(([, second]) => second))]),
+);
+
+/** The first sign of an alternative and the letter behind it. */
+function headsOf(pattern: string): [sign: string, second: string][] {
+  const group = /^\(\?:([^()]*)\)(\??)(.*)$/.exec(pattern);
+  if (group) {
+    const [, inside = '', optional, rest = ''] = group;
+    return [...alternatives(inside).flatMap(headsOf), ...(optional === '?' ? headsOf(rest) : [])];
+  }
+  const [, sign = '', second = '', next = ''] = /^\\?(.)(.?)(.?)/su.exec(pattern) ?? [];
+  if (second === '' || /[^\p{L}([\\.?*]/u.test(second)) return [[sign, '']];
+  return /\p{L}/u.test(second) && next !== '?' ? [[sign, second]] : [[sign, '*']];
+}
+
+/** Whether a unit may begin so. */
+function mayBeUnit(text: string): boolean {
+  const own = seconds.get(text.charAt(0));
+  const second = text.charAt(1);
+  return (
+    own !== undefined &&
+    (own.has('*') || own.has(/[a-zа-я]/.test(second) ? second : '') || /[^a-z]/.test(text.charAt(0)))
+  );
+}
+
 /** What all units begin with: nothing else is looked at. */
 const MAY_BEGIN = /^(?:\s|-)?(?:de |d'|di |of )?[\p{L}%‰°℃℉$€£]/u;
 const PARTICLE = /^\s(?:de |d'|di |of )/;
@@ -192,7 +237,9 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
   const between = BETWEEN.exec(after)?.[0].length ?? 0;
   const particle = PARTICLE.exec(after)?.[0].length ?? between;
   const rest = particle > between ? ` ${after.slice(particle)}` : after.slice(between);
-  const all = byFirst.get(/^[\s-]/.test(rest) ? rest.charAt(1) : rest.charAt(0));
+  const own = /^[\s-]/.test(rest) ? rest.slice(1) : rest;
+  if (!mayBeUnit(own)) return undefined;
+  const all = byFirst.get(own.charAt(0));
   const found = all?.pattern.exec(rest);
   const unit = found && units.get(all?.names[found.findIndex((group, at) => at > 0 && group !== undefined) - 1] ?? '');
   if (unit) return { unit, length: found[0].length + Math.max(between, particle - 1) };

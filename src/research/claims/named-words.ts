@@ -1,0 +1,83 @@
+import { LONGEST_PASSAGE, passagesFor } from './passages.ts';
+import { foldText } from './text/fold.ts';
+import { type Parsed, parseSentence } from './text/parsed.ts';
+import { SourceText } from './text/source-text.ts';
+
+/** Words that a model named of a source, as they stand there: models copy them with other signs, cut, or almost. */
+
+/** What a model writes between the first and the last words of a passage. */
+const ELLIPSIS = /\s*(?:\[?(?:\.{3}|…)\]?)\s*/;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+/** More words are no passage. */
+const MOST_TOKENS = 600;
+/** The part of the named words that a passage has to have where they stand nowhere as they are. */
+const ALMOST = 0.8;
+
+/** The words of a source that a model meant with its own, at most 400 characters; undefined where it has no such words. */
+export function namedWords(claim: Parsed, named: string, source: SourceText): string | undefined {
+  const range = rangeOf(named, source) ?? almost(named, source);
+  if (!range) return undefined;
+  const text = source.text.slice(range.start, range.end).trim();
+  if (text.length <= LONGEST_PASSAGE) return text;
+  const part = SourceText.open({ title: source.title, text });
+  const [best] = passagesFor(claim, part);
+  return best ? part.text.slice(best.start, best.end).trim() : undefined;
+}
+
+interface Range {
+  start: number;
+  end: number;
+}
+
+/** Where the words stand, from the first part to the last where something was left out between. */
+function rangeOf(named: string, source: SourceText): Range | undefined {
+  let whole: Range | undefined;
+  for (const part of named.split(ELLIPSIS)) {
+    const found = placeOf(part, source, whole?.end ?? 0);
+    if (found && whole && found.end - whole.start > LONGEST_PASSAGE) return whole;
+    if (found) whole = { start: whole?.start ?? found.start, end: found.end };
+    else if (/[\p{L}\p{N}]/u.test(part)) return undefined;
+  }
+  return whole;
+}
+
+/** The place of some words one behind the other, whatever signs stand between them. */
+function placeOf(words: string, { folded }: SourceText, from: number): Range | undefined {
+  const tokens = foldText(words).match(WORD) ?? [];
+  const [first] = tokens;
+  if (first === undefined || tokens.length > MOST_TOKENS) return undefined;
+  for (let at = folded.indexOf(first, from); at !== -1; at = folded.indexOf(first, at + 1)) {
+    let end = at;
+    const isThere = tokens.every((token) => {
+      const start = end === at ? at : startOfWord(folded, end);
+      end = start + token.length;
+      return folded.startsWith(token, start);
+    });
+    if (!isThere) continue;
+    while (CLOSING.test(folded[end] ?? '')) end++;
+    return { start: at, end };
+  }
+  return undefined;
+}
+
+/** The beginning of the next word behind a place, if it is near. */
+function startOfWord(text: string, place: number): number {
+  let at = place;
+  while (at - place < MOST_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
+  return at;
+}
+const MOST_SIGNS = 8;
+const LETTER = /[\p{L}\p{M}\p{N}]/u;
+
+/** What belongs to the words before it. */
+const CLOSING = /[.!?…。！？।"'”’»」』)）%‰]/;
+
+/** A passage that has nearly all of the words. */
+function almost(named: string, source: SourceText): Range | undefined {
+  const tokens = foldText(named).match(WORD) ?? [];
+  if (tokens.length < 4 || tokens.length > MOST_TOKENS) return undefined;
+  const [best] = passagesFor(parseSentence(named), source);
+  if (!best) return undefined;
+  const theirs = new Set(source.folded.slice(best.start, best.end).match(WORD));
+  return tokens.filter((token) => theirs.has(token)).length >= tokens.length * ALMOST ? best : undefined;
+}
