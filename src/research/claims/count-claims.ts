@@ -78,7 +78,7 @@ const NAME = /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}|(?<!\p{L})\p{Lu}{2,}(?!\p{L})|\p{Ll}\p{
 
 /** Whether what ends here is the head of a table: the line that parts it from the rows follows. */
 function isHead(text: string, end: number): boolean {
-  return /^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*\|/.test(text.slice(end, end + LONGEST_CELL));
+  return /^ {0,3}\|? {0,8}:?-{2,80}:? {0,8}\|/.test(text.slice(end, end + LONGEST_CELL));
 }
 const LONGEST_CELL = 100;
 

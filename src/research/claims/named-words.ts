@@ -1,4 +1,5 @@
-import { LONGEST_PASSAGE, passagesFor } from './passages.ts';
+import { LONGEST_PASSAGE, passagesFor, shownPassages } from './passages.ts';
+import { supportOfNamed } from './support.ts';
 import { foldText } from './text/fold.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { SourceText } from './text/source-text.ts';
@@ -6,22 +7,31 @@ import { SourceText } from './text/source-text.ts';
 /** Words that a model named of a source, as they stand there: models copy them with other signs, cut, or almost. */
 
 /** What a model writes between the first and the last words of a passage. */
-const ELLIPSIS = /\s*(?:\[?(?:\.{3}|…)\]?)\s*/;
+const ELLIPSIS = /\[?(?:\.{3}|…)\]?/;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 /** More words are no passage. */
 const MOST_TOKENS = 600;
 /** The part of the named words that a passage has to have where they stand nowhere as they are. */
 const ALMOST = 0.8;
 
-/** The words of a source that a model meant with its own, at most 400 characters; undefined where it has no such words. */
+/**
+ * The words of a source that a model meant with its own, at most 400 characters; undefined where it has no such words. Where
+ * others that it was shown have more of the claim's figures, those.
+ */
 export function namedWords(claim: Parsed, named: string, source: SourceText): string | undefined {
   const range = rangeOf(named, source) ?? almost(named, source);
   if (!range) return undefined;
-  const text = source.text.slice(range.start, range.end).trim();
-  if (text.length <= LONGEST_PASSAGE) return text;
+  const places = [range, ...shownPassages(claim, source)].flatMap((place) => shortened(claim, place, source));
+  const isEnough = (words: string) => supportOfNamed(claim, words, source) === 'quoted';
+  return places.find(isEnough) ?? places[0];
+}
+
+/** The words of a place, or the parts of a long one, those first that carry most. */
+function shortened(claim: Parsed, { start, end }: Range, source: SourceText): string[] {
+  const text = source.text.slice(start, end).trim();
+  if (text.length <= LONGEST_PASSAGE) return [text];
   const part = SourceText.open({ title: source.title, text });
-  const [best] = passagesFor(claim, part);
-  return best ? part.text.slice(best.start, best.end).trim() : undefined;
+  return passagesFor(claim, part).map((place) => part.text.slice(place.start, place.end).trim());
 }
 
 interface Range {

@@ -161,7 +161,7 @@ function partsOf(word: string): Part[] | undefined {
 }
 /** What numbers of several parts in one word have. */
 const JOINED =
-  /und|hundert|tausend|cent|mila|mille|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)[iaou]|[a-z]en(?:twintig|dertig|[vz]e[ei]?[a-z]*tig|tachtig|negentig)|honderd|duizend/;
+  /und|hundert|tausend|cent|mila|mille|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)[iaou]|[a-z]en(?:twintig|dertig|[vz][a-z]{2,5}tig|tachtig|negentig)|honderd|duizend/;
 
 function partOf(word: string): Part | undefined {
   const count = COUNTS.get(word);
