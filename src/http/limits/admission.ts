@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { inSpan } from '../../base/telemetry/spans.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { spanned } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import {
   type LimitHolder,
   type LimitNote,
+  type LimitRelease,
   type LimitResult,
   type LimitStore,
   releaseOf,
@@ -94,43 +96,46 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = `${this.#ids}-${++this.#made}` } = request;
-    const { tokens, cost, runMs } = request;
-    const owners = ownersOf(key, this.#teams());
-    const limits = limitsOf(owners, { tokens, cost, isRun: runMs !== undefined, ttlMs: heldMs(request) });
-    const holder = { key: key.id, id, lasting: runMs !== undefined };
+    const { tokens, cost, runMs, usedSoFar } = request;
+    const isRun = runMs !== undefined;
+    const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
+    const holder = { key: key.id, id, lasting: isRun };
     if (limits.length > 0) {
-      const asked = limits.map(({ of: _, ...limit }) => limit);
-      const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
-      checkResults(results, { limits, request });
+      const asked = limits.map((limit) => limit.request);
+      const taken = spanned({ name: 'store limits' }, () => this.#store.take(holder, asked));
+      checkResults(taken instanceof Promise ? await taken : taken, { limits, request });
     }
     const held = heldBy(limits);
-    let open = true;
-    const call: OpenCall = {
-      holder,
-      held,
-      used: request.usedSoFar ?? nothingUsed,
-      tell: request.noted,
-      noted: '',
-      skipped: 0,
-    };
-    if (request.usedSoFar && hasBudgets(held)) {
+    const used = usedSoFar ?? nothingUsed;
+    const call: OpenCall = { holder, held, used, tell: request.noted, noted: '', skipped: 0, isOver: false };
+    if (usedSoFar && hasBudgets(held)) {
       this.#calls.set(id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
-    const once = async (end: () => Promise<unknown>) => {
-      if (!open) return;
-      open = false;
-      this.#calls.delete(id);
-      // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
-      call.used = nothingUsed;
-      call.tell = undefined;
-      await end();
-    };
     return {
       held,
-      undo: () => once(async () => limits.length > 0 && (await this.#store.giveBack(holder, limits.map(releaseOf)))),
-      settle: (used = nothingUsed()) => once(() => this.runEnded({ keyId: key.id, id, held, used })),
+      undo: async () => {
+        if (this.#ends(call))
+          await this.#giveBack(
+            holder,
+            limits.map((limit) => releaseOf(limit.request)),
+          );
+      },
+      settle: async (used = nothingUsed()) => {
+        if (this.#ends(call)) await this.#giveBack(holder, releasesOf(held, used));
+      },
     };
+  }
+
+  /** True the first time. */
+  #ends(call: OpenCall): boolean {
+    if (call.isOver) return false;
+    call.isOver = true;
+    this.#calls.delete(call.holder.id);
+    // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
+    call.used = nothingUsed;
+    call.tell = undefined;
+    return true;
   }
 
   #noteCalls(): void {
@@ -199,8 +204,11 @@ export class Admission {
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
   async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
-    const releases = releasesOf(held, used);
-    return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
+    return await this.#giveBack({ key: keyId, id }, releasesOf(held, used));
+  }
+
+  #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> {
+    return releases.length === 0 || this.#store.giveBack(holder, releases);
   }
 }
 
@@ -213,6 +221,7 @@ interface OpenCall {
   /** What was noted last. */
   noted: string;
   skipped: number;
+  isOver: boolean;
 }
 
 /** How long the places of a request are held where nobody frees them, in milliseconds. */
@@ -231,12 +240,13 @@ function checkResults(
   results: readonly LimitResult[],
   { limits, request }: { limits: readonly OwnedRequest[]; request: AdmissionRequest },
 ): void {
-  for (const [index, limit] of limits.entries()) {
-    const result = results[index];
-    if (!result) throw new Error(`the limit ${limit.name} was not counted`);
+  for (let at = 0; at < limits.length; at++) {
+    const [limit, result] = [limits[at], results[at]];
+    if (!limit || !result) throw new Error(`the limit ${limit?.request.name} was not counted`);
+    const { name, limit: most } = limit.request;
     const { granted, count } = result;
     const isOwn = limit.of.team === undefined;
-    if (limit.name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: limit.limit, ...count });
+    if (name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: most, ...count });
     if (!granted) throw refusalOf(limit, result);
   }
 }
