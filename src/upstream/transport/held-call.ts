@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { hadItsShare, toldIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { atTurnEnd } from '../../base/turn-end.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
@@ -121,13 +120,11 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     this.#waits = 'for an answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
-    atTurnEnd(() => {
-      try {
-        if (!this.#isOver) pool.dispatch(request, this);
-      } catch (error) {
-        this.#failed(failureOfConnection(error));
-      }
-    });
+    try {
+      pool.dispatch(request, this);
+    } catch (error) {
+      this.#failed(failureOfConnection(error));
+    }
     return this.#over.promise;
   }
 
