@@ -25,9 +25,9 @@ export function usageAtEnd(
 }
 
 /** Anthropic's Messages tell of the input in their first event, and some never again. */
-function usageOfStart(first: JsonObject | undefined): JsonObject {
+function usageOfStart(first: JsonObject | undefined): JsonObject | undefined {
   const message = first?.type === 'message_start' ? first.message : undefined;
-  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
+  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : undefined;
 }
 
 /** What of `ours` is still to be sent. `told`: the provider's own error, which went out: it may say what ours would. */
