@@ -164,7 +164,7 @@ export class UsageLog implements AsyncDisposable {
   #rowOf(labels: UsageLabels & { day: string }): UsageRow {
     const { day, key, team, model } = labels;
     const tag = this.#rows.size < MOST_ROWS ? labels.tag : '';
-    const name = JSON.stringify([day, key, team, model, tag]);
+    const name = `${day}\0${key}\0${team}\0${model}\0${tag}`;
     const row = this.#rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
     this.#rows.set(name, row);
     return row;

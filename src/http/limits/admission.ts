@@ -37,7 +37,7 @@ export interface AdmissionRequest {
   /** Whether the run waits in the queue before it begins. */
   waits?: boolean;
   /** Tokens that the request will use at most, by what is known; absent if it uses none. */
-  tokens?: number;
+  tokens?: number | undefined;
   /** What it will cost at most, by what is known; absent if its routes have no price. */
   cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
