@@ -29,6 +29,8 @@ export function withoutMark(body: Buffer): Buffer {
 
 /** Takes the body of an answer and makes the result of the call of it. */
 export interface Receiver<T> {
+  /** `data` only keeps what comes, and has it read by `soon`. */
+  readonly gathers?: boolean;
   data(chunk: Buffer): void;
   /** The body ended in order. */
   end(): T;
@@ -182,8 +184,13 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   #data(chunk: Buffer): void {
     if (this.#isOver) return;
+    const receiver = this.#receiver;
+    if (receiver?.gathers) {
+      receiver.data(chunk);
+      return;
+    }
     this.#deadline.touch('idle');
-    this.#read(() => this.#receiver?.data(chunk));
+    this.#read(() => receiver?.data(chunk));
   }
 
   /** All of it is there. Judging many answers at once would hold up everybody else: each waits for its turn. */
@@ -231,7 +238,9 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   soon(action: () => void): void {
     process.nextTick(() => {
-      if (!this.#isOver) this.#read(action);
+      if (this.#isOver) return;
+      this.#deadline.touch('idle');
+      this.#read(action);
     });
   }
 
