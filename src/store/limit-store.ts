@@ -69,7 +69,7 @@ export interface CounterWindow {
 
 /** Whose limit it is, where not the key's of its holder: that of a team. */
 interface Owned {
-  owner?: string;
+  owner?: string | undefined;
 }
 
 /** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
@@ -130,9 +130,9 @@ export interface LimitStore {
 
 /** All that is given back of what was taken: nothing of it was used. */
 export function releaseOf(request: LimitRequest): LimitRelease {
-  const whose = request.owner === undefined ? {} : { owner: request.owner };
-  if (request.kind === 'place') return { kind: 'place', name: request.name, ...whose };
+  const { owner } = request;
+  if (request.kind === 'place') return { kind: 'place', name: request.name, owner };
   const { kind, name, windowSeconds, points } = request;
-  const release = { name, windowSeconds, points, ...whose };
+  const release = { name, windowSeconds, points, owner };
   return kind === 'points' ? { kind, ...release } : { kind, ...release, spent: 0 };
 }

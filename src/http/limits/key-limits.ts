@@ -97,17 +97,20 @@ export function limitsOf(owners: readonly LimitOwner[], most: Most): OwnedReques
   for (const of of owners) {
     const { limits, owner } = of;
     const { concurrent_runs: runs, requests_per_minute: requests } = limits;
-    const whose = owner === undefined ? {} : { owner };
     const { ttlMs } = most;
     if (runs !== undefined && most.isRun) {
-      places.push({ of, request: { kind: 'place', name: RUNS, limit: runs, ttlMs, ...whose } });
+      places.push({ of, request: { kind: 'place', name: RUNS, limit: runs, ttlMs, owner } });
     }
     for (const budget of BUDGETS) {
-      const points = pointsFor(budget, limits, most);
-      if (points) budgets.push({ of, request: { kind: 'budget', ...budget.window, ...points, ttlMs, ...whose } });
+      const asked = pointsFor(budget, limits, most);
+      if (!asked) continue;
+      const { points, limit } = asked;
+      const { name, windowSeconds } = budget.window;
+      budgets.push({ of, request: { kind: 'budget', name, windowSeconds, points, limit, ttlMs, owner } });
     }
     if (requests !== undefined) {
-      rates.push({ of, request: { kind: 'points', ...REQUESTS, points: 1, limit: requests, ...whose } });
+      const { name, windowSeconds } = REQUESTS;
+      rates.push({ of, request: { kind: 'points', name, windowSeconds, points: 1, limit: requests, owner } });
     }
   }
   return [...places, ...budgets, ...rates];
@@ -140,23 +143,23 @@ export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
   return held;
 }
 
-/** Whose it is, where not the key's. */
-type Whose = { owner: string } | { owner?: never };
-
-/** Calls `each` with every place and every budget that is held, and whose it is. */
+/** Calls `each` with every place and every budget that is held, and with whose it is where it is not the key's. */
 function eachHeld(
   { team, ...own }: HeldLimits,
-  each: { place?(whose: Whose): void; budget(budget: Budget, points: number, whose: Whose): void },
+  each: {
+    place?(owner: string | undefined): void;
+    budget(budget: Budget, points: number, owner: string | undefined): void;
+  },
 ): void {
-  const ofOne = (part: HeldOfOne, whose: Whose) => {
-    if (part.place) each.place?.(whose);
+  const ofOne = (part: HeldOfOne, owner: string | undefined) => {
+    if (part.place) each.place?.(owner);
     for (const budget of BUDGETS) {
       const points = part[budget.held];
-      if (points !== undefined) each.budget(budget, points, whose);
+      if (points !== undefined) each.budget(budget, points, owner);
     }
   };
-  ofOne(own, {});
-  if (team) ofOne(team, { owner: teamOwner(team.id, {}).owner });
+  ofOne(own, undefined);
+  if (team) ofOne(team, teamOwner(team.id, {}).owner);
 }
 
 /** Whether it is to be noted what a holder of this uses. */
@@ -174,7 +177,7 @@ export function notesOf(
 ): LimitNote[] {
   const notes: LimitNote[] = [];
   eachHeld(held, {
-    budget(budget, _, { owner }) {
+    budget(budget, _, owner) {
       if (budget.per === 'minute' && holder.lasting) return;
       const whose = owner === undefined ? holder : { ...holder, key: owner };
       notes.push({ ...budget.window, holder: whose, spent: spentOf(budget, used), ttlMs });
@@ -188,8 +191,8 @@ export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
   const requests: LimitRequest[] = [];
   eachHeld(held, {
-    place: (whose) => requests.push({ kind: 'place', name: RUNS, ...options, ...whose }),
-    budget: ({ window }, points, whose) => requests.push({ kind: 'budget', ...window, points, ...options, ...whose }),
+    place: (owner) => requests.push({ kind: 'place', name: RUNS, ...options, owner }),
+    budget: ({ window }, points, owner) => requests.push({ kind: 'budget', ...window, points, ...options, owner }),
   });
   return requests;
 }
@@ -198,9 +201,11 @@ export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
 export function releasesOf(held: HeldLimits, used: Used): LimitRelease[] {
   const releases: LimitRelease[] = [];
   eachHeld(held, {
-    place: (whose) => releases.push({ kind: 'place', name: RUNS, ...whose }),
-    budget: (budget, points, whose) =>
-      releases.push({ kind: 'budget', ...budget.window, points, spent: spentOf(budget, used), ...whose }),
+    place: (owner) => releases.push({ kind: 'place', name: RUNS, owner }),
+    budget(budget, points, owner) {
+      const { name, windowSeconds } = budget.window;
+      releases.push({ kind: 'budget', name, windowSeconds, points, spent: spentOf(budget, used), owner });
+    },
   });
   return releases;
 }
