@@ -63,7 +63,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0 });
   const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const price = worst && highestKnownPrice(routes);
-  const admitted = await deps.admission.admit({
+  const admission = deps.admission.admit({
     key,
     tokens: worst && worst.input + worst.output,
     cost: price && costOf(price, worst),
@@ -71,6 +71,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),
   });
+  const admitted = admission instanceof Promise ? await admission : admission;
   /** Undefined where it was refused, failed or left before an answer was passed on. */
   let whole: boolean | undefined;
   // Not `using`: at what every call goes through it costs more than what it disposes of.
@@ -95,7 +96,8 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
     usage.ended(used, { failed });
-    await admitted.settle(used);
+    const settled = admitted.settle(used);
+    if (settled instanceof Promise) await settled;
   }
   return { kind: 'written' };
 }

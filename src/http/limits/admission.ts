@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Awaitable } from '../../base/awaitable.ts';
+import { type Awaitable, after } from '../../base/awaitable.ts';
 import { spanned } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
@@ -52,9 +52,9 @@ export interface AdmissionRequest {
 export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
-  undo(): Promise<void>;
+  undo(): Awaitable<unknown>;
   /** It ended: its place is free, and this is what it used; nothing where absent. */
-  settle(used?: Used): Promise<void>;
+  settle(used?: Used): Awaitable<unknown>;
 }
 
 /** How often it is noted what calls have used so far, in milliseconds. */
@@ -94,36 +94,36 @@ export class Admission {
    * not use up the rate limit. All of them are one call of the store, which may be another process.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = `${this.#ids}-${++this.#made}` } = request;
-    const { tokens, cost, runMs, usedSoFar } = request;
+  admit(request: AdmissionRequest): Awaitable<Admitted> {
+    const { key, id = `${this.#ids}-${++this.#made}`, tokens, cost, runMs } = request;
     const isRun = runMs !== undefined;
     const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
     const holder = { key: key.id, id, lasting: isRun };
-    if (limits.length > 0) {
-      const asked = limits.map((limit) => limit.request);
-      const taken = spanned({ name: 'store limits' }, () => this.#store.take(holder, asked));
-      checkResults(taken instanceof Promise ? await taken : taken, { limits, request });
-    }
+    if (limits.length === 0) return this.#admitted(request, { holder, limits });
+    const asked = limits.map((limit) => limit.request);
+    const taken = spanned({ name: 'store limits' }, () => this.#store.take(holder, asked));
+    return after(taken, (results) => {
+      checkResults(results, { limits, request });
+      return this.#admitted(request, { holder, limits });
+    });
+  }
+
+  #admitted(
+    { usedSoFar, noted }: AdmissionRequest,
+    { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
+  ): Admitted {
     const held = heldBy(limits);
     const used = usedSoFar ?? nothingUsed;
-    const call: OpenCall = { holder, held, used, tell: request.noted, noted: '', skipped: 0, isOver: false };
+    const call: OpenCall = { holder, held, used, tell: noted, noted: '', skipped: 0, isOver: false };
     if (usedSoFar && hasBudgets(held)) {
-      this.#calls.set(id, call);
+      this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
+    const all = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: async () => {
-        if (this.#ends(call))
-          await this.#giveBack(
-            holder,
-            limits.map((limit) => releaseOf(limit.request)),
-          );
-      },
-      settle: async (used = nothingUsed()) => {
-        if (this.#ends(call)) await this.#giveBack(holder, releasesOf(held, used));
-      },
+      undo: () => this.#ends(call) && this.#giveBack(holder, all()),
+      settle: (used = nothingUsed()) => this.#ends(call) && this.#giveBack(holder, releasesOf(held, used)),
     };
   }
 

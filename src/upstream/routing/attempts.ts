@@ -300,6 +300,7 @@ export class Attempts {
   }
 
   #mayAsk(route: Route): boolean {
+    if (this.#records.size === 0) return true;
     const record = this.#records.get(routeId(route));
     return !record || (!record.givenUp && !record.asking && this.#hasTries(route));
   }
