@@ -14,7 +14,6 @@ import {
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import {
   BUDGETS,
-  hasBudgets,
   heldBy,
   holdAnew,
   limitsOf,
@@ -115,7 +114,7 @@ export class Admission {
     const held = heldBy(limits);
     const used = usedSoFar ?? nothingUsed;
     const call: OpenCall = { holder, held, used, tell: noted, noted: '', skipped: 0, isOver: false };
-    if (usedSoFar && hasBudgets(held)) {
+    if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
       this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }

@@ -145,7 +145,7 @@ export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
 
 /** Calls `each` with every place and every budget that is held, and with whose it is where it is not the key's. */
 function eachHeld(
-  { team, ...own }: HeldLimits,
+  held: HeldLimits,
   each: {
     place?(owner: string | undefined): void;
     budget(budget: Budget, points: number, owner: string | undefined): void;
@@ -158,15 +158,8 @@ function eachHeld(
       if (points !== undefined) each.budget(budget, points, owner);
     }
   };
-  ofOne(own, undefined);
-  if (team) ofOne(team, teamOwner(team.id, {}).owner);
-}
-
-/** Whether it is to be noted what a holder of this uses. */
-export function hasBudgets(held: HeldLimits): boolean {
-  let has = false;
-  eachHeld(held, { budget: () => (has = true) });
-  return has;
+  ofOne(held, undefined);
+  if (held.team) ofOne(held.team, teamOwner(held.team.id, {}).owner);
 }
 
 /** What a holder has used so far. */
