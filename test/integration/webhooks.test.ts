@@ -187,8 +187,8 @@ describe('webhooks', () => {
     const hosts = [...inward, 'user:password@127.0.0.1', 'example.com@127.0.0.1'];
     const attempts = await Promise.all(hosts.map((host) => guarded.send(`http://${host}:${port}/`, message, 0)));
     for (const [n, { status, error }] of attempts.entries()) {
-      assert.match(error ?? '', /^(blocked_|invalid_url)/, hosts[n]);
-      assert.equal(status, null, hosts[n]);
+      assert.match(error ?? '', /^(blocked_|invalid_url)/, `${hosts[n]}`);
+      assert.equal(status, null, `${hosts[n]}`);
     }
     await using trusting = createSender({ allowHosts: () => ['169.254.169.254', '127.0.0.1'], signal });
     const metadata = await trusting.send('http://169.254.169.254/latest/meta-data/', message, 0);
