@@ -89,11 +89,11 @@ export function startSdk({ endpoint, headers, sample, log }: SdkOptions): AsyncD
 function rareLogger(log: Logger): DiagLogger {
   let nextAt = 0;
   let untold = 0;
-  const tell = (message: string) => {
+  const tell = (message: string, ...more: unknown[]) => {
     untold += 1;
     if (performance.now() < nextAt) return;
     nextAt = performance.now() + LOG_EVERY_MS;
-    log.warn({ err: shortened(message), times: untold }, 'telemetry could not be exported');
+    log.warn({ err: shortened([message, ...more].join(' ')), times: untold }, 'telemetry could not be exported');
     untold = 0;
   };
   const nothing = () => {};
