@@ -10,6 +10,7 @@ import {
   releaseOf,
 } from '../../store/limit-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
+import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
   hasBudgets,
@@ -78,6 +79,7 @@ export class Admission {
   /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
+  readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
   #made = 0;
 
@@ -199,7 +201,7 @@ export class Admission {
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
   async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
-    const releases = releasesOf(held, used);
+    const releases = releasesOf({ keyId, held, used }, this.#fractions);
     return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
   }
 }

@@ -3,6 +3,7 @@ import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { HeldLimits, HeldOfOne } from '../../runs/runs.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
 import { tokensOf, type Used } from '../../upstream/used.ts';
+import type { Fractions } from './fractions.ts';
 
 /** The limits of a key and of its team, as the store counts them. */
 
@@ -184,16 +185,20 @@ export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
 }
 
 /** What is given back and settled of what was held. */
-export function releasesOf(held: HeldLimits, used: Used): LimitRelease[] {
+export function releasesOf(
+  { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
+  fractions: Fractions,
+): LimitRelease[] {
   const places = partsOf(held).flatMap(({ part, owner }): LimitRelease[] =>
     part.place ? [{ kind: 'place', name: RUNS, ...(owner !== undefined && { owner }) }] : [],
   );
   const budgets = heldBudgets(held).map(
-    ({ window, points, owner, ...budget }): LimitRelease => ({
+    ({ window, points, owner, of }): LimitRelease => ({
       kind: 'budget',
       ...window,
       points,
-      spent: spentOf(budget, used),
+      spent:
+        of === 'tokens' ? tokensOf(used) : fractions.whole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS),
       ...(owner !== undefined && { owner }),
     }),
   );
