@@ -401,8 +401,21 @@ describe('OpenTelemetry', () => {
     for (const { headers } of scene.good.requests) assert.equal(headers.traceparent, TRACE.traceparent);
   });
 
+  it('sends no more at once than collectors take, also with what is said', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector, { contents: true }));
+    const tracer = trace.getTracer('long');
+    const said = 'ä'.repeat(16_384);
+    for (let n = 0; n < 150; n++)
+      tracer.startSpan('one', { attributes: { first: said, second: said, third: said } }).end();
+    await scene.close();
+    assert.equal(named(collector.spans, 'one').length, 150);
+    const bytes = collector.exports.map((taken) => taken.bytes);
+    assert.ok(Math.max(...bytes) > 1_000_000 && Math.max(...bytes) < 8_000_000, bytes.join(', '));
+  });
+
   const faulty: Record<string, { answer?: (response: ServerResponse) => void; said: RegExp }> = {
-    'is away': { said: /ECONNREFUSED/ },
+    'is away': { said: /ECONNREFUSED|too slow to take the last spans/ },
     hangs: { answer: () => {}, said: /too slow to take the last spans/ },
     'answers a byte at a time': {
       answer: (response) => {

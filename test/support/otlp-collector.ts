@@ -31,8 +31,8 @@ export interface OtlpCollector extends AsyncDisposable {
   readonly url: string;
   readonly spans: ReceivedSpan[];
   readonly points: ReceivedPoint[];
-  /** Paths and headers of the exports. */
-  readonly exports: { path: string; headers: IncomingHttpHeaders }[];
+  /** Paths and headers of the exports, and their bytes where they were taken. */
+  readonly exports: { path: string; headers: IncomingHttpHeaders; bytes: number }[];
 }
 
 /** Starts one. `answer`: what it says instead of taking what came; nothing, and it hangs. */
@@ -46,12 +46,14 @@ export async function startOtlpCollector(
   const sockets = new Set<Socket>();
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
-    exports.push({ path, headers: request.headers });
+    const taken = { path, headers: request.headers, bytes: 0 };
+    exports.push(taken);
     if (answer) {
       request.resume();
       return answer(response);
     }
     const body = Buffer.concat(await request.toArray());
+    taken.bytes = body.length;
     if (path.endsWith('/v1/traces')) spans.push(...spansOf(body));
     if (path.endsWith('/v1/metrics')) points.push(...pointsOf(body));
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
