@@ -71,7 +71,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
 
   function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
     try {
-      return mayUsePath(authenticate(req, deps.config.current()), entry);
+      return mayUsePath(authenticate(req, deps.config.current(), deps), entry);
     } catch {
       return false;
     }

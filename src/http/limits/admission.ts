@@ -12,6 +12,7 @@ import {
   releaseOf,
 } from '../../store/limit-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
+import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
   heldBy,
@@ -79,6 +80,7 @@ export class Admission {
   /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
+  readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
   #made = 0;
 
@@ -122,7 +124,7 @@ export class Admission {
     return {
       held,
       undo: () => this.#ends(call) && this.#giveBack(holder, all()),
-      settle: (used = nothingUsed()) => this.#ends(call) && this.#giveBack(holder, releasesOf(held, used)),
+      settle: (used = nothingUsed()) => this.#ends(call) && this.#settle(holder, held, used),
     };
   }
 
@@ -203,7 +205,11 @@ export class Admission {
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
   async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
-    return await this.#giveBack({ key: keyId, id }, releasesOf(held, used));
+    return await this.#settle({ key: keyId, id }, held, used);
+  }
+
+  #settle(holder: LimitHolder, held: HeldLimits, used: Used): Awaitable<boolean> {
+    return this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
   #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> {

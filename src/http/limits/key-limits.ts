@@ -3,6 +3,7 @@ import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { HeldLimits, HeldOfOne } from '../../runs/runs.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
 import { tokensOf, type Used } from '../../upstream/used.ts';
+import type { Fractions } from './fractions.ts';
 
 /** The limits of a key and of its team, as the store counts them. */
 
@@ -191,13 +192,17 @@ export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
 }
 
 /** What is given back and settled of what was held. */
-export function releasesOf(held: HeldLimits, used: Used): LimitRelease[] {
+export function releasesOf(
+  { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
+  fractions: Fractions,
+): LimitRelease[] {
   const releases: LimitRelease[] = [];
   eachHeld(held, {
     place: (owner) => releases.push({ kind: 'place', name: RUNS, owner }),
-    budget(budget, points, owner) {
-      const { name, windowSeconds } = budget.window;
-      releases.push({ kind: 'budget', name, windowSeconds, points, spent: spentOf(budget, used), owner });
+    budget({ of, window: { name, windowSeconds } }, points, owner) {
+      const spent =
+        of === 'tokens' ? tokensOf(used) : fractions.whole(`${name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+      releases.push({ kind: 'budget', name, windowSeconds, points, spent, owner });
     },
   });
   return releases;
