@@ -64,6 +64,8 @@ const QUICK_MS = 150;
 const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;
+/** Attempts, and what has to be waited for before the next one. */
+type Steps<R> = Generator<Attempt | Promise<unknown>, R, undefined>;
 
 /** An attempt under way. */
 interface OpenAttempt extends Attempt {
@@ -122,7 +124,7 @@ export class Attempts {
   }
 
   /** As `walk`, for a loop that waits itself for what is a promise: an attempt that begins at once is there at once. */
-  *steps({ signal }: { signal: AbortSignal }): Generator<Attempt | Promise<unknown>, void, undefined> {
+  *steps({ signal }: { signal: AbortSignal }): Steps<void> {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
@@ -139,10 +141,7 @@ export class Attempts {
     }
   }
 
-  *#ask(
-    route: Route,
-    { round, signal }: { round: number; signal: AbortSignal },
-  ): Generator<Attempt | Promise<unknown>, Outcome | undefined, undefined> {
+  *#ask(route: Route, { round, signal }: { round: number; signal: AbortSignal }): Steps<Outcome | undefined> {
     signal.throwIfAborted();
     const { provider, credential } = route;
     const limiter = provider.limiter(credential);
