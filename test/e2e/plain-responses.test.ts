@@ -111,7 +111,20 @@ describe('responses of a plain model over a chat-only provider', () => {
       tools: [WEATHER],
     });
     assert.equal(again.output_text, 'It says: 21 degrees');
-    const [, byId, whole] = gateway.provider.requests;
+    const asked = { role: 'user', content: 'Weather in Kyoto?' };
+    for (const repeated of [
+      [...first.output, output],
+      [asked, call, output],
+    ]) {
+      const { output_text } = await gateway.ann.responses.create({
+        ...{ model: 'plain', previous_response_id: first.id, tools: [WEATHER] },
+        input: repeated as OpenAI.Responses.ResponseInput,
+      });
+      assert.equal(output_text, 'It says: 21 degrees', 'as clients go on that repeat what the response has');
+    }
+    const [, byId, whole, , repeating] = gateway.provider.requests;
+    const told = repeating?.body.messages?.map(({ role }) => role);
+    assert.deepEqual(told, ['user', 'user', 'assistant', 'tool']);
     // What the provider wants back of its thoughts is known to the gateway alone.
     const [question, { reasoning_content: thought, ...said }, result] = byId?.body.messages ?? [];
     assert.equal(thought, 'I ask.');
