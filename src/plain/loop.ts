@@ -119,7 +119,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       yield { type: 'reasoning_end', status: 'incomplete', entry };
       written.thought = false;
       if (run.request.truncates && thrown.kind === 'context_length' && truncation.refused(thread(run))) continue;
-      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown);
+      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown, { isClients: true });
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }
