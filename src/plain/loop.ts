@@ -93,6 +93,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     }
     if (run.shouldPause()) return 'paused';
     if (written.text === '') yield* compacted(run, truncation);
+    if (run.request.compacts) continue;
     const before = written.text.length;
     try {
       const finish = yield* showTurn(run, written, truncation);

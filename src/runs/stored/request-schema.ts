@@ -210,6 +210,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   reasoningEffort: z.string().nullable(),
   reasoningSummary: reasoningSummary.optional(),
   compactAt: z.number().positive().optional(),
+  compacts: z.literal(true).optional(),
   truncates: z.literal(true).optional(),
   encryptedReasoning: z.literal(true).optional(),
   logprobs: z.int().nonnegative().optional(),
