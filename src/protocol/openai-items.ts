@@ -207,6 +207,26 @@ export const applyPatchCallItem = z.object({
 
 export const shellItems = [localShellCallItem, shellCallItem, applyPatchCallItem] as const;
 
+/**
+ * A search for a function that its client wants found first, and what it found. Such functions are offered at once: the
+ * items say what was called.
+ */
+const ofSearch = { call_id: z.null(), execution: z.literal('server'), status: callStatus };
+const toolSearchCall = z.object({
+  id: z.string().startsWith('tsc_'),
+  type: z.literal('tool_search_call'),
+  arguments: z.object({ paths: z.array(z.string()) }),
+  ...ofSearch,
+});
+const toolSearchOutput = z.object({
+  id: z.string().startsWith('tso_'),
+  type: z.literal('tool_search_output'),
+  tools: z.array(z.custom<JsonObject>(isObject).meta({ type: 'object' })),
+  ...ofSearch,
+});
+export const toolSearchItems = [toolSearchCall, toolSearchOutput] as const;
+export type ToolSearchItem = z.output<(typeof toolSearchItems)[number]>;
+
 const ofCommand = {
   sequence_number: z.int().positive(),
   output_index: z.int().nonnegative(),

@@ -168,7 +168,10 @@ describe('compaction_trigger of a plain model', () => {
       [[trigger], 'input'],
     ] as const) {
       const asked = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
-      await assert.rejects(asked, (error) => error instanceof APIError && error.status === 400 && error.param === param);
+      await assert.rejects(
+        asked,
+        (error) => error instanceof APIError && error.status === 400 && error.param === param,
+      );
     }
     const failed = await plain.ann.responses.create({ model: 'plain', input });
     assert.deepEqual([failed.status, failed.error?.code, failed.output], ['failed', 'upstream_error', []]);

@@ -163,6 +163,12 @@ describe('functions of the client in a research', () => {
     const [call] = callsIn(first);
     assert.ok(call);
     const previous_response_id = first.id;
+    const deferred = [{ ...ASK_DESK, defer_loading: true }, { type: 'tool_search' as const }];
+    const found = await gateway.ann.responses.create({ model: 'deep', input: 'How old?', tools: deferred });
+    assert.deepEqual(
+      found.output.slice(-3).map(({ type }) => type),
+      ['tool_search_call', 'tool_search_output', 'function_call'],
+    );
     for (const [input, message] of [
       [[{ role: 'user' as const, content: 'So?' }], new RegExp(`no output for the call ${call.call_id}`)],
       [[outputFor(call, 'x'), outputFor({ call_id: 'call_other' }, 'y')], /no call call_other/],

@@ -25,7 +25,7 @@ import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
 import { boundedLookUp } from './references.ts';
 import { checkWindow } from './research-request.ts';
-import { shownTool } from './shown-tools.ts';
+import { shownTools } from './shown-tools.ts';
 
 /** The built-in tools that clients of a plain model may name. */
 export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }: ToolsConfig): string[] {
@@ -94,6 +94,7 @@ function refuseGrammars(tools: readonly ResponseTool[]): void {
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
+  if (type === 'tool_search') return false;
   return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
 }
 
@@ -234,7 +235,7 @@ export function chosenTools(
 function shownOf(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offered'>): Partial<ResponseObject> {
   const { tools = [], tool_choice: choice = 'auto', parallel_tool_calls: parallel = true, reasoning } = body;
   return {
-    tools: tools.filter((tool) => isOffered(tool, offered)).map(shownTool),
+    tools: shownTools(tools.filter((tool) => isOffered(tool, offered))),
     tool_choice: choice,
     max_tool_calls: body.max_tool_calls ?? null,
     parallel_tool_calls: parallel,

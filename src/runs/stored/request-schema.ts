@@ -104,6 +104,7 @@ const turnTool = z.looseObject({
   description: z.string(),
   parameters: jsonObject,
   strict: z.boolean().optional(),
+  deferred: z.string().optional(),
   grammar: z
     .looseObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
     .optional(),
