@@ -53,6 +53,8 @@ export const fileSearchCall = z.object({
         filename: z.string(),
         score: z.number(),
         text: z.string(),
+        /** Of the file; absent in older logs. */
+        attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
         page: z.int().optional(),
         section: z.string().optional(),
       }),
@@ -94,10 +96,12 @@ export const mcpListTools = z.object({
       name: z.string(),
       description: z.string(),
       input_schema: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }),
-      annotations: z.null(),
+      /** Null in older logs: some clients take no null here. */
+      annotations: z.null().optional(),
     }),
   ),
-  error: z.string().nullable(),
+  /** Absent where the tools are listed, null in older logs: some clients take no null here. */
+  error: z.string().nullable().optional(),
 });
 
 export const openAiItems = [

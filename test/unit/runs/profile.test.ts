@@ -88,7 +88,7 @@ describe('a run with the profile of OpenAI', () => {
     assert.ok(servers?.type === 'mcp_list_tools' && thought?.type === 'reasoning' && message?.type === 'message');
     assert.deepEqual(
       [servers.server_label, servers.tools.map(({ name }) => name), servers.error],
-      ['wiki', ['find', 'break'], null],
+      ['wiki', ['find', 'break'], undefined],
     );
     assert.deepEqual([thought.content, thought.summary], [[], [{ type: 'summary_text', text: 'I look.' }]]);
     const ready = rest.pop();
