@@ -62,6 +62,15 @@ export const fileSearchCall = z.object({
     .nullable(),
 });
 
+/** Why a call of an MCP server failed; a text in older logs. */
+const mcpError = z.union([
+  z.string(),
+  z.object({
+    type: z.literal('mcp_tool_execution_error'),
+    content: z.array(z.object({ type: z.literal('text'), text: z.string() })),
+  }),
+]);
+
 export const mcpCall = z.object({
   id: z.string().startsWith('mcp_'),
   type: z.literal('mcp_call'),
@@ -72,7 +81,7 @@ export const mcpCall = z.object({
   /** JSON text. */
   arguments: z.string(),
   output: z.string().nullable(),
-  error: z.string().nullable(),
+  error: mcpError.nullable(),
   /** The request that the client approved, if it was asked. */
   approval_request_id: z.string().nullable(),
 });

@@ -140,7 +140,7 @@ export const foreignItems = {
       name: z.string(),
       arguments: output,
       output,
-      error: output,
+      error: anything.transform((error) => textOf(isObject(error) ? (error.content ?? error.message ?? error) : error)),
       approval_request_id: id,
     })
     .transform((item) => {

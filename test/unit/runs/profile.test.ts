@@ -106,7 +106,10 @@ describe('a run with the profile of OpenAI', () => {
       },
       { type: 'code_interpreter_call', id: 'ci', status: 'completed', code: 'print(7)' },
       { ...mcp, status: 'completed', name: 'find', arguments: '{"q":1}', output: 'Found.', error: null },
-      { ...mcp, status: 'failed', name: 'break', arguments: '{}', output: null, error: 'It broke.' },
+      {
+        ...{ ...mcp, status: 'failed', name: 'break', arguments: '{}', output: null },
+        error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'It broke.' }] },
+      },
     ];
     const action = { type: 'search', query: 'tea', queries: ['tea', 'coffee'], sources: urls };
     Object.assign(expected[0] ?? {}, { action });

@@ -230,7 +230,7 @@ function ended(item: CallItem, { status, result }: { status: 'completed' | 'fail
     case 'code_interpreter_call':
       return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
     case 'mcp_call':
-      return status === 'failed' ? { ...item, status, error: messageIn(result) } : { ...item, status, output: result };
+      return status === 'failed' ? { ...item, status, error: mcpError(result) } : { ...item, status, output: result };
   }
 }
 
@@ -287,6 +287,10 @@ function logsIn(result: string): string {
   const { stdout, stderr, result: value, error } = objectIn(result);
   const parts = [stdout, stderr, value, isObject(error) ? messageIn(result) : error];
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n');
+}
+
+function mcpError(result: string): McpCall['error'] {
+  return { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: messageIn(result) }] };
 }
 
 function messageIn(result: string): string {
