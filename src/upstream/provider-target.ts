@@ -13,7 +13,7 @@ import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts'
 import { type FailoverRules, judgedBy } from './routing/failover-rules.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import { collectedBody } from './transport/collected-body.ts';
-import type { ConnectionPool, HeldBody } from './transport/connection-pool.ts';
+import type { ConnectionPool } from './transport/connection-pool.ts';
 import {
   type AnswerHead,
   type CallLimits,
@@ -42,11 +42,11 @@ const THINKING = 3;
 const MAX_PATHS = 32;
 
 /** What is asked of a provider: an API and a body. The provider's address and credentials are added here. */
-export interface TargetRequest<Body = Buffer | string | null> extends ApiTarget {
+export interface TargetRequest extends ApiTarget {
   method: string;
   /** The client's headers, or our own; those that no provider may see are left behind. Names in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  body: Body;
+  body: Buffer | string | null;
 }
 
 export interface CallOptions<T> extends HeldCallOptions<T> {
@@ -125,7 +125,7 @@ export class ProviderTarget {
   }
 
   /** Sends a request and gives what the receiver makes of its answer. @throws the signal's reason. */
-  call<T>(request: TargetRequest<HeldBody>, options: CallOptions<T>): Promise<T> {
+  call<T>(request: TargetRequest, options: CallOptions<T>): Promise<T> {
     const { method, headers, body } = request;
     const call = new HeldCall<T>(options, this.#limits(options));
     const { origin, path } = this.address(request);

@@ -94,8 +94,6 @@ async function retrievePage(url: string, options: PageSourceOptions & { signal: 
     contentType: response.headers.get('content-type'),
     modified: Number.isFinite(modified) ? new Date(modified).toISOString() : undefined,
     shared: mayBeShared(response.headers),
-    // Pages that waited for a reader would else stay until the memory of long-lived things is cleaned up.
-    held: { [Symbol.dispose]: () => void bytes.buffer.transfer(0) },
   };
 }
 

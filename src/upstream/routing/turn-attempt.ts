@@ -8,7 +8,6 @@ import { EventStream } from '../decoding/event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';
-import { JsonPieces } from '../transport/json-pieces.ts';
 import type { PassDelta } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure, brokenStream } from './attempt-failure.ts';
@@ -68,7 +67,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
       path: wire.path,
       api: wire.api,
       headers: HEADERS,
-      body: new JsonPieces(body),
+      body: JSON.stringify(body),
     },
     {
       receiver: (head, control) => {

@@ -4,7 +4,6 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { connectInTurn } from './connect-in-turn.ts';
-import { JsonPieces } from './json-pieces.ts';
 import { withoutContinue } from './without-continue.ts';
 
 /** How long an idle connection is kept, in milliseconds. */
@@ -18,10 +17,8 @@ export interface HeldRequest {
   path: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  body: HeldBody;
+  body: Buffer | string | null;
 }
-
-export type HeldBody = Buffer | string | JsonPieces | null;
 
 export interface PoolOptions {
   /** Connections to one origin at most. */
@@ -53,8 +50,7 @@ export class ConnectionPool implements AsyncDisposable {
 
   /** Sends a request; redirects are not followed, they could carry credentials elsewhere. @throws for a senseless one. */
   dispatch({ origin, path, method, headers, body }: HeldRequest, handler: Dispatcher.DispatchHandler): void {
-    const sent = body instanceof JsonPieces ? body.sent(headers) : { headers, body };
-    this.#agent.dispatch({ origin, path, method, ...sent }, handler);
+    this.#agent.dispatch({ origin, path, method, headers, body }, handler);
   }
 
   /** Closes the pool once its last exchange is over. */
