@@ -1,4 +1,4 @@
-import { systemClock } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Logger } from './base/logger.ts';
 import type { LiveConfig } from './config/live-config.ts';
@@ -17,11 +17,12 @@ export interface AccountingParts {
   usage: Pick<UsageLog, 'add'>;
   webhooks: Pick<Webhooks, 'ended'>;
   activity: Activity;
+  storage: { clock: Clock };
   log: Logger;
 }
 
 /** What the driver tells of its runs: metrics, what they used, what they hold of limits, who is told of their end. */
-export function accounting({ live, metrics, admission, usage, webhooks, activity, log }: AccountingParts) {
+export function accounting({ live, metrics, admission, usage, webhooks, activity, storage, log }: AccountingParts) {
   const { maxRunMs: runMs } = live.current().runs;
   const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
     log.warn({ run: run.id, err: messageOf(thrown) }, message);
@@ -40,7 +41,7 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
       admission.runEnded(run).catch(notFreed(run));
       if (run.tells) webhooks.ended(run.id).catch(notTold(run));
       if (error === undefined || error === 'cancelled') return;
-      activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
+      activity.failed({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },
   } satisfies Partial<DriverParts>;
 }

@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Audit } from './audit/audit.ts';
 import { openAuditFile } from './audit/audit-file.ts';
-import { systemClock } from './base/clock.ts';
 import { messageOf } from './base/errors.ts';
 import type { Logger } from './base/logger.ts';
 import type { Sealer } from './base/secrets/sealed.ts';
@@ -62,7 +61,7 @@ export function openAudit(
 ): Audit {
   const target = live.current().logging.audit;
   const file = target === undefined ? undefined : stack.use(openAuditFile(target, log));
-  return new Audit({ store: storage.entries, write: file?.write, instance, clock: systemClock, log });
+  return new Audit({ store: storage.entries, write: file?.write, instance, clock: storage.clock, log });
 }
 
 export async function layFoundation(
@@ -84,7 +83,7 @@ export async function layFoundation(
 }
 
 export async function openUpstream(
-  { live, metrics, activity, log }: Foundation,
+  { live, storage, metrics, activity, log }: Foundation,
   { stack, secrets }: { stack: AsyncDisposableStack; secrets: RefreshedSecrets },
 ): Promise<Upstream> {
   const { providers } = live.current();
@@ -93,9 +92,9 @@ export async function openUpstream(
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const observe = (report: AttemptReport) => {
     metrics.attempt(report);
-    activity.attempt(report, systemClock.now());
+    activity.attempt(report, storage.clock.now());
   };
-  const observeFirstToken = (provider: string, ms: number) => activity.firstToken(provider, ms, systemClock.now());
+  const observeFirstToken = (provider: string, ms: number) => activity.firstToken(provider, ms, storage.clock.now());
   const builtins = { demo: demo.url };
   const upstream = createUpstream(providers, { log, builtins, secrets, observe, observeFirstToken });
   live.onChange((next) => upstream.update(next.providers));
@@ -120,9 +119,9 @@ export function openDocuments(
     observe: countEmbeddings(registry),
   };
   const toolbox = stack.use(openToolbox(foundation, source));
-  const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
+  const files = stack.use(new Files({ store: storage.files, config, clock: storage.clock, log }));
   const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
-  const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: systemClock, log }));
+  const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: storage.clock, log }));
   return { toolbox, files, vectorStores };
 }
 
@@ -131,7 +130,13 @@ export function openInstances(
   { id, executor }: { id: string; executor: Executor },
 ): Instances {
   const executing = () => executor.active;
-  return new Instances({ limits: storage.limits, clock: systemClock, id, executing, recent: () => activity.recent() });
+  return new Instances({
+    limits: storage.limits,
+    clock: storage.clock,
+    id,
+    executing,
+    recent: () => activity.recent(),
+  });
 }
 
 export function openKeys(
@@ -144,7 +149,7 @@ export function openKeys(
     // A secret that the store keeps would lie beside what it seals.
     ...(live.current().store.encryption_keys.length > 0 && { sealer }),
     replace: (next) => secrets.replace(live, next),
-    clock: systemClock,
+    clock: storage.clock,
     log,
   });
 }

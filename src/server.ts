@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accounting } from './accounting.ts';
 import { TimeoutError, withTimeout } from './base/abort.ts';
-import { systemClock } from './base/clock.ts';
 import { GatewayError, shuttingDown } from './base/errors.ts';
 import { LoopWatch } from './base/load/loop-watch.ts';
 import type { Logger } from './base/logger.ts';
@@ -82,8 +81,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const proxy = createModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
-  const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
-  const usage = stack.use(new UsageLog({ store: storage.usage, registry, clock: systemClock, log }));
+  const { clock } = storage;
+  const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock, log }));
+  const usage = stack.use(new UsageLog({ store: storage.usage, registry, clock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
   const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
   const id = randomUUID();
@@ -123,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     answers: new KeptAnswers(storage.caches),
     streamed,
     schemas,
-    clock: systemClock,
+    clock,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
     readiness: () => readiness({ store: storage.runs, upstream, secrets, overloaded: executor.overloaded || isLate() }),
     stopping: closing.signal,
@@ -180,7 +180,7 @@ async function openRuns(
     schemas,
     thoughts,
     summaries,
-    clock: systemClock,
+    clock: storage.clock,
     log,
     chatModel: (query) => upstream.chatModel(query),
     openTools: toolsOfRuns(parts.documents),
@@ -188,7 +188,7 @@ async function openRuns(
     cipherOf,
     ...accounting({ ...foundation, ...parts }),
   });
-  const kept = { store: storage.runs, clock: systemClock, retentionMs: store.retentionMs };
+  const kept = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
   const lists = { conversations: storage.conversations };
   const carried = new CarriedTranscripts({ ...kept, ...lists, runMs: limits.maxRunMs });
   const common = { ...kept, carried, driver, log, owner: parts.id };

@@ -71,6 +71,8 @@ export interface GatewayErrorOptions {
   param?: string;
   /** Milliseconds after which a retry may succeed. Becomes `Retry-After` and `retry-after-ms`. */
   retryAfterMs?: number;
+  /** Where it is not that of the code: whom an `upstream_error` blames. */
+  type?: ErrorType;
   cause?: unknown;
 }
 
@@ -79,17 +81,15 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
   readonly param: string | null;
+  readonly type: ErrorType;
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.param = options.param ?? null;
+    this.type = options.type ?? TYPE_OF_CODE[code];
     this.retryAfterMs = options.retryAfterMs;
-  }
-
-  get type(): ErrorType {
-    return TYPE_OF_CODE[this.code];
   }
 
   /** The error object that clients see. */

@@ -45,6 +45,8 @@ const ITEM_PREFIXES = [
   'fc',
   'ctc',
   'lsh',
+  'tsc',
+  'tso',
   'sh',
   'apc',
   'call',

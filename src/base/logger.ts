@@ -72,7 +72,19 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   const stream = options.destination
     ? redacting(options.destination, redactor)
     : new LineBatches(redacting(pino.destination({ dest: 2, sync: false }), redactor));
-  return pino({ level: options.level ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  return pino({ level: options.level ?? 'info', base: null, timestamp: isoTimes() }, stream);
+}
+
+/** The time of a line in ISO 8601. Lines of one millisecond share it: to write a date takes almost as long as all else of a line. */
+function isoTimes(): () => string {
+  let at = Number.NaN;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`;
+    at = now;
+    return text;
+  };
 }
 
 function redacting(destination: DestinationStream, redactor: Redactor | undefined): DestinationStream {

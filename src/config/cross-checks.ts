@@ -178,7 +178,7 @@ function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossChe
 
 /** Whether only this machine can reach a listening address. */
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {

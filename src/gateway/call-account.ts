@@ -94,8 +94,11 @@ export class AttemptMeter extends CallMeter {
   }
 
   /** The result of the attempt, once what it tells is counted. Rejects as `result` does: what came until then counts. */
-  async result(result: Promise<AttemptResult>): Promise<AttemptResult> {
-    const ended = await result;
+  result(result: Promise<AttemptResult>): Promise<AttemptResult> {
+    return result.then((ended) => this.#count(ended));
+  }
+
+  #count(ended: AttemptResult): AttemptResult {
     if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
     const whole = ended.is === 'answered' || (ended.is === 'delivered' && !ended.failure && !ended.midway);
     if (ended.usage) this.reported(ended.usage, { whole });

@@ -29,6 +29,6 @@ export async function asOperation(
   } finally {
     const route = result?.route;
     const asked = route ?? options.attempts.failures.at(-1)?.route;
-    operation.end({ provider: asked?.provider.name, responseModel: route?.model, usage: account.used, error });
+    operation.end({ provider: asked?.provider.name, responseModel: route?.model, usage: () => account.used, error });
   }
 }

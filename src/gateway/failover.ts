@@ -28,7 +28,11 @@ export async function withFailover(options: FailoverOptions): Promise<RoutedResu
   const { attempts, modelName, ask, hedgeMs, signal } = options;
   let failed: RoutedResult | undefined;
   const inTurn = async (racer: Racer): Promise<RoutedResult | undefined> => {
-    for await (const attempt of attempts.walk(racer)) {
+    for (const attempt of attempts.steps(racer)) {
+      if (attempt instanceof Promise) {
+        await attempt;
+        continue;
+      }
       const { route } = attempt;
       const result = await ask(attempt, racer);
       report(attempt, result);

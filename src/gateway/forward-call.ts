@@ -92,13 +92,14 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
 
 /** One attempt: the request goes to the route, and its answer to the receiver that its head chooses. */
 function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
-  const { request, account, client } = call;
+  const { request, modelName, kind, account, memory, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);
   const outgoing = requestFor(request, model);
   const meter = account.attempt(route, outgoing);
   const size = { streamed: client?.stream ?? false, bytes: request.body.length };
-  const context = { ...call, api: request.api, route, target, meter, onBegin: () => racer.win() };
+  const onBegin = () => racer.win();
+  const context = { api: request.api, modelName, kind, memory, client, route, target, meter, onBegin };
   const send = () =>
     target.call<AttemptResult>(outgoing, {
       receiver: (head, control) => receiverOf(head, control, context),

@@ -29,8 +29,11 @@ export function requestFor(
   { method, path, api, headers, body, modelAt, encoding, changes = [] }: PassedRequest,
   model: string,
 ): TargetRequest {
-  const named = { ...modelAt, text: encoding === 'json' ? JSON.stringify(model) : model };
-  return { method, path, api, headers, body: replaceSpans(body, [...changes, named]) };
+  const text = encoding === 'json' ? JSON.stringify(model) : model;
+  const { start, end } = modelAt;
+  const isSame = changes.length === 0 && body.toString('utf8', start, end) === text;
+  const sent = isSame ? body : replaceSpans(body, [...changes, { start, end, text }]);
+  return { method, path, api, headers, body: sent };
 }
 
 /** `body` with ranges that do not overlap replaced; every other byte stays as it came. */

@@ -23,10 +23,11 @@ function lineOf(context: RequestContext, req: Request, res: Response): object {
     route,
     status: res.headersSent ? res.statusCode : 0,
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
-    ...(key !== '' && { key }),
-    ...(model !== '' && { model }),
-    ...(run !== '' && { run }),
-    ...(error !== '' && { error }),
-    ...(left && { left }),
+    // What is undefined is left out of the line.
+    key: key || undefined,
+    model: model || undefined,
+    run: run || undefined,
+    error: error || undefined,
+    left: left || undefined,
   };
 }

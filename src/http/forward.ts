@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
+import type { AnswerCopy } from '../gateway/answers/answer-copy.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { giveAgain } from '../gateway/kept-answers.ts';
 import { conversationIn } from '../protocol/requests/conversation-key.ts';
@@ -10,7 +11,7 @@ import { tagOf } from '../usage/tag.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import { type Call, refuseNewWork } from './endpoint.ts';
-import { type WorstCase, worstCase } from './limits/worst-case.ts';
+import { worstCase } from './limits/worst-case.ts';
 import type { JsonBody } from './middleware/body.ts';
 import { providerPath } from './provider-path.ts';
 
@@ -27,14 +28,23 @@ export interface Forwarding {
   fields?: Readonly<Record<string, unknown>>;
 }
 
-/** A JSON body as it is passed on. @throws GatewayError where it names two models. */
-export function jsonForwarding({ raw, json }: JsonBody): Omit<Forwarding, 'modelName' | 'model' | 'api'> {
+/** A JSON body as it is passed on to a model. @throws GatewayError where it names two models. */
+export function jsonForwarding(
+  { raw, json }: JsonBody,
+  { modelName, model, api }: Pick<Forwarding, 'modelName' | 'model' | 'api'>,
+): Forwarding {
+  const modelAt = modelIn(raw);
+  return { modelName, model, api, body: raw, modelAt, encoding: 'json', stream: json.stream === true, fields: json };
+}
+
+/** Where a JSON body names its model. @throws GatewayError where it names two. */
+export function modelIn(raw: Buffer): Span {
   const [modelAt, second] = topLevelSpans(raw, 'model');
   if (!modelAt || second) {
     // Which of two a provider takes is not ours to guess: access is granted for one.
     throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
   }
-  return { body: raw, modelAt, encoding: 'json', stream: json.stream === true, fields: json };
+  return modelAt;
 }
 
 /** Passes a request to the provider of a proxy model, counted against the limits of its key. */
@@ -47,58 +57,49 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const path = providerPath(req.url, key);
   const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
   const place = deps.answers.placeOf({ request, fields, modelName, model, key });
-  const kept = await place?.find();
+  const kept = place && (await place.find());
   const worst = kept ? undefined : worstCase({ api, body, fields }, { ...model, routes });
   // Nobody here sees what is written once the call is over.
   const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0 });
   const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
-  const admitted = await deps.admission.admit({
+  const price = worst && highestKnownPrice(routes);
+  const admission = deps.admission.admit({
     key,
-    ...(worst && mostOf(worst, routes)),
+    tokens: worst && worst.input + worst.output,
+    cost: price && costOf(price, worst),
     announce: (headers) => announce(res, headers),
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),
   });
+  const admitted = admission instanceof Promise ? await admission : admission;
   /** Undefined where it was refused, failed or left before an answer was passed on. */
   let whole: boolean | undefined;
+  // Not `using`: at what every call goes through it costs more than what it disposes of.
+  let copy: AnswerCopy | undefined;
   try {
+    copy = place?.copy();
     if (place) res.setHeader('x-cache', kept ? 'hit' : 'miss');
-    using copy = place?.copy();
     if (kept) {
       giveAgain(res, kept);
       whole = true;
     } else {
       const conversation = () => fields && conversationIn(api, fields);
       const { signal } = context;
-      whole = await deps.proxy.forward({
-        request,
-        res,
-        modelName,
-        model,
-        key,
-        stream,
-        conversation,
-        copy,
-        account,
-        signal,
-      });
+      const call = { request, res, modelName, model, key, stream, conversation, copy, account, signal };
+      whole = await deps.proxy.forward(call);
     }
     if (copy) void place?.keep(copy);
   } finally {
+    copy?.[Symbol.dispose]();
     // Whatever became of it: what was sent and delivered is counted. A client that left is no failure.
     const { used } = account;
     const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
     usage.ended(used, { failed });
-    await admitted.settle(used);
+    const settled = admitted.settle(used);
+    if (settled instanceof Promise) await settled;
   }
   return { kind: 'written' };
-}
-
-/** The most that a call may use. */
-function mostOf(worst: WorstCase, routes: ProxyModelConfig['routes']) {
-  const price = highestKnownPrice(routes);
-  return { tokens: worst.input + worst.output, cost: price && costOf(price, worst) };
 }
 
 function announce(res: ServerResponse, headers: Record<string, string>): void {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
+import { Tally } from '../base/tally.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
@@ -13,9 +14,8 @@ interface MeasuredParts {
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
-  readonly #counters = new Map<string, Counter.Internal>();
   readonly #durations = new Map<string, Histogram.Internal<'route'>>();
-  readonly #requests: Counter<'route' | 'method' | 'status' | 'model'>;
+  readonly #requests: Tally;
   readonly #seconds: Histogram<'route'>;
   readonly #left: Counter<'route'>;
   readonly #refused: Counter<'code'>;
@@ -31,12 +31,12 @@ export class HttpMetrics {
       const made: Gauge = new Gauge({ name, help, registers, ...collect });
       return made;
     };
-    this.#requests = counter('gateway_http_requests_total', 'HTTP requests answered.', [
-      'route',
-      'method',
-      'status',
-      'model',
-    ]);
+    this.#requests = new Tally({
+      name: 'gateway_http_requests_total',
+      help: 'HTTP requests answered.',
+      labelNames: ['route', 'method', 'status', 'model'],
+      registry,
+    });
     this.#seconds = new Histogram({
       name: 'gateway_http_request_duration_seconds',
       help: 'Time to the end of the answer; streams last as long as their run.',
@@ -69,14 +69,7 @@ export class HttpMetrics {
     });
   }
 
-  /** The counter of these labels, found without a search by labels; they are bounded. So are the durations of a route. */
-  #answered(labels: { route: string; model: string; method: string; status: number }): Counter.Internal {
-    const name = `${labels.method} ${labels.status} ${labels.model} ${labels.route}`;
-    const counter = this.#counters.get(name) ?? this.#requests.labels(labels);
-    this.#counters.set(name, counter);
-    return counter;
-  }
-
+  /** Found without a search by labels. */
   #secondsOf(route: string): Histogram.Internal<'route'> {
     const durations = this.#durations.get(route) ?? this.#seconds.labels({ route });
     this.#durations.set(route, durations);
@@ -86,7 +79,7 @@ export class HttpMetrics {
   /** Counts a request that was answered, or whose client left. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
-    this.#answered({ route, model, method: METHODS.has(method) ? method : 'other', status }).inc();
+    this.#requests.add(1, route, METHODS.has(method) ? method : 'other', String(status), model);
     this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
     if (context.left) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });

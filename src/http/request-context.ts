@@ -56,7 +56,7 @@ export function openContext(
     startedAt: performance.now(),
     signal: controller.signal,
     end: (reason) => controller.abort(reason),
-    path: (req.url ?? '').split('?', 1)[0]?.slice(0, MAX_PATH) ?? '',
+    path: pathOf(req.url ?? ''),
     route: 'unmatched',
     model: '',
     key: '',
@@ -71,6 +71,11 @@ export function openContext(
     onEnd(context);
   });
   return context;
+}
+
+function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return url.slice(0, mark === -1 ? MAX_PATH : Math.min(mark, MAX_PATH));
 }
 
 /** The context that a response carries. */

@@ -63,14 +63,15 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
       answer[Symbol.dispose]();
     });
     const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
-    socket.once('close', () => void admitted.settle().catch(() => {}));
-    if (socket.destroyed) await admitted.settle();
+    const settle = async () => await admitted.settle();
+    socket.once('close', () => void settle().catch(() => {}));
+    if (socket.destroyed) await settle();
     else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
   function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
     try {
-      return mayUsePath(authenticate(req, deps.config.current()), entry);
+      return mayUsePath(authenticate(req, deps.config.current(), deps), entry);
     } catch {
       return false;
     }

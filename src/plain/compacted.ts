@@ -1,8 +1,10 @@
 import type { Logger } from '../base/logger.ts';
 import { noted } from '../research/run/run.ts';
+import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { Step } from '../research/run/steps.ts';
-import { type ChatModel, TurnError } from '../upstream/turn.ts';
+import { mayRepeat } from '../research/turns.ts';
+import { type ChatModel, noUsage, TurnError } from '../upstream/turn.ts';
 import { compactingTurn, isToCompact } from './compaction.ts';
 import type { PlainRequest } from './request.ts';
 import type { Truncation } from './truncation.ts';
@@ -28,30 +30,47 @@ interface CompactingRun {
 }
 
 /**
- * Sums the conversation up where it has become too long: one turn of the same model, and an item that stands for it. One
- * that fails costs what it used, and the conversation is sent as it is.
+ * Sums the conversation up where it has become too long, or where nothing else is asked for, which ends the response: one
+ * turn of the same model, and an item that stands for it. One that fails costs what it used, and the conversation is sent
+ * as it is.
+ * @throws GatewayError where nothing else is asked for and it cannot be summed up.
  */
 export async function* compacted(run: CompactingRun, truncation: Truncation): AsyncGenerator<Step> {
-  const { compaction, state } = run;
-  if (!compaction || hasFailed(state)) return;
-  const said = thread(run);
-  if (!isToCompact(said, compaction.at)) return;
-  const request = compactingTurn(truncation.fitted(said), { longest: compaction.longest });
-  try {
-    for await (const part of run.chat.turn(request, { signal: run.signal })) {
-      if (part.type !== 'finish') continue;
-      const { usage, message } = part;
-      const summary = message.content.trim();
-      if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
-      const encrypted = await compaction.seal(summary);
-      yield { type: 'compaction', encrypted, entry: noted(state, { t: 'compacted', summary, usage }) };
-      run.log.info('the conversation was summed up');
+  const { compaction, state, request } = run;
+  if (!compaction) return;
+  if (!request.compacts && (hasFailed(state) || !isToCompact(thread(run), compaction.at))) return;
+  for (let cuts = 0; !request.compacts || !isDone(state); ) {
+    try {
+      yield* summedUp(run, compaction, truncation);
+      if (!request.compacts) return;
+    } catch (thrown) {
+      if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
+      run.log.warn({ err: thrown.message }, 'the conversation could not be summed up');
+      yield { type: 'note', entry: noted(state, { t: 'spent', usage: thrown.usage, compacting: true }) };
+      if (!request.compacts) return;
+      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown, { isClients: true });
     }
-  } catch (thrown) {
-    if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
-    run.log.warn({ err: thrown.message }, 'the conversation could not be summed up');
-    yield { type: 'note', entry: noted(state, { t: 'spent', usage: thrown.usage, compacting: true }) };
   }
+  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  yield { type: 'reasoning_end', status: 'completed', entry };
+}
+
+async function* summedUp(run: CompactingRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
+  const request = compactingTurn(truncation.fitted(thread(run)), { longest: compaction.longest });
+  for await (const part of run.chat.turn(request, { signal: run.signal })) {
+    if (part.type !== 'finish') continue;
+    const { usage, message } = part;
+    const summary = message.content.trim();
+    if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
+    const encrypted = await compaction.seal(summary);
+    yield { type: 'compaction', encrypted, entry: noted(run.state, { t: 'compacted', summary, usage }) };
+    run.log.info('the conversation was summed up');
+  }
+}
+
+/** A response that is taken up again may have its summary. */
+function isDone({ entries }: Pick<ResearchState, 'entries'>): boolean {
+  return entries.some(({ t }) => t === 'compacted');
 }
 
 /** It is not tried again: what failed would fail with every turn. */

@@ -93,6 +93,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     }
     if (run.shouldPause()) return 'paused';
     if (written.text === '') yield* compacted(run, truncation);
+    if (run.request.compacts) continue;
     const before = written.text.length;
     try {
       const finish = yield* showTurn(run, written, truncation);
@@ -119,7 +120,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       yield { type: 'reasoning_end', status: 'incomplete', entry };
       written.thought = false;
       if (run.request.truncates && thrown.kind === 'context_length' && truncation.refused(thread(run))) continue;
-      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown);
+      if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown, { isClients: true });
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }

@@ -40,6 +40,8 @@ export interface PlainRequest {
   reasoningSummary?: ReasoningSummary | undefined;
   /** A conversation of so many tokens, estimated, is summed up before the model is asked; absent: never. */
   compactAt?: number | undefined;
+  /** The response is the summary and nothing else. */
+  compacts?: true | undefined;
   /** Whether the oldest is left out where no route can read all of it. */
   truncates?: true | undefined;
   /** Whether thoughts carry what their provider wants back, for a client that keeps its items itself. */

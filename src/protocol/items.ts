@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lane, openAiItems, shellItems } from './openai-items.ts';
+import { lane, openAiItems, shellItems, toolSearchItems } from './openai-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 
@@ -132,6 +132,7 @@ export const outputItem = z.discriminatedUnion('type', [
   customToolCallItem,
   compactionItem,
   ...shellItems,
+  ...toolSearchItems,
   ...openAiItems,
 ]);
 

@@ -53,12 +53,23 @@ export const fileSearchCall = z.object({
         filename: z.string(),
         score: z.number(),
         text: z.string(),
+        /** Of the file; absent in older logs. */
+        attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
         page: z.int().optional(),
         section: z.string().optional(),
       }),
     )
     .nullable(),
 });
+
+/** Why a call of an MCP server failed; a text in older logs. */
+const mcpError = z.union([
+  z.string(),
+  z.object({
+    type: z.literal('mcp_tool_execution_error'),
+    content: z.array(z.object({ type: z.literal('text'), text: z.string() })),
+  }),
+]);
 
 export const mcpCall = z.object({
   id: z.string().startsWith('mcp_'),
@@ -70,7 +81,7 @@ export const mcpCall = z.object({
   /** JSON text. */
   arguments: z.string(),
   output: z.string().nullable(),
-  error: z.string().nullable(),
+  error: mcpError.nullable(),
   /** The request that the client approved, if it was asked. */
   approval_request_id: z.string().nullable(),
 });
@@ -94,10 +105,12 @@ export const mcpListTools = z.object({
       name: z.string(),
       description: z.string(),
       input_schema: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }),
-      annotations: z.null(),
+      /** Null in older logs: some clients take no null here. */
+      annotations: z.null().optional(),
     }),
   ),
-  error: z.string().nullable(),
+  /** Absent where the tools are listed, null in older logs: some clients take no null here. */
+  error: z.string().nullable().optional(),
 });
 
 export const openAiItems = [
@@ -206,6 +219,26 @@ export const applyPatchCallItem = z.object({
 });
 
 export const shellItems = [localShellCallItem, shellCallItem, applyPatchCallItem] as const;
+
+/**
+ * A search for a function that its client wants found first, and what it found. Such functions are offered at once: the
+ * items say what was called.
+ */
+const ofSearch = { call_id: z.null(), execution: z.literal('server'), status: callStatus };
+const toolSearchCall = z.object({
+  id: z.string().startsWith('tsc_'),
+  type: z.literal('tool_search_call'),
+  arguments: z.object({ paths: z.array(z.string()) }),
+  ...ofSearch,
+});
+const toolSearchOutput = z.object({
+  id: z.string().startsWith('tso_'),
+  type: z.literal('tool_search_output'),
+  tools: z.array(z.custom<JsonObject>(isObject).meta({ type: 'object' })),
+  ...ofSearch,
+});
+export const toolSearchItems = [toolSearchCall, toolSearchOutput] as const;
+export type ToolSearchItem = z.output<(typeof toolSearchItems)[number]>;
 
 const ofCommand = {
   sequence_number: z.int().positive(),

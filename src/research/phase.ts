@@ -19,7 +19,7 @@ import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import { toldInARow } from './run/spoken.ts';
-import { clientNames, type FunctionCall, type StartedCall, type Step } from './run/steps.ts';
+import { clientNames, type FunctionCall, foundFirst, type StartedCall, type Step } from './run/steps.ts';
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
 import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
 
@@ -29,7 +29,8 @@ function endWith({ id, state, request }: ResearchRun, calls: readonly Executable
   const told = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
     if (asks) return { callId: '', name, arguments: args, as: 'approval' };
     const callId = itemId('call', id, { output: call });
-    return { callId, ...clientNames(name, request.functions ?? []), arguments: args };
+    const { functions = [] } = request;
+    return { callId, ...clientNames(name, functions), arguments: args, ...foundFirst(name, functions) };
   });
   return { type: 'function_calls', calls: told, entry };
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Tally } from '../base/tally.ts';
 import { isBuiltinTool } from '../config/builtin-tools.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
@@ -23,10 +24,8 @@ export class RunMetrics {
   readonly #taken: Counter<'result'>;
   readonly #toolCalls: Counter<'tool' | 'status'>;
   readonly #toolSeconds: Histogram<'tool'>;
-  readonly #attempts: Counter<'provider' | 'model' | 'outcome'>;
+  readonly #attempts: Tally;
   readonly #attemptSeconds: Histogram<'provider'>;
-  /** Found without a search by labels for each attempt; as many as there are combinations, which are bounded. */
-  readonly #attemptsOf = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<'provider'> }>();
 
   constructor(registry: Registry, options: Measured) {
     const registers = [registry];
@@ -68,11 +67,11 @@ export class RunMetrics {
       buckets: [0.05, 0.25, 1, 3, 10, 30, 120],
       registers,
     });
-    this.#attempts = new Counter({
+    this.#attempts = new Tally({
       name: 'gateway_provider_attempts_total',
       help: 'Attempts at a route of a provider; left: the client was gone first.',
       labelNames: ['provider', 'model', 'outcome'],
-      registers,
+      registry,
     });
     this.#attemptSeconds = new Histogram({
       name: 'gateway_provider_attempt_duration_seconds',
@@ -103,19 +102,9 @@ export class RunMetrics {
     this.#toolSeconds.observe({ tool }, call.ms / 1000);
   }
 
-  attempt(report: AttemptReport): void {
-    const { provider, model, outcome } = report;
-    const name = `${outcome} ${provider} ${model}`;
-    let known = this.#attemptsOf.get(name);
-    if (known === undefined) {
-      known = {
-        count: this.#attempts.labels({ provider, model, outcome }),
-        seconds: this.#attemptSeconds.labels({ provider }),
-      };
-      this.#attemptsOf.set(name, known);
-    }
-    known.count.inc();
-    known.seconds.observe(report.durationMs / 1000);
+  attempt({ provider, model, outcome, durationMs }: AttemptReport): void {
+    this.#attempts.add(1, provider, model, outcome);
+    this.#attemptSeconds.observe({ provider }, durationMs / 1000);
   }
 }
 

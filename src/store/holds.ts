@@ -23,13 +23,14 @@ export class Holds {
   }
 
   /** Holds something from now on, in the place of what the id held. */
-  put(key: string, id: string, { ttlMs, ...hold }: Omit<Hold, 'until'> & { ttlMs: number }): void {
-    this.restore(key, id, { ...hold, until: this.#now() + ttlMs });
+  put(key: string, id: string, hold: Omit<Hold, 'until'> & { ttlMs: number }): void {
+    const { points, spent, lasting, ttlMs } = hold;
+    this.restore(key, id, { points, spent, until: this.#now() + ttlMs, lasting });
   }
 
-  restore(key: string, id: string, { points, spent, until, lasting }: Hold): void {
+  restore(key: string, id: string, hold: Hold): void {
+    const { points, spent, until } = hold;
     this.#drop(key, id);
-    const hold = { points, spent, until, lasting };
     const held = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
     this.#keys.set(key, held);
     held.byId.set(id, hold);

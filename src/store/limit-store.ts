@@ -1,3 +1,5 @@
+import type { Awaitable } from '../base/awaitable.ts';
+
 /** The state of a counter after it was asked. */
 export interface Count {
   /** Points used in the window, those just asked for included where they were granted. */
@@ -6,10 +8,7 @@ export interface Count {
   resetMs: number;
 }
 
-/** At once where it is counted in this process. */
-export type Awaitable<T> = T | Promise<T>;
-
-/** Points in a window of time. */
+/** Points in a window of time. What is counted in this process is answered at once. */
 export interface Counter {
   /** Takes `points` where that many are left of `limit`; `force` takes them anyway. Nothing is taken where refused. */
   take(
@@ -70,7 +69,7 @@ export interface CounterWindow {
 
 /** Whose limit it is, where not the key's of its holder: that of a team. */
 interface Owned {
-  owner?: string;
+  owner?: string | undefined;
 }
 
 /** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
@@ -119,21 +118,21 @@ export interface LimitStore {
    * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
    * taken is given back where that is known, else when its time is over.
    */
-  take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
+  take(holder: LimitHolder, requests: readonly LimitRequest[]): Awaitable<LimitResult[]>;
   /**
    * True once it is given back. False where the store is away: it is repeated when the store is back, and nothing else
    * may be taken by this id.
    */
-  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
+  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean>;
   /** Notes what holders have used so far. A store that is away gets it with the next note. */
   note(notes: readonly LimitNote[]): Promise<void>;
 }
 
 /** All that is given back of what was taken: nothing of it was used. */
 export function releaseOf(request: LimitRequest): LimitRelease {
-  const whose = request.owner === undefined ? {} : { owner: request.owner };
-  if (request.kind === 'place') return { kind: 'place', name: request.name, ...whose };
+  const { owner } = request;
+  if (request.kind === 'place') return { kind: 'place', name: request.name, owner };
   const { kind, name, windowSeconds, points } = request;
-  const release = { name, windowSeconds, points, ...whose };
+  const release = { name, windowSeconds, points, owner };
   return kind === 'points' ? { kind, ...release } : { kind, ...release, spent: 0 };
 }

@@ -116,11 +116,12 @@ export class MemoryBudget implements LimitBudget {
     const held = this.#holds.get(key, id);
     const others = this.#holds.count(key) > (held ? 1 : 0);
     const { used, resetMs } = this.used(key);
-    const before = used - (held ? Math.max(held.points, held.spent) : 0);
+    const spent = held?.spent ?? 0;
+    const before = used - (held ? Math.max(held.points, spent) : 0);
     const granted = before + points <= limit || (!others && before < limit);
     if (!granted) return { granted, others, used, resetMs };
-    this.#holds.put(key, id, { points, spent: held?.spent ?? 0, ttlMs, lasting });
-    return { granted, others, ...this.used(key) };
+    this.#holds.put(key, id, { points, spent, ttlMs, lasting });
+    return { granted, others, used: before + Math.max(points, spent), resetMs };
   }
 
   note(key: string, id: string, { spent, ttlMs }: { spent: number; ttlMs: number }): void {

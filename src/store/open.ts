@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { SideStores } from './beside/side-stores.ts';
@@ -12,6 +13,11 @@ export interface Storage extends AsyncDisposable, Readonly<SideStores> {
   readonly runs: RunStore;
   readonly caches: Caches;
   readonly limits: LimitStore;
+  /**
+   * The time that all who share the store go by: that of Redis, or of this machine. What one instance writes and another
+   * decides by is never the time of one machine.
+   */
+  readonly clock: Clock;
   /**
    * A secret text that all who use this store share: made at random the first time, kept in it from then on.
    * @throws GatewayError `store_unavailable`.
@@ -55,7 +61,8 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
   const { closed: _, ...parts } = await connectStore(path);
   const close = () => parts.runs.close();
   const caches = memoryCaches(options);
-  return { ...parts, caches, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
+  const clock = systemClock;
+  return { ...parts, clock, caches, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
 }
 
 function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
@@ -63,6 +70,7 @@ function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
   return {
     ...runs.beside,
     runs,
+    clock: systemClock,
     caches: memoryCaches({ log }),
     limits: runs.limits,
     secret: () => runs.secret(),

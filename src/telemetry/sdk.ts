@@ -20,8 +20,14 @@ import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
 const EXPORT_MS = 5000;
 /** How long the last exports may take when the gateway closes, in milliseconds. */
 const FLUSH_MS = 2000;
-/** Ended spans that wait to be exported; further ones are dropped. */
-const MOST_WAITING = 4096;
+/**
+ * Ended spans that wait to be exported, where further ones are dropped, and those in one export. With what was said a span may
+ * have 100 KB; collectors refuse what has more than 20 MB.
+ */
+const WAITING = {
+  plain: { maxQueueSize: 4096, maxExportBatchSize: 512 },
+  withContents: { maxQueueSize: 1024, maxExportBatchSize: 64 },
+} as const;
 /** Label sets of each metric; further ones are counted together. */
 const MOST_LABEL_SETS = 1000;
 /** Failures of exports are logged at most this often, in milliseconds. */
@@ -36,11 +42,13 @@ export interface SdkOptions {
   headers: Readonly<Record<string, string>>;
   /** The share of the traces that begin here which are recorded, from 0 to 1. */
   sample: number;
+  /** What is said stands in the spans. */
+  contents: boolean;
   log: Logger;
 }
 
 /** Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone. */
-export function startSdk({ endpoint, headers, sample, log }: SdkOptions): AsyncDisposable {
+export function startSdk({ endpoint, headers, sample, contents, log }: SdkOptions): AsyncDisposable {
   const resource = resourceFromAttributes({
     'service.name': SCOPE,
     'service.version': project.version,
@@ -54,7 +62,7 @@ export function startSdk({ endpoint, headers, sample, log }: SdkOptions): AsyncD
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new OTLPTraceExporter(exporter('/v1/traces')),
-        maxQueueSize: MOST_WAITING,
+        ...(contents ? WAITING.withContents : WAITING.plain),
         exportTimeoutMillis: EXPORT_MS,
       }),
     ],
@@ -89,11 +97,11 @@ export function startSdk({ endpoint, headers, sample, log }: SdkOptions): AsyncD
 function rareLogger(log: Logger): DiagLogger {
   let nextAt = 0;
   let untold = 0;
-  const tell = (message: string) => {
+  const tell = (message: string, ...more: unknown[]) => {
     untold += 1;
     if (performance.now() < nextAt) return;
     nextAt = performance.now() + LOG_EVERY_MS;
-    log.warn({ err: shortened(message), times: untold }, 'telemetry could not be exported');
+    log.warn({ err: shortened([message, ...more].join(' ')), times: untold }, 'telemetry could not be exported');
     untold = 0;
   };
   const nothing = () => {};

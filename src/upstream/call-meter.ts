@@ -76,8 +76,17 @@ export class CallMeter {
     const inputTokens =
       reported && this.#canBeRead(reported.inputTokens) ? reported.inputTokens : this.#estimatedPrompt();
     const isEstimated = !reported || outputTokens !== reported.outputTokens || inputTokens !== reported.inputTokens;
-    const usage = within({ ...(reported ?? noUsage()), inputTokens, outputTokens });
-    return priced({ ...usage, estimated: usage.estimated || isEstimated }, this.#price);
+    const told = reported ?? noUsage();
+    // Parts are no more than the whole that they are of.
+    const usage = {
+      ...told,
+      inputTokens,
+      outputTokens,
+      cachedTokens: Math.min(told.cachedTokens, inputTokens),
+      reasoningTokens: Math.min(told.reasoningTokens, outputTokens),
+      estimated: told.estimated || isEstimated,
+    };
+    return priced(usage, this.#price);
   }
 
   #believed(reported: number, delivered: number): number {
@@ -111,19 +120,9 @@ export function isCommon(reported: number): boolean {
   return reported <= MOST_THOUGHT;
 }
 
-/** Parts are no more than the whole that they are of. */
-function within(usage: TurnUsage): TurnUsage {
-  const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage;
-  return {
-    ...usage,
-    cachedTokens: Math.min(cachedTokens, inputTokens),
-    reasoningTokens: Math.min(reasoningTokens, outputTokens),
-  };
-}
-
 /** What several calls used together. */
 export function usageOf(meters: Iterable<CallMeter>): TurnUsage {
-  let sum = noUsage();
-  for (const { usage } of meters) sum = addUsage(sum, usage);
-  return sum;
+  let sum: TurnUsage | undefined;
+  for (const { usage } of meters) sum = sum ? addUsage(sum, usage) : usage;
+  return sum ?? noUsage();
 }

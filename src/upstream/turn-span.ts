@@ -59,7 +59,7 @@ export class TurnSpan {
     if (finish && span.showsContents) span.set({ 'gen_ai.output.messages': lastMessages([finish.message]) });
     const error = finish ? undefined : (this.#error ?? 'stopped');
     const { provider, model } = finish?.route ?? {};
-    this.#operation.end({ provider: provider ?? last, responseModel: model, usage, error });
+    this.#operation.end({ provider: provider ?? last, responseModel: model, usage: () => usage, error });
   }
 }
 

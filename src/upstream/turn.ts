@@ -168,6 +168,8 @@ export class TurnError extends Error {
   readonly retryAfterMs: number | undefined;
   /** How often such a turn may be asked for in all, by `max_retries` of its routes. */
   readonly mostTries: number;
+  /** The last route said that the request is wrong, whoever is asked. */
+  readonly blamesRequest: boolean;
 
   constructor(
     kind: TurnFailureKind,
@@ -177,6 +179,7 @@ export class TurnError extends Error {
       usage?: TurnUsage;
       retryAfterMs?: number | undefined;
       mostTries?: number;
+      blamesRequest?: boolean;
       cause?: unknown;
     },
   ) {
@@ -186,6 +189,7 @@ export class TurnError extends Error {
     this.usage = details.usage ?? noUsage();
     this.retryAfterMs = details.retryAfterMs;
     this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
+    this.blamesRequest = details.blamesRequest ?? false;
   }
 }
 

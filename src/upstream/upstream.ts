@@ -97,11 +97,15 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     for (const [name, provider] of made) providers.set(name, provider);
   }
 
-  function attemptsOptions(query: ChatModelQuery): ChatModelOptions {
+  function routesFor(query: ChatModelQuery): () => Route[] {
     const draw = drawFor(query, random);
+    return () => routesOf(query, { providers, draw });
+  }
+
+  function modelOptions(query: ChatModelQuery): ChatModelOptions {
     return {
       modelName: query.modelName,
-      routes: () => routesOf(query, { providers, draw }),
+      routes: routesFor(query),
       ...common,
       log: query.runId === undefined ? log : log.child({ run: query.runId }),
       onWarning: query.onWarning,
@@ -117,9 +121,12 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   });
   return {
     update,
-    chatModel: (query) => createChatModel(attemptsOptions(query)),
-    attempts: (query) =>
-      new Attempts({ ...attemptsOptions(query), backoff: query.backoff ?? backoff, attended: query.attended ?? false }),
+    chatModel: (query) => createChatModel(modelOptions(query)),
+    attempts(query) {
+      const { modelName, attended = false } = query;
+      const routes = routesFor(query);
+      return new Attempts({ ...common, modelName, routes, backoff: query.backoff ?? backoff, attended });
+    },
     embed({ routes, ...request }, { signal }) {
       const attempts = new Attempts({
         modelName: 'embeddings',

@@ -3,14 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import {
-  emptyUsage,
-  USAGE_COUNTS,
-  type UsageCounts,
-  type UsageLabels,
-  type UsageRow,
-  type UsageStore,
-} from '../store/beside/usage-store.ts';
+import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '../store/beside/usage-store.ts';
 import { nothingUsed, type Used } from '../upstream/used.ts';
 import { UsageMetrics } from './metrics.ts';
 
@@ -82,16 +75,18 @@ export class UsageLog implements AsyncDisposable {
   /** A call that may be counted while it is under way: it counts on the day of its first note, else of its end. */
   begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
     let labels: (UsageLabels & { day: string }) | undefined;
-    let before = countsOf(nothingUsed(), { requests: 0, errors: 0 });
+    /** What stands in its row by now. */
+    let before: Used | undefined;
     const count = (used: Used, errors: number) => {
       if (!labels) {
         const day = dayOf(this.#options.clock.now());
         labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
       }
-      const now = countsOf(used, { requests: 1, errors });
       const row = this.#rowOf(labels);
-      for (const name of USAGE_COUNTS) row[name] += now[name] - before[name];
-      before = now;
+      if (!before) row.requests += 1;
+      row.errors += errors;
+      addUsed(row, used, before ?? nothingUsed());
+      before = used;
       this.#soon();
     };
     return {
@@ -164,7 +159,7 @@ export class UsageLog implements AsyncDisposable {
   #rowOf(labels: UsageLabels & { day: string }): UsageRow {
     const { day, key, team, model } = labels;
     const tag = this.#rows.size < MOST_ROWS ? labels.tag : '';
-    const name = JSON.stringify([day, key, team, model, tag]);
+    const name = `${day}\0${key}\0${team}\0${model}\0${tag}`;
     const row = this.#rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
     this.#rows.set(name, row);
     return row;
@@ -184,15 +179,17 @@ export class UsageLog implements AsyncDisposable {
   }
 }
 
-function countsOf(used: Used, calls: Pick<UsageCounts, 'requests' | 'errors'>): UsageCounts {
-  return {
-    ...calls,
-    input_tokens: used.inputTokens,
-    cached_tokens: used.cachedTokens,
-    output_tokens: used.outputTokens,
-    reasoning_tokens: used.reasoningTokens,
-    cost_nanos: Math.round(used.cost * 1e9),
-  };
+/** Adds what was used beyond what was used before. */
+function addUsed(row: UsageRow, used: Used, before: Used): void {
+  row.input_tokens += used.inputTokens - before.inputTokens;
+  row.cached_tokens += used.cachedTokens - before.cachedTokens;
+  row.output_tokens += used.outputTokens - before.outputTokens;
+  row.reasoning_tokens += used.reasoningTokens - before.reasoningTokens;
+  row.cost_nanos += nanos(used.cost) - nanos(before.cost);
+}
+
+function nanos(cost: number): number {
+  return Math.round(cost * 1e9);
 }
 
 let latest = { day: Number.NaN, text: '' };

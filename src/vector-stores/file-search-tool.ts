@@ -76,6 +76,7 @@ export function createFileSearchTool(parts: FileSearchParts): Tool {
             ...(section !== undefined && { section }),
             snippet: text.slice(0, LONGEST_PASSAGE),
             score: Math.round(score * 1000) / 1000,
+            ...(Object.keys(file.attributes).length > 0 && { attributes: file.attributes }),
             source_id: sourceId(url),
           })),
           ...(hits.length === 0 && { note: 'No results. Other words may find more.' }),

@@ -100,6 +100,10 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.deepEqual(typesOf(first), ['mcp_list_tools', 'mcp_approval_request']);
     const [request] = requestsIn(first);
     assert.match(request?.id ?? '', /^mcpr_/);
+    const [listed] = first.output;
+    assert.ok(listed?.type === 'mcp_list_tools');
+    // The AI SDK takes no null in either.
+    assert.ok(!('error' in listed) && listed.tools.every((tool) => !('annotations' in tool)), JSON.stringify(listed));
     assert.deepEqual([request?.server_label, request?.name, request?.arguments], ['desk', 'echo', '{"a":1}']);
     assert.ok(first.tools[0]?.type === 'mcp' && first.tools[0].require_approval === 'always');
     assert.deepEqual(gateway.calls, []);

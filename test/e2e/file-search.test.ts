@@ -123,6 +123,8 @@ describe('file_search', () => {
     assert.deepEqual(call.queries, ['deposit of the harbour authority']);
     assert.match(call.results?.[0]?.text ?? '', /48 250/);
     assert.equal(call.results?.[0]?.filename, 'harbour rules.pdf');
+    // The AI SDK takes no result without them.
+    assert.deepEqual(call.results?.[0]?.attributes, {});
     assert.ok(types.includes('response.output_text.annotation.added'), types.join());
     assertCited(final);
   });

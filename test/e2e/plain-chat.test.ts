@@ -5,7 +5,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { until } from '../support/http-gateway.ts';
-import { frames, type Script, startScriptedProvider } from '../support/scripted-provider.ts';
+import { frames, json, type Script, startScriptedProvider } from '../support/scripted-provider.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
 
 const TOOL = {
@@ -24,7 +24,8 @@ async function openGateway(wire: 'messages' | 'responses', script?: Script) {
     models: {
       plain: {
         kind: 'proxy',
-        apis: ['chat_completions', 'async'],
+        apis: ['chat_completions', 'async', 'responses'],
+        responses: 'gateway',
         routes: [{ provider: 'scripted', model: 'm' }],
       },
     },
@@ -89,6 +90,27 @@ for (const wire of ['messages', 'responses'] as const) {
         status: 400,
         param: 'messages',
       });
+    });
+
+    it('tell a refusal of the request by its provider from a failure that a retry may mend', async () => {
+      await using gateway = await openGateway(wire);
+      const { client, provider } = gateway;
+      const words = { error: { message: 'tools.0.input_schema: wrong', type: 'invalid_request_error' } };
+      for (const [code, status, type] of [
+        [400, 400, 'invalid_request_error'],
+        [401, 502, 'api_error'],
+        [500, 502, 'api_error'],
+      ] as const) {
+        provider.respond = () => json(words, { status: code });
+        const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
+        for (const stream of [false, true]) {
+          await assert.rejects(client.chat.completions.create({ ...ask, stream }), {
+            ...{ status, type, code: 'upstream_error' },
+          });
+        }
+        const { error } = await client.responses.create({ model: 'plain', input: 'Go.' });
+        assert.deepEqual({ ...error, message: '' }, { type, code: 'upstream_error', param: null, message: '' });
+      }
     });
 
     it('refuse what cannot be honoured with the field that is meant', async () => {

@@ -122,3 +122,58 @@ describe('context_management of a plain model', () => {
     }
   });
 });
+
+describe('compaction_trigger of a plain model', () => {
+  const trigger = { type: 'compaction_trigger' as const };
+  const input: Input = [...LONG, trigger];
+
+  it('gives the item that stands for what was said and nothing else, whatever else is asked for', async () => {
+    await using plain = await openPlain();
+    const { ann, provider } = plain;
+    const tools = [{ type: 'web_search' as const }];
+    const asked = { model: 'plain', input, tools, tool_choice: 'required' as const, store: false };
+    const { output, usage, status: ended } = await ann.responses.stream(asked).finalResponse();
+    assert.deepEqual([ended, output.map(({ type }) => type)], ['completed', ['compaction']]);
+    assert.ok((usage?.input_tokens ?? 0) > 0);
+    assert.equal(provider.requests.length, 1);
+    const [item] = output as Input;
+    assert.ok(item);
+    const next = await ann.responses.create({ model: 'plain', input: [item, { role: 'user', content: 'So?' }] });
+    assert.equal(next.output_text, 'Read 2.');
+  });
+
+  it('is no part of what was said, and is gone on from by id and in a conversation', async () => {
+    await using plain = await openPlain();
+    const { ann, provider } = plain;
+    const first = await ann.responses.create({ model: 'plain', input: LONG });
+    const compacted = await ann.responses.create({ model: 'plain', previous_response_id: first.id, input: [trigger] });
+    assert.deepEqual((await ann.responses.inputItems.list(compacted.id)).data, []);
+    await ann.responses.create({ model: 'plain', previous_response_id: compacted.id, input: 'So?' });
+    const told = provider.requests.at(-1)?.body.messages ?? [];
+    assert.ok(told.length < 7 && told.every(({ content }) => content !== ''), JSON.stringify(told));
+    const { id: conversation } = await ann.conversations.create({ items: LONG });
+    await ann.responses.create({ model: 'plain', conversation, input: [trigger] });
+    const last = await ann.conversations.items.list(conversation, { limit: 2, order: 'desc' });
+    assert.deepEqual(
+      last.data.map(({ type }) => type),
+      ['compaction', 'message'],
+    );
+  });
+
+  it('is refused where it is not the last item or nothing was said, and fails where nothing is summed up', async () => {
+    await using plain = await openPlain((request) => (isCompacting(request) ? status(400) : model(request)));
+    for (const [wrong, param] of [
+      [[trigger, ...LONG], 'input[0]'],
+      [[...LONG, trigger, trigger], `input[${LONG.length}]`],
+      [[trigger], 'input'],
+    ] as const) {
+      const asked = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
+      await assert.rejects(
+        asked,
+        (error) => error instanceof APIError && error.status === 400 && error.param === param,
+      );
+    }
+    const failed = await plain.ann.responses.create({ model: 'plain', input });
+    assert.deepEqual([failed.status, failed.error?.code, failed.output], ['failed', 'upstream_error', []]);
+  });
+});

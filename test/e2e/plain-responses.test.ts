@@ -111,7 +111,20 @@ describe('responses of a plain model over a chat-only provider', () => {
       tools: [WEATHER],
     });
     assert.equal(again.output_text, 'It says: 21 degrees');
-    const [, byId, whole] = gateway.provider.requests;
+    const asked = { role: 'user', content: 'Weather in Kyoto?' };
+    for (const repeated of [
+      [...first.output, output],
+      [asked, call, output],
+    ]) {
+      const { output_text } = await gateway.ann.responses.create({
+        ...{ model: 'plain', previous_response_id: first.id, tools: [WEATHER] },
+        input: repeated as OpenAI.Responses.ResponseInput,
+      });
+      assert.equal(output_text, 'It says: 21 degrees', 'as clients go on that repeat what the response has');
+    }
+    const [, byId, whole, , repeating] = gateway.provider.requests;
+    const told = repeating?.body.messages?.map(({ role }) => role);
+    assert.deepEqual(told, ['user', 'user', 'assistant', 'tool']);
     // What the provider wants back of its thoughts is known to the gateway alone.
     const [question, { reasoning_content: thought, ...said }, result] = byId?.body.messages ?? [];
     assert.equal(thought, 'I ask.');
@@ -469,5 +482,66 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(second.output_text, 'Done.');
     const sent = gateway.provider.requests[1]?.body;
     assert.equal(sent?.messages?.[1].tool_calls[0].function.name, sent?.tools?.[1].function.name);
+  });
+
+  it('find functions that are deferred before they call them', async () => {
+    await using gateway = await openPlain(({ body }) => {
+      const calls =
+        body.tools?.map((tool, n) => ({ id: `call_${n}`, name: tool.function.name, arguments: '{}' })) ?? [];
+      return body.messages?.at(-1)?.role === 'tool' ? turn({ text: 'Done.' }) : turn({ toolCalls: calls });
+    });
+    const deferred = { ...WEATHER, defer_loading: true };
+    const inside = { type: 'function' as const, name: 'find', parameters: WEATHER.parameters, defer_loading: true };
+    const other = { ...WEATHER, name: 'other' };
+    const tools: OpenAI.Responses.Tool[] = [
+      deferred,
+      { type: 'tool_search' },
+      { type: 'namespace', name: 'crm', description: 'Customers.', tools: [inside] },
+      other,
+    ];
+    const ask = { model: 'plain', tools };
+    const events: string[] = [];
+    const stream = gateway.ann.responses.stream({ ...ask, input: 'Who?' });
+    stream.on('response.output_item.done', ({ item: { type } }) => events.push(type));
+    const { output, id } = await stream.finalResponse();
+    const search = ['tool_search_call', 'tool_search_output', 'function_call'];
+    assert.deepEqual(events, [...search, ...search, 'function_call']);
+    const told = { call_id: null, execution: 'server', status: 'completed' };
+    const [called, found, weather, , group, find, plain] = output;
+    assert.deepEqual(
+      { ...called, id: '' },
+      { id: '', type: 'tool_search_call', arguments: { paths: ['get_weather'] }, ...told },
+    );
+    assert.deepEqual({ ...found, id: '' }, { id: '', type: 'tool_search_output', tools: [deferred], ...told });
+    assert.ok(group?.type === 'tool_search_output' && group.tools[0]?.type === 'namespace');
+    assert.deepEqual([group.tools[0].name, group.tools[0].tools[0]?.name], ['crm', 'find']);
+    const names = [weather, find, plain].map((item) => item?.type === 'function_call' && [item.namespace, item.name]);
+    assert.deepEqual(names, [
+      ['get_weather', 'get_weather'],
+      ['crm', 'find'],
+      [undefined, 'other'],
+    ]);
+    const outputs = [0, 1, 2].map((n) => {
+      return { type: 'function_call_output' as const, call_id: `call_${n}`, output: `It is ${n}.` };
+    });
+    // As clients send them back: with the items, with references to them, and by the response's id.
+    const references = output.map((item) => ({ type: 'item_reference' as const, id: item.id ?? '' }));
+    for (const said of [output as OpenAI.Responses.ResponseInput, references]) {
+      const next = await gateway.ann.responses.create({ ...ask, input: [...said, ...outputs] });
+      assert.equal(next.output_text, 'Done.');
+      const sent = gateway.provider.requests.at(-1)?.body;
+      const [turned] = sent?.messages ?? [];
+      const calls: { function: { name: string } }[] = turned?.tool_calls ?? [];
+      assert.deepEqual(
+        calls.map((call) => call.function.name),
+        sent?.tools?.map((tool) => tool.function.name),
+      );
+    }
+    const byId = await gateway.ann.responses.create({ ...ask, previous_response_id: id, input: outputs });
+    assert.equal(byId.output_text, 'Done.');
+    const client = { type: 'tool_search' as const, execution: 'client' as const };
+    await assert.rejects(gateway.ann.responses.create({ ...ask, input: 'Who?', tools: [other, client] }), {
+      ...{ status: 400, param: 'tools[1].execution' },
+    });
   });
 });

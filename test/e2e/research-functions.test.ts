@@ -163,6 +163,12 @@ describe('functions of the client in a research', () => {
     const [call] = callsIn(first);
     assert.ok(call);
     const previous_response_id = first.id;
+    const deferred = [{ ...ASK_DESK, defer_loading: true }, { type: 'tool_search' as const }];
+    const found = await gateway.ann.responses.create({ model: 'deep', input: 'How old?', tools: deferred });
+    assert.deepEqual(
+      found.output.slice(-3).map(({ type }) => type),
+      ['tool_search_call', 'tool_search_output', 'function_call'],
+    );
     for (const [input, message] of [
       [[{ role: 'user' as const, content: 'So?' }], new RegExp(`no output for the call ${call.call_id}`)],
       [[outputFor(call, 'x'), outputFor({ call_id: 'call_other' }, 'y')], /no call call_other/],
@@ -173,8 +179,11 @@ describe('functions of the client in a research', () => {
         (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
       );
     }
-    // The whole thread again, without the id: it goes on all the same.
+    // The whole thread again, without the id: it goes on all the same. With it, what was asked is not asked again.
     const whole = [{ role: 'user' as const, content: 'How old?' }, call, outputFor(call, 'Old.')];
+    await gateway.ann.responses.create({ model: 'deep', previous_response_id, input: whole, tools });
+    const asked = (gateway.provider.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'user');
+    assert.equal(asked.filter(({ content }) => String(content).includes('How old?')).length, 1);
     const again = await gateway.ann.responses.create({ model: 'deep', input: whole, tools });
     assert.equal(gateway.search.requests.length, 1);
     assert.equal(callsIn(again).length, 1);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { trace } from '@opentelemetry/api';
@@ -15,6 +16,7 @@ import { CLIENT_KEY, chat, send } from '../support/proxy-gateway.ts';
 import { fetchDocument } from '../support/research-gateway.ts';
 import { json, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { SocketClient } from '../support/socket-client.ts';
+import { patience } from '../support/time-limit.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -399,25 +401,67 @@ describe('OpenTelemetry', () => {
     for (const { headers } of scene.good.requests) assert.equal(headers.traceparent, TRACE.traceparent);
   });
 
-  it('does its work, and closes, while the collector is away, and says so once', async () => {
-    const collector = await startOtlpCollector();
-    await collector[Symbol.asyncDispose]();
-    await using scene = await openScene(to(collector));
-    for (let n = 0; n < 3; n++) await research(scene);
+  it('sends no more at once than collectors take, also with what is said', async () => {
+    await using collector = await startOtlpCollector();
+    await using scene = await openScene(to(collector, { contents: true }));
+    const tracer = trace.getTracer('long');
+    const said = 'ä'.repeat(16_384);
+    for (let n = 0; n < 150; n++)
+      tracer.startSpan('one', { attributes: { first: said, second: said, third: said } }).end();
     await scene.close();
-    const told = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
-    assert.ok(told.length > 0 && told.length <= 2, told.join(''));
-    assert.ok(!scene.log.join('').includes(COLLECTOR_KEY));
-    await worksAnew();
+    assert.equal(named(collector.spans, 'one').length, 150);
+    const bytes = collector.exports.map((taken) => taken.bytes);
+    assert.ok(Math.max(...bytes) > 1_000_000 && Math.max(...bytes) < 8_000_000, bytes.join(', '));
   });
 
-  it('does its work, and closes, while the collector hangs', async () => {
-    await using collector = await startOtlpCollector({ hangs: true });
-    await using scene = await openScene(to(collector));
-    await research(scene);
+  const faulty: Record<string, { answer?: (response: ServerResponse) => void; said: RegExp }> = {
+    'is away': { said: /ECONNREFUSED|too slow to take the last spans/ },
+    hangs: { answer: () => {}, said: /too slow to take the last spans/ },
+    'answers a byte at a time': {
+      answer: (response) => {
+        const dripping = setInterval(() => response.write(' '), 50);
+        response.once('close', () => clearInterval(dripping));
+      },
+      said: /too slow to take the last spans/,
+    },
+    fails: { answer: (response) => response.writeHead(500).end('<html>'), said: /Internal Server Error/ },
+    'is busy': { answer: (response) => response.writeHead(503, { 'retry-after': '600' }).end(), said: /./ },
+    'finds it too large': { answer: (response) => response.writeHead(413).end(), said: /Payload Too Large/ },
+    'says more than anybody reads': {
+      answer: (response) => response.writeHead(400).end(Buffer.alloc(6_000_000, 'x')),
+      said: /exceeded size limit/,
+    },
+    'takes a part': {
+      // An ExportTraceServiceResponse whose partial_success has rejected_spans and error_message.
+      answer: (response) => response.writeHead(200).end(Buffer.from('\n\x0b\x08\x03\x12\x07no room', 'latin1')),
+      said: /Partial Success.*no room/,
+    },
+  };
+  for (const [what, { answer, said }] of Object.entries(faulty)) {
+    it(`does its work, and closes, while the collector ${what}, and says so once`, async function () {
+      // Exports are repeated for five seconds, and the last ones get two.
+      this.timeout(patience(20));
+      const collector = await startOtlpCollector(answer && { answer });
+      await using collecting = collector;
+      if (!answer) await collector[Symbol.asyncDispose]();
+      await using scene = await openScene(to(collector));
+      // More than wait to be exported, in several exports.
+      const tracer = trace.getTracer('many');
+      for (let n = 0; n < 6000; n++) tracer.startSpan('one').end();
+      for (let n = 0; n < 3; n++) await research(scene);
+      await scene.close();
+      assert.equal(collecting.exports.length > 0, answer !== undefined);
+      const told = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
+      assert.ok(told.length > 0 && told.length <= 2, told.join(''));
+      assert.match(told.join(''), said);
+      assert.ok(!scene.log.join('').includes(COLLECTOR_KEY));
+    });
+  }
+
+  it('is there for the next gateway of the process', async () => {
+    await using scene = await openScene({ otlp_endpoint: 'http://127.0.0.1:9' });
     await scene.close();
-    assert.ok(collector.exports.length > 0);
-    assert.match(scene.log.join(''), /too slow to take the last spans/);
+    await worksAnew();
   });
 
   /** What was registered is gone with its gateway. */

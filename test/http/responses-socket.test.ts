@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { parsePublicId } from '../../src/base/ids.ts';
+import { isObject } from '../../src/base/json.ts';
 import { assertRefused, ended, eventsIn, rawExchange, responseIn, send } from '../support/http-client.ts';
 import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { SocketClient } from '../support/socket-client.ts';
@@ -73,7 +74,12 @@ describe('the WebSocket of /v1/responses', () => {
     await refused('[]', { status: 400, code: 'invalid_json' });
     await refused(Buffer.from(create({ input: 'x' })), { code: 'invalid_json' });
     await refused('{}', { code: 'missing_parameter', param: 'type' });
-    await refused('{"type":"response.steer"}', { code: 'invalid_parameter', param: 'type' });
+    await refused('{"type":"response.steered"}', { code: 'invalid_parameter', param: 'type' });
+    const steer = { input: 'No, shorter.', previous_response_id: 'resp_1' };
+    socket.ws.send(JSON.stringify({ type: 'response.steer', ...steer }));
+    const { error: why, ...failed } = await socket.next(({ type }) => type !== 'error');
+    assert.deepEqual(failed, { type: 'response.steer.failed', sequence_number: 0, steer });
+    assert.ok(isObject(why) && why.code === 'steering_not_supported');
     await refused(create({ input: 'x', stream_id: 'a b' }), { code: 'invalid_parameter', param: 'stream_id' });
     await refused(create({ input: 'x', background: true }), { code: 'unsupported_parameter', param: 'background' });
     await refused(create({ input: 'x', generate: 1 }), { code: 'invalid_parameter', param: 'generate' });

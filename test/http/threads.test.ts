@@ -69,6 +69,10 @@ describe('a thread that began elsewhere', () => {
         { type: 'file_search_call', id: 'fs_1', queries: ['coffee'], results: [{ text: 'Beans.' }] },
         { type: 'code_interpreter_call', id: 'ci_1', code: 'print(7)', outputs: [{ type: 'logs', logs: '7' }] },
         { type: 'mcp_call', id: 'mcp_1', server_label: 'wiki', name: 'find', arguments: '{"q":1}', output: 'Found.' },
+        {
+          ...{ type: 'mcp_call', id: 'mcp_2', server_label: 'wiki', name: 'break', arguments: '{}', output: null },
+          error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'It broke.' }] },
+        },
         { type: 'function_call', call_id: 'c1', name: 'lookup', arguments: '{"a":1}' },
         { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'It is so.' }] },
         { type: 'image_generation_call', id: 'ig_1', result: 'aGVsbG8=' },
@@ -77,12 +81,13 @@ describe('a thread that began elsewhere', () => {
         user('Go on.'),
       ],
     });
-    assert.equal(ignored, 'input[1], input[3], input[9]');
+    assert.equal(ignored, 'input[1], input[3], input[10]');
     for (const part of [
       /web_search: .*"query":"tea"/s,
       /file_search: .*"coffee".*Result: .*Beans\./s,
       /code_interpreter: .*print\(7\).*Result: <tool_result>\n7\n/s,
       /wiki\.find: .*Result: <tool_result>\nFound\.\n/s,
+      /wiki\.break: .*Result: <tool_result>\nIt broke\.\n/s,
       /lookup: .*Result: <tool_result>\nIt is so\.\n/s,
       /assistant: No\.|\nNo\./,
     ])

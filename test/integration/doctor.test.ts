@@ -121,7 +121,6 @@ describe('research-gateway doctor', () => {
     ['that fails', () => provider(503, () => '{}'), {}, 'wrong', /HTTP status 503/, 1],
     ['that lists no models', () => provider(404, () => '{}'), {}, 'note', /lists no models.*`probe up`/, 0],
     ['that is something else', () => provider(200, () => '<html>'), {}, 'note', /something else than a list/, 0],
-    ['of an unknown dialect', listing, { dialect: 'klingon' }, 'wrong', /klingon/, 1],
   ];
   for (const [what, start, fields, state, detail, exit] of answers) {
     it(`looks at a provider ${what}`, async () => {

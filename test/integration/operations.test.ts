@@ -4,18 +4,24 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { isErrorCode } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { addCommands } from '../../src/cli/commands.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { knownKeys } from '../../src/config/known-keys.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { overview } from '../../src/protocol/operating/overview.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
 import { namesIn, type QueryNames } from '../support/promql.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { patience } from '../support/time-limit.ts';
+import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'docs/operations');
@@ -24,6 +30,20 @@ const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 /** Pages about a symptom; the others are about work to do. */
 const WORK = new Set(['README.md', 'sizing.md', 'backup.md', 'upgrade.md']);
 const PAGES = readdirSync(FOLDER).filter((name) => name.endsWith('.md'));
+/** What operators read, these pages among it. */
+const HANDBOOK = [
+  join(ROOT, 'README.md'),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(ROOT, 'docs', name)),
+];
+const NO_PARTS = {
+  environment: readEnvironment({}),
+  terminal: new RecordedTerminal(),
+  startGateway: () => Promise.reject(new Error('not to be started')),
+  projectRoot: ROOT,
+  version: '0',
+};
 
 const rule = z.strictObject({
   alert: z.string().regex(/^[A-Z][A-Za-z]+$/),
@@ -217,6 +237,66 @@ describe('docs/operations', () => {
       assert.ok(page === 'README.md' || read('README.md').includes(`](${page})`));
     });
   }
+
+  it('names commands and options that there are', () => {
+    const program = new Command('research-gateway').option('--version').option('--help');
+    addCommands(program, NO_PARTS, () => async () => {});
+    const wrong: string[] = [];
+    let seen = 0;
+    for (const page of HANDBOOK) {
+      const pieces = readFileSync(page, 'utf8').match(/```[\s\S]*?```|`[^`\n]+`/g) ?? [];
+      // For those it is a name.
+      const code = pieces
+        .flatMap((piece) => piece.split('\n'))
+        .filter((line) => !/\b(?:kubectl|helm|docker)\b/.test(line));
+      for (const [, line = ''] of code
+        .join('\n')
+        .matchAll(/(?<![\w/@-])research-gateway((?: [^\n`|#;&>)]+)?)(?![\w./:@-])/gm)) {
+        const words = line.split(' ').filter(Boolean);
+        let command = program;
+        for (const word of words) command = command.commands.find((known) => known.name() === word) ?? command;
+        const known = [...command.options, ...program.options].flatMap(({ long, short }) => [long, short]);
+        const flags = words.flatMap((word) => /^(--[a-z-]+|-[a-z])(?:=|$)/.exec(word)?.[1] ?? []);
+        const isNamed = command !== program || words.length === 0 || words[0]?.startsWith('-');
+        if (!isNamed || flags.some((flag) => !known.includes(flag))) wrong.push(`${page}: research-gateway ${line}`);
+        seen += 1;
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(seen > 20, `${seen}`);
+  });
+
+  it('names settings that there are', () => {
+    const sections = Object.keys(configSchema.shape);
+    const wrong: string[] = [];
+    let seen = 0;
+    for (const page of HANDBOOK) {
+      for (const [, text = ''] of readFileSync(page, 'utf8').matchAll(/`([a-z_]+(?:\.[a-z_]+)+)(?:`|: )/g)) {
+        const path = text.split('.');
+        const key = path.pop() ?? '';
+        if (!sections.includes(path[0] ?? '') || ['ts', 'js', 'md', 'db', 'list', 'retrieve'].includes(key)) continue;
+        const { fitting, others } = knownKeys(path, {});
+        if (![...fitting, ...others].includes(key)) wrong.push(`${page}: ${text}`);
+        seen += 1;
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(seen > 60, `${seen}`);
+  });
+
+  it('looks at fields of the overview that there are', () => {
+    const known = JSON.stringify(z.toJSONSchema(overview, { unrepresentable: 'any' }));
+    let seen = 0;
+    for (const page of PAGES) {
+      for (const [, filter = ''] of read(page).matchAll(/jq '([^']+)'/g)) {
+        for (const [name] of filter.matchAll(/[a-z_]\w*/g)) {
+          assert.ok(known.includes(`"${name}":`), `${page}: ${name}`);
+          seen++;
+        }
+      }
+    }
+    assert.ok(seen > 8, `${seen}`);
+  });
 
   it('names paths of the gateway in its requests that are answered', async () => {
     await using gateway = await openGateway();

@@ -7,9 +7,11 @@ import { configSchema } from '../../src/config/schema.ts';
 import { secretHash } from '../../src/config/secrets.ts';
 import { storedRequest } from '../../src/runs/stored/stored-request.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { createSender } from '../../src/webhooks/send.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { endedRun, testClock } from '../contract/run-store-fixture.ts';
 import { eventually } from '../support/eventually.ts';
+import { inwardHosts } from '../support/inward-addresses.ts';
 import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
 
 const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
@@ -172,6 +174,29 @@ describe('webhooks', () => {
       assert.equal(attempt.status_code, null);
     }
     assert.equal(receiver.messages.length, 0);
+  });
+
+  it('reach nothing inside in any notation of its address, nor what tells machines their credentials where it is trusted', async () => {
+    await using receiver = await startReceiver();
+    const port = new URL(receiver.url).port;
+    const message = { headers: {}, body: '{}' };
+    const { signal } = new AbortController();
+    await using guarded = createSender({ allowHosts: () => ['example.com', '0.0.1'], signal });
+    // Not every machine knows the one that is left out.
+    const inward = inwardHosts().filter((host) => host !== 'ip6-localhost');
+    const hosts = [...inward, 'user:password@127.0.0.1', 'example.com@127.0.0.1'];
+    const attempts = await Promise.all(hosts.map((host) => guarded.send(`http://${host}:${port}/`, message, 0)));
+    for (const [n, { status, error }] of attempts.entries()) {
+      assert.match(error ?? '', /^(blocked_|invalid_url)/, `${hosts[n]}`);
+      assert.equal(status, null, `${hosts[n]}`);
+    }
+    await using trusting = createSender({ allowHosts: () => ['169.254.169.254', '127.0.0.1'], signal });
+    const metadata = await trusting.send('http://169.254.169.254/latest/meta-data/', message, 0);
+    assert.equal(metadata.error, 'blocked_address');
+    // A port that speaks something else, on a host that is trusted.
+    assert.notEqual((await trusting.send('http://127.0.0.1:25/', message, 0)).error, null);
+    assert.equal(receiver.messages.length, 0);
+    assert.equal((await trusting.send(receiver.url, message, 0)).status, 204);
   });
 
   it('do not follow where a receiver leads', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** A span as it came, with its attributes by name. */
@@ -31,21 +31,29 @@ export interface OtlpCollector extends AsyncDisposable {
   readonly url: string;
   readonly spans: ReceivedSpan[];
   readonly points: ReceivedPoint[];
-  /** Paths and headers of the exports. */
-  readonly exports: { path: string; headers: IncomingHttpHeaders }[];
+  /** Paths and headers of the exports, and their bytes where they were taken. */
+  readonly exports: { path: string; headers: IncomingHttpHeaders; bytes: number }[];
 }
 
-/** Starts one. `hangs`: it takes exports and answers none. */
-export async function startOtlpCollector({ hangs = false } = {}): Promise<OtlpCollector> {
+/** Starts one. `answer`: what it says instead of taking what came; nothing, and it hangs. */
+export async function startOtlpCollector(
+  options: { answer?: (response: ServerResponse) => void } = {},
+): Promise<OtlpCollector> {
+  const { answer } = options;
   const spans: ReceivedSpan[] = [];
   const points: ReceivedPoint[] = [];
   const exports: OtlpCollector['exports'] = [];
   const sockets = new Set<Socket>();
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
-    exports.push({ path, headers: request.headers });
-    if (hangs) return;
+    const taken = { path, headers: request.headers, bytes: 0 };
+    exports.push(taken);
+    if (answer) {
+      request.resume();
+      return answer(response);
+    }
     const body = Buffer.concat(await request.toArray());
+    taken.bytes = body.length;
     if (path.endsWith('/v1/traces')) spans.push(...spansOf(body));
     if (path.endsWith('/v1/metrics')) points.push(...pointsOf(body));
     response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();

@@ -22,6 +22,8 @@ export interface Instances extends AsyncDisposable {
 export async function startInstances(options: {
   storeUrl: string;
   names: readonly string[];
+  /** How far the clocks of some are off, by name, in milliseconds. */
+  clockOffsetsMs?: Readonly<Record<string, number>>;
   /** More of the configuration. */
   config?: object;
 }): Promise<Instances> {
@@ -43,7 +45,10 @@ export async function startInstances(options: {
       keys: [{ id: 'ann', secret: KEY }],
       ...options.config,
     };
-    gateways.set(name, await startGatewayProcess(config, { folder: folder.path }));
+    gateways.set(
+      name,
+      await startGatewayProcess(config, { folder: folder.path, clockOffsetMs: options.clockOffsetsMs?.[name] ?? 0 }),
+    );
   };
   await Promise.all(options.names.map(start));
   const stack = opening.move();

@@ -179,6 +179,27 @@ describe('the import graph', () => {
     assert.deepEqual(wrong, []);
   });
 
+  it('opens connections to what others name through the checked fetch alone', () => {
+    const opens =
+      /(?<![.\w#]|async )fetch\(|globalThis\.fetch\b(?!;)|import \{[^}]*\b(?:request|get|connect|createConnection|lookup|resolve\w*|Resolver|(?:Https?)?Agent|Socket)\b[^}]*\} from 'node:(?:https?|http2|net|tls|dgram|dns(?:\/promises)?)'|import\('node:(?:https?|http2|net|tls|dgram)'\)/;
+    const seen = sources.filter(({ code }) => opens.test(code.replace(/import type \{[^}]*\}/g, '')));
+    assert.deepEqual(seen.map(({ name }) => name).sort(), [
+      // What the command line is told to ask.
+      'cli/doctor/system.ts',
+      'cli/operating/admin-client.ts',
+      // What the operator configured.
+      'files/s3/s3-connection.ts',
+      'gateway/unheld/streamed-passage.ts',
+      'store/shared/store-client.ts',
+      'store/shared/store-server.ts',
+      // The checked one, and who is given it.
+      'tools/mcp/server-fetch.ts',
+      'tools/safe-fetch/guarded-agent.ts',
+      'tools/safe-fetch/safe-fetch.ts',
+      'webhooks/send.ts',
+    ]);
+  });
+
   it('reads the environment in config only', () => {
     const wrong = sources.filter(
       (file) => folderOf(file.name) !== 'config' && /\bprocess\s*\.\s*env\b/.test(file.code),

@@ -1,4 +1,4 @@
-import { type Attributes, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
+import { type Attributes, createNoopMeter, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
 import { type OpenSpan, SCOPE, startSpan } from './spans.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface OperationEnd {
   /** The provider's name of the model, where it answered. */
   responseModel?: string | undefined;
   /** Over all attempts; estimated where no provider told. */
-  usage: { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number };
+  usage(): { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number };
   /** Code or kind of the failure. */
   error?: string | undefined;
 }
@@ -39,8 +39,14 @@ export class Operation {
     this.span = startSpan({ name: `${name} ${model}`, kind: 'client', attributes: { ...named, ...attributes } });
   }
 
-  end({ provider, responseModel, usage, error }: OperationEnd): void {
+  end({ provider, responseModel, usage: used, error }: OperationEnd): void {
     const { span } = this;
+    const measured = instruments();
+    if (!span.isRecorded && !measured) {
+      span.end();
+      return;
+    }
+    const usage = used();
     const answered = {
       ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
       ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
@@ -55,7 +61,8 @@ export class Operation {
     if (error !== undefined) span.fail(error);
     span.end();
     const labels = { 'gen_ai.operation.name': this.#name, 'gen_ai.request.model': this.#model, ...answered };
-    const { duration, tokens } = instruments();
+    if (!measured) return;
+    const { duration, tokens } = measured;
     const seconds = (performance.now() - this.#startedAt) / 1000;
     duration.record(seconds, { ...labels, ...(error !== undefined && { 'error.type': error }) });
     for (const [type, count] of [
@@ -75,24 +82,25 @@ interface Instruments {
 /** Those of each provider of metrics that was there: an SDK may be registered after the first call. */
 const known = new WeakMap<MeterProvider, Instruments>();
 
-function instruments(): Instruments {
+/** Undefined where nobody measures. */
+function instruments(): Instruments | undefined {
   const provider = metrics.getMeterProvider();
-  let made = known.get(provider);
-  if (!made) {
-    const meter = provider.getMeter(SCOPE);
-    made = {
-      duration: meter.createHistogram('gen_ai.client.operation.duration', {
-        description: 'Time of calls of models, over all routes that were asked.',
-        unit: 's',
-        advice: { explicitBucketBoundaries: SECONDS },
-      }),
-      tokens: meter.createHistogram('gen_ai.client.token.usage', {
-        description: 'Tokens of calls of models, over all routes that were asked.',
-        unit: '{token}',
-        advice: { explicitBucketBoundaries: TOKENS },
-      }),
-    };
-    known.set(provider, made);
-  }
+  const found = known.get(provider);
+  if (found) return found;
+  const meter = provider.getMeter(SCOPE);
+  if (meter === createNoopMeter()) return undefined;
+  const made = {
+    duration: meter.createHistogram('gen_ai.client.operation.duration', {
+      description: 'Time of calls of models, over all routes that were asked.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: SECONDS },
+    }),
+    tokens: meter.createHistogram('gen_ai.client.token.usage', {
+      description: 'Tokens of calls of models, over all routes that were asked.',
+      unit: '{token}',
+      advice: { explicitBucketBoundaries: TOKENS },
+    }),
+  };
+  known.set(provider, made);
   return made;
 }

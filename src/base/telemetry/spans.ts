@@ -13,6 +13,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import type { Awaitable } from '../awaitable.ts';
 import { GatewayError } from '../errors.ts';
 import { currentTrace, inTrace, type TraceContext } from '../trace-context.ts';
 
@@ -94,9 +95,12 @@ export class OpenSpan {
   /** Does what belongs to the span: spans below it, and requests that carry its trace. */
   in<T>(work: () => T): T {
     const span = this.#span;
-    const inOwnTrace = () => (this.trace === currentTrace() ? work() : inTrace(this.trace, work));
-    if (!span) return inOwnTrace();
-    return open.run(this, () => context.with(trace.setSpan(context.active(), span), inOwnTrace));
+    if (!span) return this.#inTrace(work);
+    return open.run(this, () => context.with(trace.setSpan(context.active(), span), () => this.#inTrace(work)));
+  }
+
+  #inTrace<T>(work: () => T): T {
+    return this.trace === currentTrace() ? work() : inTrace(this.trace, work);
   }
 
   /** Where a span below this one belongs. */
@@ -104,6 +108,9 @@ export class OpenSpan {
     return this.#span ? trace.setSpan(context.active(), this.#span) : context.active();
   }
 }
+
+/** What there is where nobody sees spans and the client has no trace. */
+const UNRECORDED = new OpenSpan({ trace: undefined, bounds: { left: 0, contents: false } });
 
 /** The span whose work is being done. */
 export function activeSpan(): OpenSpan | undefined {
@@ -117,10 +124,11 @@ export function hasSdk(): boolean {
 
 /** Starts a span. Whoever starts it ends it. */
 export function startSpan({ name, kind = 'internal', attributes = {}, root }: SpanOptions): OpenSpan {
-  const above = root ? undefined : activeSpan();
   const parent = root ? root.trace : currentTrace();
-  const bounds = above?.bounds ?? { left: MOST_SPANS, contents: root?.contents ?? false };
   const tracer = tracerNow();
+  if (!tracer && !parent) return UNRECORDED;
+  const above = root ? undefined : activeSpan();
+  const bounds = above?.bounds ?? { left: MOST_SPANS, contents: root?.contents ?? false };
   if (!tracer || bounds.left <= 0) return new OpenSpan({ trace: parent, bounds });
   bounds.left -= 1;
   const place = above && above.trace === parent ? above.above() : placeIn(parent, { isRoot: root !== undefined });
@@ -130,14 +138,26 @@ export function startSpan({ name, kind = 'internal', attributes = {}, root }: Sp
 
 /** Does work in a span that ends with it, and that fails where the work does. */
 export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
+  return await spanned(options, work);
+}
+
+/** As `inSpan`, for work that may be done at once. */
+export function spanned<T>(options: SpanOptions, work: (span: OpenSpan) => Awaitable<T>): Awaitable<T> {
   const span = startSpan(options);
-  try {
-    return await span.in(() => work(span));
-  } catch (thrown) {
-    span.fail(errorType(thrown));
-    throw thrown;
-  } finally {
+  const ended = (value: T) => {
     span.end();
+    return value;
+  };
+  const failed = (thrown: unknown): never => {
+    span.fail(errorType(thrown));
+    span.end();
+    throw thrown;
+  };
+  try {
+    const done = span.in(() => work(span));
+    return done instanceof Promise ? done.then(ended, failed) : ended(done);
+  } catch (thrown) {
+    return failed(thrown);
   }
 }
 

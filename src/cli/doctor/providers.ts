@@ -1,7 +1,6 @@
 import { type Redactor, silentLogger } from '../../base/logger.ts';
 import type { GatewayConfig, RemoteProviderConfig } from '../../config/schema.ts';
 import { RefreshedSecrets } from '../../upstream/credentials/refreshed-secrets.ts';
-import { unknownDialect } from '../../upstream/dialects/dialects.ts';
 import { type Reached, reachProvider } from '../../upstream/probing/reach.ts';
 import type { Finding } from './finding.ts';
 
@@ -19,8 +18,6 @@ export async function providerFindings(
       const about = `provider ${name}`;
       if ('builtin' in provider) return { state: 'ok', about, detail: 'built in' };
       const config = secrets.applied(provider);
-      const dialect = unknownDialect(name, config);
-      if (dialect !== undefined) return { state: 'wrong', about, detail: dialect };
       return { about, ...meaningOf(name, config, await reachProvider(name, config, { signal })) };
     }),
   );

@@ -1,7 +1,6 @@
 import type { Environment } from '../../config/environment.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 import { findConfinement } from '../../tools/execute-python/confinement.ts';
-import { unknownDialect } from '../../upstream/dialects/dialects.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { count } from '../printable.ts';
 import { loadOrExplain } from '../serve.ts';
@@ -15,12 +14,6 @@ export async function checkConfig(
   const loaded = await loadOrExplain({ environment: parts.environment, file: options.file }, parts.terminal);
   if (loaded === undefined) return EXIT.usage;
   const { config, file, notices } = loaded;
-  for (const [name, provider] of Object.entries(config.providers)) {
-    const problem = 'builtin' in provider ? undefined : unknownDialect(name, provider);
-    if (problem === undefined) continue;
-    parts.terminal.err(`${file}: ${problem}\n`);
-    return EXIT.usage;
-  }
   parts.terminal.out(`${file} is valid: ${sizesOf(config)}\n`);
   if (runsResearch(config)) {
     const { holds } = await findConfinement();

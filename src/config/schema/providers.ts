@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DIALECT_NAMES } from '../dialect-names.ts';
 import { seconds } from '../units.ts';
 import { textOrSource, withSourcesApart } from './refreshed.ts';
 import { credential, headerName, headerValue, httpUrl, name } from './values.ts';
@@ -42,7 +43,7 @@ const writtenProvider = z.strictObject({
   /** Connections to this provider at most; further requests wait for one. */
   max_connections: z.int().positive().default(4096),
   /** Forces what is otherwise seen from the stream. */
-  dialect: z.string().min(1).optional(),
+  dialect: z.enum(DIALECT_NAMES).optional(),
 });
 export const remoteProvider = writtenProvider.transform(withSourcesApart);
 export const provider = z.union([builtinProvider, remoteProvider], {

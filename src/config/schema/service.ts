@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { messageOf } from '../../base/errors.ts';
 import { isProxyNetwork } from '../../base/networks.ts';
+import { parseRedisUrl } from '../redis-url.ts';
 import { hours, minutes, seconds, size } from '../units.ts';
 import { headers, httpUrl } from './values.ts';
 
@@ -12,7 +14,10 @@ const origin = z
 
 export const server = z
   .strictObject({
-    host: z.string().min(1).default('127.0.0.1'),
+    host: z
+      .string()
+      .regex(/^[\w.:%-]{1,253}$/, 'must be an address such as 127.0.0.1, 0.0.0.0 or ::1, or the name of one')
+      .default('127.0.0.1'),
     port: z.int().min(0).max(65_535).default(8080),
     /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
     admin_port: z.int().min(0).max(65_535).optional(),
@@ -51,14 +56,27 @@ export const server = z
     }),
   );
 
+function redisProblem(url: string): string | undefined {
+  try {
+    parseRedisUrl(url);
+    return undefined;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+}
+
 export const store = z
   .strictObject({
     url: z
       .string()
       .regex(
-        /^(file:(?!\/\/[^/]).+|memory:|rediss?(-cluster|-sentinel)?:\/\/.+)$/,
+        /^(file:(?!\/\/[^/])[^\0]+|memory:|rediss?(-cluster|-sentinel)?:\/\/.+)$/,
         'must be file:<folder>, memory:, redis://host:port/db, redis-cluster://a:6379,b:6379 or redis-sentinel://s1:26379,s2:26379/name',
       )
+      .superRefine((url, { addIssue }) => {
+        const message = url.startsWith('redis') ? redisProblem(url) : undefined;
+        if (message !== undefined) addIssue(message);
+      })
       .default('file:./data'),
     retention_hours: hours.prefault(168),
     /** What seals texts that clients keep: the first seals, all open. A secret that the store keeps where empty. */

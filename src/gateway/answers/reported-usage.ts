@@ -13,7 +13,7 @@ function usageIn(usage: unknown, api: string): TurnUsage | null {
  * Tokens in an answer or an event of a stream, or null: at its top and where wires have it, nowhere else. `first`: counts that
  * were told before and that it need not repeat.
  */
-export function usageOfPayload(payload: Record<string, unknown>, api: string, first: object = {}): TurnUsage | null {
+export function usageOfPayload(payload: Record<string, unknown>, api: string, first?: object): TurnUsage | null {
   const { choices } = payload;
   // Responses; Messages; Groq; Moonshot.
   const holders = [
@@ -25,8 +25,9 @@ export function usageOfPayload(payload: Record<string, unknown>, api: string, fi
   ];
   for (const holder of holders) {
     const usage = isObject(holder) ? holder.usage : undefined;
+    const told = isObject(usage) ? usageIn(usage, api) : null;
     // What is told before counts only with something new.
-    if (isObject(usage) && usageIn(usage, api)) return usageIn({ ...first, ...numbersOf(usage) }, api);
+    if (isObject(usage) && told) return first ? usageIn({ ...first, ...numbersOf(usage) }, api) : told;
   }
   return null;
 }

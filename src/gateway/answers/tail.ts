@@ -1,3 +1,5 @@
+import { LF } from '../streams/frames.ts';
+
 /** What the end of a stream is read from, in bytes at least. */
 const KEPT = 16 * 1024;
 
@@ -22,6 +24,9 @@ export class Tail {
 
   /** All that is kept, from the start of a line on. */
   text(): string {
-    return Buffer.concat(this.#pieces).toString('utf8');
+    const [only] = this.#pieces;
+    const kept = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces);
+    const start = kept.length > KEPT ? kept.lastIndexOf(LF, kept.length - KEPT) + 1 : 0;
+    return kept.toString('utf8', start);
   }
 }

@@ -127,6 +127,11 @@ const SUSPICIOUS = new Set(
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
   let word = nextWord(lines, 0);
   for (let start = 0; start < lines.length; ) {
+    // Every other line is empty: a search for its end would take longer than all else.
+    if (lines[start] === LF) {
+      start++;
+      continue;
+    }
     const end = lineEnd(lines, start);
     if (word < start) word = nextWord(lines, start);
     const first = lines[start];

@@ -50,6 +50,7 @@ const LAST_EVENTS = 8;
  * the official SDKs throw on (docs/failover.md, "Until when").
  */
 export class RelayedStream implements ResultReceiver {
+  readonly gathers = true;
   readonly #head: AnswerHead;
   readonly #control: ResultControl;
   readonly #context: PassingContext;
@@ -119,6 +120,7 @@ export class RelayedStream implements ResultReceiver {
     const whole = bytes.lastIndexOf(LF) + 1;
     if (!this.#first) return this.#open(bytes, whole);
     this.#held.push(bytes.subarray(whole));
+    this.#context.target.mask.apply(bytes.subarray(0, whole));
     return this.#pass(bytes.subarray(0, whole));
   }
 
@@ -208,9 +210,11 @@ export class RelayedStream implements ResultReceiver {
     this.#writer.begin(200, streamHeaders(this.#context.target.requestId(this.#head)));
   }
 
-  /** `lines`: what is judged. `bytes`: what is written if nothing is wrong, without a line break that was added to judge it. */
+  /**
+   * `lines`: what is judged, without credentials. `bytes`: what is written if nothing is wrong, without a line break that was
+   * added to judge it.
+   */
   #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
-    this.#context.target.mask.apply(bytes);
     const flaw = findFlaw(lines, this.#isError);
     switch (flaw?.is) {
       case undefined:

@@ -16,7 +16,8 @@ export function usageAtEnd(
 ): { usage: TurnUsage | null; midway: boolean } {
   const told = usageOfStart(first);
   let nothing: TurnUsage | null = null;
-  for (const { payload, end } of text.includes('"usage"') ? payloadsFromEnd(text, USAGE) : []) {
+  // It stands near the end, where it is told.
+  for (const { payload, end } of text.lastIndexOf('"usage"') === -1 ? [] : payloadsFromEnd(text, USAGE)) {
     const usage = usageOfPayload(payload, api, told);
     if (usage && usage.inputTokens + usage.outputTokens === 0) nothing ??= usage;
     else if (usage) return { usage, midway: deliveredWeight(text.slice(end), { api, streamed: true }) > 0 };
@@ -25,9 +26,9 @@ export function usageAtEnd(
 }
 
 /** Anthropic's Messages tell of the input in their first event, and some never again. */
-function usageOfStart(first: JsonObject | undefined): JsonObject {
+function usageOfStart(first: JsonObject | undefined): JsonObject | undefined {
   const message = first?.type === 'message_start' ? first.message : undefined;
-  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
+  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : undefined;
 }
 
 /** What of `ours` is still to be sent. `told`: the provider's own error, which went out: it may say what ours would. */

@@ -77,7 +77,8 @@ function cutOff(): GatewayError {
 /** The error of a failed run as the HTTP error that a chat completion answers with. */
 export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
-  return new GatewayError(code, error?.message ?? 'The run did not complete.');
+  const type = error?.type;
+  return new GatewayError(code, error?.message ?? 'The run did not complete.', type === undefined ? {} : { type });
 }
 
 /** The promise's value, or undefined after `ms`; the promise goes on. */

@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { inSpan } from '../../base/telemetry/spans.ts';
+import { type Awaitable, after } from '../../base/awaitable.ts';
+import { spanned } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import {
   type LimitHolder,
   type LimitNote,
+  type LimitRelease,
   type LimitResult,
   type LimitStore,
   releaseOf,
 } from '../../store/limit-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
+import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
-  hasBudgets,
   heldBy,
   holdAnew,
   limitsOf,
@@ -35,7 +37,7 @@ export interface AdmissionRequest {
   /** Whether the run waits in the queue before it begins. */
   waits?: boolean;
   /** Tokens that the request will use at most, by what is known; absent if it uses none. */
-  tokens?: number;
+  tokens?: number | undefined;
   /** What it will cost at most, by what is known; absent if its routes have no price. */
   cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
@@ -50,9 +52,9 @@ export interface AdmissionRequest {
 export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
-  undo(): Promise<void>;
+  undo(): Awaitable<unknown>;
   /** It ended: its place is free, and this is what it used; nothing where absent. */
-  settle(used?: Used): Promise<void>;
+  settle(used?: Used): Awaitable<unknown>;
 }
 
 /** How often it is noted what calls have used so far, in milliseconds. */
@@ -78,6 +80,7 @@ export class Admission {
   /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
+  readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
   #made = 0;
 
@@ -92,45 +95,48 @@ export class Admission {
    * not use up the rate limit. All of them are one call of the store, which may be another process.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = `${this.#ids}-${++this.#made}` } = request;
-    const { tokens, cost, runMs } = request;
-    const owners = ownersOf(key, this.#teams());
-    const limits = limitsOf(owners, { tokens, cost, isRun: runMs !== undefined, ttlMs: heldMs(request) });
-    const holder = { key: key.id, id, lasting: runMs !== undefined };
-    if (limits.length > 0) {
-      const asked = limits.map(({ of: _, ...limit }) => limit);
-      const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
+  admit(request: AdmissionRequest): Awaitable<Admitted> {
+    const { key, id = `${this.#ids}-${++this.#made}`, tokens, cost, runMs } = request;
+    const isRun = runMs !== undefined;
+    const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
+    const holder = { key: key.id, id, lasting: isRun };
+    if (limits.length === 0) return this.#admitted(request, { holder, limits });
+    const asked = limits.map((limit) => limit.request);
+    const taken = spanned({ name: 'store limits' }, () => this.#store.take(holder, asked));
+    return after(taken, (results) => {
       checkResults(results, { limits, request });
-    }
+      return this.#admitted(request, { holder, limits });
+    });
+  }
+
+  #admitted(
+    { usedSoFar, noted }: AdmissionRequest,
+    { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
+  ): Admitted {
     const held = heldBy(limits);
-    let open = true;
-    const call: OpenCall = {
-      holder,
-      held,
-      used: request.usedSoFar ?? nothingUsed,
-      tell: request.noted,
-      noted: '',
-      skipped: 0,
-    };
-    if (request.usedSoFar && hasBudgets(held)) {
-      this.#calls.set(id, call);
+    const used = usedSoFar ?? nothingUsed;
+    const call: OpenCall = { holder, held, used, tell: noted, noted: '', skipped: 0, isOver: false };
+    if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
+      this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
-    const once = async (end: () => Promise<unknown>) => {
-      if (!open) return;
-      open = false;
-      this.#calls.delete(id);
-      // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
-      call.used = nothingUsed;
-      call.tell = undefined;
-      await end();
-    };
+    const all = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: () => once(async () => limits.length > 0 && (await this.#store.giveBack(holder, limits.map(releaseOf)))),
-      settle: (used = nothingUsed()) => once(() => this.runEnded({ keyId: key.id, id, held, used })),
+      undo: () => this.#ends(call) && this.#giveBack(holder, all()),
+      settle: (used = nothingUsed()) => this.#ends(call) && this.#settle(holder, held, used),
     };
+  }
+
+  /** True the first time. */
+  #ends(call: OpenCall): boolean {
+    if (call.isOver) return false;
+    call.isOver = true;
+    this.#calls.delete(call.holder.id);
+    // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
+    call.used = nothingUsed;
+    call.tell = undefined;
+    return true;
   }
 
   #noteCalls(): void {
@@ -199,8 +205,15 @@ export class Admission {
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
   async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
-    const releases = releasesOf(held, used);
-    return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
+    return await this.#settle({ key: keyId, id }, held, used);
+  }
+
+  #settle(holder: LimitHolder, held: HeldLimits, used: Used): Awaitable<boolean> {
+    return this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
+  }
+
+  #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> {
+    return releases.length === 0 || this.#store.giveBack(holder, releases);
   }
 }
 
@@ -213,6 +226,7 @@ interface OpenCall {
   /** What was noted last. */
   noted: string;
   skipped: number;
+  isOver: boolean;
 }
 
 /** How long the places of a request are held where nobody frees them, in milliseconds. */
@@ -231,12 +245,13 @@ function checkResults(
   results: readonly LimitResult[],
   { limits, request }: { limits: readonly OwnedRequest[]; request: AdmissionRequest },
 ): void {
-  for (const [index, limit] of limits.entries()) {
-    const result = results[index];
-    if (!result) throw new Error(`the limit ${limit.name} was not counted`);
+  for (let at = 0; at < limits.length; at++) {
+    const [limit, result] = [limits[at], results[at]];
+    if (!limit || !result) throw new Error(`the limit ${limit?.request.name} was not counted`);
+    const { name, limit: most } = limit.request;
     const { granted, count } = result;
     const isOwn = limit.of.team === undefined;
-    if (limit.name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: limit.limit, ...count });
+    if (name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: most, ...count });
     if (!granted) throw refusalOf(limit, result);
   }
 }

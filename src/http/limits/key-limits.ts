@@ -3,6 +3,7 @@ import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { HeldLimits, HeldOfOne } from '../../runs/runs.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
 import { tokensOf, type Used } from '../../upstream/used.ts';
+import type { Fractions } from './fractions.ts';
 
 /** The limits of a key and of its team, as the store counts them. */
 
@@ -83,24 +84,35 @@ export interface Most {
   ttlMs: number;
 }
 
-export type OwnedRequest = LimitRequest & { of: LimitOwner };
+/** One of the limits that a request is counted against, and whose it is. */
+export interface OwnedRequest {
+  request: LimitRequest;
+  of: LimitOwner;
+}
 
 /** What a request is counted against, in this order: what can be given back comes before the rates. */
 export function limitsOf(owners: readonly LimitOwner[], most: Most): OwnedRequest[] {
   const places: OwnedRequest[] = [];
   const budgets: OwnedRequest[] = [];
   const rates: OwnedRequest[] = [];
-  for (const one of owners) {
-    const { limits, owner } = one;
+  for (const of of owners) {
+    const { limits, owner } = of;
     const { concurrent_runs: runs, requests_per_minute: requests } = limits;
-    const whose = { of: one, ...(owner !== undefined && { owner }) };
     const { ttlMs } = most;
-    if (runs !== undefined && most.isRun) places.push({ kind: 'place', name: RUNS, limit: runs, ttlMs, ...whose });
-    for (const budget of BUDGETS) {
-      const points = pointsFor(budget, limits, most);
-      if (points !== undefined) budgets.push({ kind: 'budget', ...budget.window, ...points, ttlMs, ...whose });
+    if (runs !== undefined && most.isRun) {
+      places.push({ of, request: { kind: 'place', name: RUNS, limit: runs, ttlMs, owner } });
     }
-    if (requests !== undefined) rates.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests, ...whose });
+    for (const budget of BUDGETS) {
+      const asked = pointsFor(budget, limits, most);
+      if (!asked) continue;
+      const { points, limit } = asked;
+      const { name, windowSeconds } = budget.window;
+      budgets.push({ of, request: { kind: 'budget', name, windowSeconds, points, limit, ttlMs, owner } });
+    }
+    if (requests !== undefined) {
+      const { name, windowSeconds } = REQUESTS;
+      rates.push({ of, request: { kind: 'points', name, windowSeconds, points: 1, limit: requests, owner } });
+    }
   }
   return [...places, ...budgets, ...rates];
 }
@@ -119,34 +131,36 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
 /** What a request holds until it ends. */
 export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
   const held: HeldLimits = {};
-  for (const { of: one, ...limit } of limits) {
+  for (const { of: one, request } of limits) {
     if (one.team !== undefined) held.team ??= { id: one.team };
     const part = one.team === undefined ? held : held.team;
-    const budget = BUDGETS.find(({ window }) => window.name === limit.name);
     if (!part) continue;
-    if (limit.kind === 'place') part.place = true;
-    else if (budget && limit.kind === 'budget') part[budget.held] = limit.points;
+    if (request.kind === 'place') part.place = true;
+    else if (request.kind === 'budget') {
+      const budget = BUDGETS.find(({ window }) => window.name === request.name);
+      if (budget) part[budget.held] = request.points;
+    }
   }
   return held;
 }
 
-/** The parts of what is held, each with whose it is. */
-function partsOf({ team, ...own }: HeldLimits): { part: HeldOfOne; owner?: string }[] {
-  return team ? [{ part: own }, { part: team, owner: teamOwner(team.id, {}).owner }] : [{ part: own }];
-}
-
-function heldBudgets(held: HeldLimits) {
-  return partsOf(held).flatMap(({ part, owner }) =>
-    BUDGETS.flatMap((budget) => {
+/** Calls `each` with every place and every budget that is held, and with whose it is where it is not the key's. */
+function eachHeld(
+  held: HeldLimits,
+  each: {
+    place?(owner: string | undefined): void;
+    budget(budget: Budget, points: number, owner: string | undefined): void;
+  },
+): void {
+  const ofOne = (part: HeldOfOne, owner: string | undefined) => {
+    if (part.place) each.place?.(owner);
+    for (const budget of BUDGETS) {
       const points = part[budget.held];
-      return points === undefined ? [] : [{ ...budget, points, ...(owner !== undefined && { owner }) }];
-    }),
-  );
-}
-
-/** Whether it is to be noted what a holder of this uses. */
-export function hasBudgets(held: HeldLimits): boolean {
-  return partsOf(held).some(({ part }) => BUDGETS.some((budget) => part[budget.held] !== undefined));
+      if (points !== undefined) each.budget(budget, points, owner);
+    }
+  };
+  ofOne(held, undefined);
+  if (held.team) ofOne(held.team, teamOwner(held.team.id, {}).owner);
 }
 
 /** What a holder has used so far. */
@@ -155,49 +169,43 @@ export function notesOf(
   used: Used,
   ttlMs: number,
 ): LimitNote[] {
-  return heldBudgets(held)
-    .filter(({ per }) => per !== 'minute' || !holder.lasting)
-    .map(({ window, owner, ...budget }) => ({
-      ...window,
-      holder: owner === undefined ? holder : { ...holder, key: owner },
-      spent: spentOf(budget, used),
-      ttlMs,
-    }));
+  const notes: LimitNote[] = [];
+  eachHeld(held, {
+    budget(budget, _, owner) {
+      if (budget.per === 'minute' && holder.lasting) return;
+      const whose = owner === undefined ? holder : { ...holder, key: owner };
+      notes.push({ ...budget.window, holder: whose, spent: spentOf(budget, used), ttlMs });
+    },
+  });
+  return notes;
 }
 
 /** What a run that begins holds from now on, however many others there are. */
 export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
-  const places = partsOf(held).flatMap(({ part, owner }): LimitRequest[] =>
-    part.place ? [{ kind: 'place', name: RUNS, ...options, ...(owner !== undefined && { owner }) }] : [],
-  );
-  const budgets = heldBudgets(held).map(
-    ({ window, points, owner }): LimitRequest => ({
-      kind: 'budget',
-      ...window,
-      points,
-      ...options,
-      ...(owner !== undefined && { owner }),
-    }),
-  );
-  return [...places, ...budgets];
+  const requests: LimitRequest[] = [];
+  eachHeld(held, {
+    place: (owner) => requests.push({ kind: 'place', name: RUNS, ...options, owner }),
+    budget: ({ window }, points, owner) => requests.push({ kind: 'budget', ...window, points, ...options, owner }),
+  });
+  return requests;
 }
 
 /** What is given back and settled of what was held. */
-export function releasesOf(held: HeldLimits, used: Used): LimitRelease[] {
-  const places = partsOf(held).flatMap(({ part, owner }): LimitRelease[] =>
-    part.place ? [{ kind: 'place', name: RUNS, ...(owner !== undefined && { owner }) }] : [],
-  );
-  const budgets = heldBudgets(held).map(
-    ({ window, points, owner, ...budget }): LimitRelease => ({
-      kind: 'budget',
-      ...window,
-      points,
-      spent: spentOf(budget, used),
-      ...(owner !== undefined && { owner }),
-    }),
-  );
-  return [...places, ...budgets];
+export function releasesOf(
+  { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
+  fractions: Fractions,
+): LimitRelease[] {
+  const releases: LimitRelease[] = [];
+  eachHeld(held, {
+    place: (owner) => releases.push({ kind: 'place', name: RUNS, owner }),
+    budget({ of, window: { name, windowSeconds } }, points, owner) {
+      const spent =
+        of === 'tokens' ? tokensOf(used) : fractions.whole(`${name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+      releases.push({ kind: 'budget', name, windowSeconds, points, spent, owner });
+    },
+  });
+  return releases;
 }
 
 function spentOf({ of, pointsOf }: Pick<Budget, 'of' | 'pointsOf'>, used: Used): number {
@@ -205,8 +213,8 @@ function spentOf({ of, pointsOf }: Pick<Budget, 'of' | 'pointsOf'>, used: Used):
 }
 
 /** What a client is told whose request does not fit a limit. */
-export function refusalOf(request: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
-  const { name, limit, of: one } = request;
+export function refusalOf({ request, of: one }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
+  const { name, limit } = request;
   const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };
   const later = { retryAfterMs: count?.resetMs ?? 0 };
   const [who, whose] = one.team === undefined ? ['This key', 'this key'] : ['The team of this key', "this key's team"];

@@ -16,18 +16,22 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  * The key that a request shows (docs/api.md, "In general").
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
-export function authenticate(req: ShownKey, config: GatewayConfig): KeyConfig {
+export function authenticate(req: ShownKey, config: GatewayConfig, { clock }: Pick<AppDeps, 'clock'>): KeyConfig {
   const key = knownKey(req, config);
-  requireUsable(key, req, config);
+  requireUsable(key, req, { config, clock });
   return key;
 }
 
 /** As `authenticate`; that one was refused is recorded, and which one where it is known. */
-export function identified(req: ShownKey, config: GatewayConfig, { audit }: Pick<AppDeps, 'audit'>): KeyConfig {
+export function identified(
+  req: ShownKey,
+  config: GatewayConfig,
+  { audit, clock }: Pick<AppDeps, 'audit' | 'clock'>,
+): KeyConfig {
   let key: KeyConfig | undefined;
   try {
     key = knownKey(req, config);
-    requireUsable(key, req, config);
+    requireUsable(key, req, { config, clock });
     return key;
   } catch (thrown) {
     const address = clientAddress(req, config.server.trust_proxy)?.toString();
@@ -52,8 +56,12 @@ function knownKey(req: ShownKey, config: GatewayConfig): KeyConfig {
 }
 
 /** @throws GatewayError `invalid_api_key` where it may not be used now, or from there. */
-function requireUsable(key: KeyConfig, req: ShownKey, config: GatewayConfig): void {
-  if (key.expires_at !== undefined && Date.now() >= Date.parse(key.expires_at)) {
+function requireUsable(
+  key: KeyConfig,
+  req: ShownKey,
+  { config, clock }: { config: GatewayConfig; clock: AppDeps['clock'] },
+): void {
+  if (key.expires_at !== undefined && clock.now() >= Date.parse(key.expires_at)) {
     throw new GatewayError('invalid_api_key', `The API key expired at ${key.expires_at}.`);
   }
   if (key.allow_from && !comesFrom(req, key.allow_from, config.server.trust_proxy)) {

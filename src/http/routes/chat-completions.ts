@@ -30,7 +30,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
     if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
-      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
+      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'chat_completions' }));
     }
     await beginInTurn(deps.submissions, key.id, context.signal);
     const { value, headers, request } = await readRequest(deps, call, { body, name, model });

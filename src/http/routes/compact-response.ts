@@ -28,7 +28,7 @@ export function compactResponse(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses/compact' });
+      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses/compact' }));
     }
     const { store } = deps.config.current();
     const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;

@@ -21,7 +21,7 @@ export function countInputTokens(deps: AppDeps): Endpoint {
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
       const api = 'responses/input_tokens';
-      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api });
+      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api }));
     }
     const { runs } = deps.config.current();
     const keeping = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;

@@ -19,7 +19,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
+      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses' }));
     }
     const read = await readResponse(deps, identity, { body, name, model });
     const { value, headers } = read;

@@ -6,7 +6,7 @@ import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { jsonForwarding } from '../forward.ts';
+import { modelIn } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
@@ -54,7 +54,7 @@ async function taskOf(
   const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
   if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
     requireMessages(fields.messages);
-    jsonForwarding(body);
+    modelIn(raw);
     const { webhook, body: passed } = taskWebhook(body);
     return {
       submission: {

@@ -3,7 +3,7 @@ import { boundaryOf, formFields } from '../../protocol/requests/multipart.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, type Endpoint, methodNotAllowed } from '../endpoint.ts';
-import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
+import { type Forwarding, forward, modelIn } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel, declares, findModel } from '../models.ts';
@@ -16,7 +16,7 @@ const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 /** What is below the gateway's own resources: only a model that declares it has anything there. */
 const OWN = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
 
-type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
+type Body = Omit<Forwarding, 'modelName' | 'model' | 'api'> & { model: unknown };
 
 /**
  * Any other `/v1/*` call: one whose path is passed through as it comes (docs/configuration.md, "passthrough"), or one
@@ -58,7 +58,8 @@ async function namedModel(call: Call): Promise<Body> {
     const raw = await readBody(call);
     const json = parseObject(raw);
     if (!Object.hasOwn(json, 'model')) throw nothingAt(call.req.path);
-    return { ...jsonForwarding({ raw, json }), model: json.model };
+    const stream = json.stream === true;
+    return { body: raw, modelAt: modelIn(raw), encoding: 'json', stream, fields: json, model: json.model };
   }
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
   if (boundary === undefined) throw nothingAt(call.req.path);

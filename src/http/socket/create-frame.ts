@@ -47,6 +47,18 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
   return { stream: streamIdOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
 }
 
+/**
+ * The answer to a `response.steer`, which would change a response in progress: clients that get their words back so send
+ * them with the next `response.create`. Undefined for any other frame.
+ */
+export function steerFailed({ type, input, previous_response_id }: Record<string, unknown>): string | undefined {
+  if (type !== 'response.steer') return undefined;
+  const message = 'Responses in progress cannot be steered here: send this with the next response.create.';
+  const error = { type: 'invalid_request_error', code: 'steering_not_supported', message };
+  const steer = { input, previous_response_id };
+  return JSON.stringify({ type: 'response.steer.failed', sequence_number: 0, steer, error });
+}
+
 /** A log's frames as JSON texts, each with the stream that it is sent on. */
 export function* socketFrames(
   frames: Uint8Array,

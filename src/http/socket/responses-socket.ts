@@ -17,7 +17,15 @@ import { identified } from '../middleware/auth.ts';
 import { chooseModel } from '../models.ts';
 import { ClientLeft } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
-import { type CreateFrame, createFrame, errorFrame, readFrame, socketFrames, streamIdOf } from './create-frame.ts';
+import {
+  type CreateFrame,
+  createFrame,
+  errorFrame,
+  readFrame,
+  socketFrames,
+  steerFailed,
+  streamIdOf,
+} from './create-frame.ts';
 import { Lanes } from './lanes.ts';
 import type { SocketTimes } from './times.ts';
 
@@ -84,6 +92,12 @@ export class ResponsesSocket {
     try {
       place.grow(raw.length);
       const frame = readFrame(raw, { isBinary });
+      const failed = steerFailed(frame);
+      if (failed !== undefined) {
+        place[Symbol.dispose]();
+        this.#tell(failed);
+        return;
+      }
       stream = streamIdOf(frame);
       const create = createFrame(raw, frame);
       this.#lanes.add(stream, () => this.#answer(create, place));
@@ -181,12 +195,16 @@ export class ResponsesSocket {
   }
 
   #refuse(thrown: unknown, stream: string | undefined): void {
-    const { ws } = this.#options;
     const error = toGatewayError(thrown);
     if (error.code === 'internal_error') this.#deps.log.error({ err: thrown }, 'a frame could not be answered');
-    // Who sends without reading does not fill the memory with refusals.
+    this.#tell(errorFrame(errorAnswer(error), stream));
+  }
+
+  /** Who sends without reading does not fill the memory with refusals. */
+  #tell(refusal: string): void {
+    const { ws } = this.#options;
     if (ws.bufferedAmount > MAX_UNREAD) ws.terminate();
-    else ws.send(errorFrame(errorAnswer(error), stream), () => {});
+    else ws.send(refusal, () => {});
   }
 
   #ping(): void {

@@ -8,8 +8,8 @@ const NOTHING: Answered = { outputs: new Map(), approvals: new Map(), called: ne
 
 /**
  * What a thread answers functions with, and what its user says besides: of a thread that is sent again as a whole only what
- * stands behind the last output (`all`: of an input that follows a response, all of it). A whole thread whose assistant
- * spoke since answers none: the research has ended.
+ * stands behind the last output (`all`: of an input that follows a response, all of it, or what stands behind the calls
+ * that it repeats). A whole thread whose assistant spoke since answers none: the research has ended.
  */
 export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): Answered {
   const outputs = new Map<string, Shown>();
@@ -22,7 +22,8 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     if (item.approves !== undefined) approvals.set(item.callId, item.approves);
   }
   const last = items.findLastIndex((item) => item.type === 'prior_output');
-  const rest = all ? items : items.slice(last + 1);
+  const again = items.findLastIndex((item) => callsOf(item).some(({ callId }) => outputs.has(callId ?? '')));
+  const rest = items.slice((all ? again : last) + 1);
   if (!all && rest.some((item) => item.type === 'message' && item.role === 'assistant')) return NOTHING;
   const said = rest.flatMap((item) =>
     item.type === 'message' && item.role === 'user'

@@ -168,6 +168,7 @@ const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
   'function',
   'namespace',
   'custom',
+  'tool_search',
   'local_shell',
   'shell',
   'apply_patch',
@@ -178,18 +179,37 @@ export function isClientTool(tool: ResponseTool): tool is ClientTool {
   return CLIENT_TYPES.has(tool.type);
 }
 
+/** What finds functions among those that are offered at once is left out: its places, for `x-ignored-parameters`. */
+export function toolSearches(tools: readonly ResponseTool[]): string[] {
+  return tools.flatMap(({ type }, index) => (type === 'tool_search' ? [`tools[${index}]`] : []));
+}
+
+/** A search by the client finds tools that are not here, unless the request defers some. @throws GatewayError */
+function refuseClientSearch(tools: readonly ResponseTool[]): void {
+  const at = tools.findIndex((tool) => tool.type === 'tool_search' && tool.execution === 'client');
+  const isDeferred = (tool: ResponseTool): boolean =>
+    tool.type === 'namespace' ? tool.tools.some(isDeferred) : tool.type === 'function' && tool.defer_loading === true;
+  if (at < 0 || tools.some(isDeferred)) return;
+  const param = `tools[${at}].execution`;
+  const message = `${param}: tools that the client finds cannot be added: send them in tools, with defer_loading or without.`;
+  throw new GatewayError('unsupported_parameter', message, { param });
+}
+
 /**
  * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
  * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
  */
 export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
+  refuseClientSearch(tools);
+  const searches = toolSearches(tools).length > 0;
   const functions = tools.flatMap((tool) => {
-    if (tool.type === 'function') return [offer(tool)];
+    if (tool.type === 'function') return [offer(tool, { searches })];
     if (tool.type === 'custom') return [offerText(tool)];
     if (tool.type === 'namespace') {
-      return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+      const { name, description: about } = tool;
+      return tool.tools.map((one) => ({ ...offer(one, { searches, about }), name: `${name}.${one.name}` }));
     }
-    return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
+    return isClientTool(tool) && tool.type !== 'tool_search' ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
   const names = new Set(taken);
   for (const { name } of functions) {
@@ -214,14 +234,14 @@ function nameTaken(what: string): GatewayError {
   return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
 }
 
-function offer({
-  name,
-  description = '',
-  parameters,
-  strict,
-}: Extract<ClientTool, { type: 'function' }>): OfferedFunction {
+/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace. */
+function offer(
+  { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
+  { searches, about = '' }: { searches: boolean; about?: string | undefined },
+): OfferedFunction {
   const schema = parameters ?? { type: 'object', properties: {} };
-  return { name, description, parameters: schema, ...(strict !== undefined && { strict }) };
+  const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
+  return { name, description, parameters: schema, ...given };
 }
 
 /** One that takes a text is a function of one string: not every wire has such tools. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { isBareReference } from '../../protocol/requests/request-input.ts';
+import { isBareReference, isTrigger } from '../../protocol/requests/request-input.ts';
 import { boundedLookUp, type Referring } from './references.ts';
 
 /**
@@ -10,7 +10,9 @@ export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObje
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
   }
-  const items = Array.isArray(input) ? input.filter((item): item is JsonObject => isObject(item)) : [];
+  const items = Array.isArray(input)
+    ? input.filter((item): item is JsonObject => isObject(item) && !isTrigger(item))
+    : [];
   return items.map((item) =>
     item.type == null ? { ...item, type: isBareReference(item) ? 'item_reference' : 'message' } : item,
   );

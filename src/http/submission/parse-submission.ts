@@ -6,7 +6,7 @@ import type { createChatCompletion, createResponseBody, createTaskBody } from '.
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems } from './conversation.ts';
 import { ignoredHeader, withoutUnusedTools } from './ignored.ts';
-import { ignoredToolParts } from './input-tools.ts';
+import { ignoredToolParts, toolSearches } from './input-tools.ts';
 
 /** A body that was read, and the header that says what of it is not acted on. */
 export interface ParsedSubmission<T> {
@@ -25,6 +25,7 @@ export function parseSubmission<
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
   const parts = ignoredToolParts(value.tools ?? [], { sent: body.tools, provider });
+  const searches = toolSearches(value.tools ?? []);
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
-  return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };
+  return { value, headers: ignoredHeader([...ignored, ...unused, ...searches, ...parts, ...dropped], body) };
 }

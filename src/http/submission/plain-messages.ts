@@ -51,7 +51,8 @@ export async function plainMessages(
   checkApprovals(found, { asked, field });
   const alone = before.length > 0 ? NONE_ALONE : outputsWithoutCall(found);
   const belonging = found.filter((item) => !alone.has(item));
-  const thread = new Thread(before, { outputs: outputsOf(belonging, asked), asked, field });
+  const called = new Set(found.flatMap((item) => callsIn(item).map(({ callId }) => callId)));
+  const thread = new Thread(withoutCalls(before, called), { outputs: outputsOf(belonging, asked), asked, field });
   const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
   for (const item of found) {
     // What was approved and made stands there as its call.
@@ -121,6 +122,17 @@ function checkApprovals(
 
 const NONE_ALONE: ReadonlySet<FoundItem> = new Set();
 const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool result:' };
+
+/** Without the open calls that the client sends again, as clients do that repeat a conversation with its last response's id. */
+function withoutCalls(before: readonly TurnMessage[], again: ReadonlySet<string | undefined>): readonly TurnMessage[] {
+  const last = before.at(-1);
+  if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => again.has(id))) return before;
+  // What a provider bound to the turn does not fit fewer calls.
+  const { tool_calls: calls, replay: _, ...said } = last;
+  const left = calls.filter(({ id }) => !again.has(id));
+  const turn = left.length > 0 ? [{ ...said, tool_calls: left }] : said.content.trim() === '' ? [] : [said];
+  return [...before.slice(0, -1), ...turn];
+}
 
 /** Outputs that no call among the items waits for: the call was left out, or has an output already. */
 function outputsWithoutCall(items: readonly FoundItem[]): ReadonlySet<FoundItem> {

@@ -4,7 +4,7 @@ import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/sche
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
 import { type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
-import { inputItem } from '../../protocol/requests/request-input.ts';
+import { inputItem, withoutTrigger } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
@@ -25,7 +25,7 @@ import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
 import { boundedLookUp } from './references.ts';
 import { checkWindow } from './research-request.ts';
-import { shownTool } from './shown-tools.ts';
+import { shownTools } from './shown-tools.ts';
 
 /** The built-in tools that clients of a plain model may name. */
 export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }: ToolsConfig): string[] {
@@ -46,6 +46,9 @@ const INCLUDED = [
   'file_search_call.results',
 ];
 
+/** A body, and whether it asks for a summary in place of an answer. */
+type PlainBody = PlainResponseBody & { compacts?: true };
+
 /**
  * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
  * request: those that the gateway does not offer (`offered` names those it does) are left out and named. So are
@@ -60,8 +63,9 @@ export function parsePlain(
     tellsLogprobs,
     takesGrammars,
   }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
-): ParsedSubmission<PlainResponseBody> {
-  const parsed = parseBody(plainResponseBody, json);
+): ParsedSubmission<PlainBody> {
+  const said = withoutTrigger(json.input);
+  const parsed = parseBody(plainResponseBody, said ? { ...json, input: said } : json);
   if (!takesGrammars) refuseGrammars(parsed.value.tools ?? []);
   const { include = [], top_logprobs: others } = parsed.value;
   const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
@@ -70,6 +74,7 @@ export function parsePlain(
     ...parsed.value,
     include: include.filter((name) => granted.includes(name)),
     top_logprobs: tellsLogprobs ? others : undefined,
+    ...(said && { compacts: true as const }),
   };
   const all = value.tools ?? [];
   const leftOut = all.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`tools[${index}]`]));
@@ -89,6 +94,7 @@ function refuseGrammars(tools: readonly ResponseTool[]): void {
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
+  if (type === 'tool_search') return false;
   return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
 }
 
@@ -116,7 +122,7 @@ export interface PlainContext extends Sealed {
  * A parsed body as a request to the plain loop (docs/api.md, "Responses of plain models").
  * @throws GatewayError `not_found` for unknown references, `invalid_parameter` where calls and outputs do not fit.
  */
-export async function fromPlainResponse(body: PlainResponseBody, context: PlainContext): Promise<PlainSubmission> {
+export async function fromPlainResponse(body: PlainBody, context: PlainContext): Promise<PlainSubmission> {
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
     throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
   }
@@ -125,7 +131,7 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
   }
   if (body.truncation !== 'auto') checkLength(said.messages, context);
-  const tools = chosenTools(body, context);
+  const tools = chosenTools(body.compacts ? {} : body, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
   const request: PlainRequest = {
@@ -144,6 +150,7 @@ export async function fromPlainResponse(body: PlainResponseBody, context: PlainC
     reasoningSummary: body.reasoning?.summary,
     compactAt: compactAt(body, context),
     ...(body.truncation === 'auto' && { truncates: true }),
+    ...(body.compacts && { compacts: true }),
     ...(body.include?.includes(ENCRYPTED) && { encryptedReasoning: true }),
     ...(asksLogprobs(body) && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
@@ -228,7 +235,7 @@ export function chosenTools(
 function shownOf(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offered'>): Partial<ResponseObject> {
   const { tools = [], tool_choice: choice = 'auto', parallel_tool_calls: parallel = true, reasoning } = body;
   return {
-    tools: tools.filter((tool) => isOffered(tool, offered)).map(shownTool),
+    tools: shownTools(tools.filter((tool) => isOffered(tool, offered))),
     tool_choice: choice,
     max_tool_calls: body.max_tool_calls ?? null,
     parallel_tool_calls: parallel,

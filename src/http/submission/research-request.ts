@@ -37,7 +37,7 @@ import {
 } from './input-tools.ts';
 import { boundedLookUp } from './references.ts';
 import { planning } from './research-options.ts';
-import { shownTool } from './shown-tools.ts';
+import { shownTools } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
 export interface SubmissionContext extends Sealed {
@@ -207,7 +207,7 @@ export function shownFunctions(
   { functions, toolChoice }: ResearchRequest,
 ): { shown?: Partial<ResponseObject> } {
   if (!functions) return {};
-  return { shown: { tools: tools.filter(isClientTool).map(shownTool), tool_choice: choice ?? toolChoice } };
+  return { shown: { tools: shownTools(tools.filter(isClientTool)), tool_choice: choice ?? toolChoice } };
 }
 
 /**

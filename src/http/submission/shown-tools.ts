@@ -9,8 +9,12 @@ function shownFunction({ type, name, description, parameters, strict }: Function
   return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
 }
 
-/** A tool as the response shows it: what an MCP server is reached with is not shown. */
-export function shownTool(tool: ResponseTool): ShownTool {
+/** Tools as the response shows them: what an MCP server is reached with is not shown, nor what is left out. */
+export function shownTools(tools: readonly ResponseTool[]): ShownTool[] {
+  return tools.flatMap((tool) => (tool.type === 'tool_search' ? [] : [shownTool(tool)]));
+}
+
+function shownTool(tool: Exclude<ResponseTool, { type: 'tool_search' }>): ShownTool {
   switch (tool.type) {
     case 'function':
       return shownFunction(tool);

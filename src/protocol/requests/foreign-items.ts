@@ -93,7 +93,8 @@ export const foreignItems = {
   function_call: z
     .object({ call_id: id, name: z.string(), namespace: id, arguments: output })
     .transform(({ call_id, name, namespace, arguments: args }) =>
-      call(namespace === undefined ? name : `${namespace}.${name}`, args, { callId: call_id }),
+      // A function that was found first and stands in no namespace has its own name as one.
+      call(namespace === undefined || namespace === name ? name : `${namespace}.${name}`, args, { callId: call_id }),
     ),
   function_call_output: functionOutput,
   custom_tool_call: z
@@ -139,7 +140,7 @@ export const foreignItems = {
       name: z.string(),
       arguments: output,
       output,
-      error: output,
+      error: anything.transform((error) => textOf(isObject(error) ? (error.content ?? error.message ?? error) : error)),
       approval_request_id: id,
     })
     .transform((item) => {
@@ -161,6 +162,8 @@ export const foreignItems = {
       };
     }),
   mcp_list_tools: silent,
+  tool_search_call: silent,
+  tool_search_output: silent,
   image_generation_call: silent,
 } as const;
 

@@ -17,29 +17,36 @@ const COMMA = 0x2c;
  * big integers survive. `json` must be valid JSON.
  */
 export function topLevelSpans(json: Buffer, name: string): Span[] {
-  return topLevelMembers(json).flatMap((member) => (isName(json, member.name, name) ? [member.value] : []));
+  const spans: Span[] = [];
+  eachMember(json, (start, end, from, to) => {
+    if (isName(json, start, end, name)) spans.push({ start: from, end: to });
+  });
+  return spans;
 }
 
 /** A JSON object without one of its fields, every other value as it was written. `json` must be valid JSON. */
 export function withoutField(json: Buffer, name: string): Buffer {
-  const kept = topLevelMembers(json).filter((member) => !isName(json, member.name, name));
-  return Buffer.from(`{${kept.map((member) => json.toString('utf8', member.name.start, member.value.end)).join(',')}}`);
+  const kept: string[] = [];
+  eachMember(json, (start, end, _, to) => {
+    if (!isName(json, start, end, name)) kept.push(json.toString('utf8', start, to));
+  });
+  return Buffer.from(`{${kept.join(',')}}`);
 }
 
-function topLevelMembers(json: Buffer): { name: Span; value: Span }[] {
-  const members: { name: Span; value: Span }[] = [];
+/** Tells where each member of an object stands: its name with the quotes from `start` to `end`, its value from `from` to `to`. */
+function eachMember(json: Buffer, tell: (start: number, end: number, from: number, to: number) => void): void {
   let at = skipBlank(json, 0) + 1;
   for (;;) {
     const start = skipBlank(json, at);
-    if (json[start] !== QUOTE) return members;
-    const name = { start, end: endOfString(json, start) };
-    at = skipBlank(json, name.end);
-    if (json[at] !== COLON) return members;
+    if (json[start] !== QUOTE) return;
+    const end = endOfString(json, start);
+    at = skipBlank(json, end);
+    if (json[at] !== COLON) return;
     const from = skipBlank(json, at + 1);
-    const value = { start: from, end: endOfValue(json, from) };
-    members.push({ name, value });
-    at = skipBlank(json, value.end);
-    if (json[at] !== COMMA) return members;
+    const to = endOfValue(json, from);
+    tell(start, end, from, to);
+    at = skipBlank(json, to);
+    if (json[at] !== COMMA) return;
     at++;
   }
 }
@@ -135,7 +142,7 @@ export function parseReadable(text: string): JsonValue | undefined {
 }
 
 /** `name` is ASCII: written with escapes it is only longer, so length alone rules most others out. */
-function isName(json: Buffer, { start, end }: Span, name: string): boolean {
+function isName(json: Buffer, start: number, end: number, name: string): boolean {
   const length = end - start - 2;
   if (length < name.length) return false;
   if (length === name.length) return json.toString('latin1', start + 1, end - 1) === name;

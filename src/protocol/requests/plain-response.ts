@@ -12,6 +12,7 @@ import {
   isShellType,
   namespaceTool,
   shellTools,
+  toolSearch,
 } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { conversation, metadata } from './requests.ts';
@@ -25,6 +26,7 @@ const tool = chosenBy((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
   if (value.type === 'custom') return customTool;
+  if (value.type === 'tool_search') return toolSearch;
   if (isShellType(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
   if (hosted) return hostedTools[hosted];

@@ -11,7 +11,7 @@ import {
   toolCalls,
   toolMessage,
 } from './foreign-items.ts';
-import { boundedList, byType, chosenBy, optional, type Refusal, reference } from './parse.ts';
+import { boundedList, byType, cannot, chosenBy, optional, type Refusal, reference } from './parse.ts';
 
 /** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
@@ -84,8 +84,15 @@ const bareReference = z
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
   .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
+/** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
+const compactionTrigger = z.custom<never>(
+  () => false,
+  cannot('must stand once, as the last item, and asks plain models alone: use POST /v1/responses/compact'),
+);
+const COMPACTION_TRIGGER = 'compaction_trigger';
 const otherItems = {
   compaction,
+  [COMPACTION_TRIGGER]: compactionTrigger,
   tool_call: priorToolCall,
   reasoning: priorReasoning,
   item_reference: itemReference,
@@ -101,6 +108,17 @@ export const inputItem = chosenBy((value) => {
   return value.role === 'assistant' ? assistantMessage : message;
 }).meta(reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
+
+/** The input without the item at its end that asks for a summary in place of an answer; undefined where there is none. */
+export function withoutTrigger(input: unknown): unknown[] | undefined {
+  const last: unknown = Array.isArray(input) ? input.at(-1) : undefined;
+  return Array.isArray(input) && isObject(last) && isTrigger(last) ? input.slice(0, -1) : undefined;
+}
+
+/** Whether an item is that one: a signal, no part of what was said. */
+export function isTrigger({ type }: Record<string, unknown>): boolean {
+  return type === COMPACTION_TRIGGER;
+}
 
 const textInput = z
   .string()
@@ -185,6 +203,9 @@ export const messageComponents = {
       priorToolCall,
       priorReasoning,
       compaction,
+      z
+        .object({ type: z.literal(COMPACTION_TRIGGER) })
+        .describe('As the last item, for a plain model: the output is a `compaction` item and nothing else.'),
       z.unknown().meta(reference('PriorItem')),
     ])
     .describe('A message, or an item copied from an earlier `output`.'),

@@ -52,6 +52,7 @@ export const functionShape = {
   description: optional(z.string()),
   parameters: optional(z.custom<JsonObject>(isObject, 'expected a JSON Schema object')),
   strict: optional(z.boolean()),
+  defer_loading: optional(z.boolean()),
 };
 export const functionTool = z.object({ type: z.literal('function'), ...functionShape });
 
@@ -61,6 +62,12 @@ export const namespaceTool = z.object({
   name: functionName,
   description: optional(z.string()),
   tools: boundedList(functionTool, { max: 128 }),
+});
+
+/** Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found. */
+export const toolSearch = z.object({
+  type: z.literal('tool_search'),
+  execution: optional(z.enum(['server', 'client'])),
 });
 
 /** What the text of a custom tool keeps to. */
@@ -211,13 +218,16 @@ export const responseTool = chosenBy((value) => {
   if (type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
   if (type === 'function') return functionTool;
   if (type === 'namespace') return namespaceTool;
+  if (type === 'tool_search') return toolSearch;
   if (hostedType(type) === 'web_search') return webSearchTool;
   return byType(value, tools, 'unknown tool type: use function, mcp, web_search, file_search or code_interpreter');
 }).meta(reference('Tool'));
 /** Custom tools, and those of a shell, are for plain models alone. */
 export type ResponseTool = z.output<typeof responseTool | typeof customTool | ShellSchema>;
 /** One that runs at the client. */
-export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool | ShellSchema>;
+export type ClientTool = z.output<
+  typeof functionTool | typeof namespaceTool | typeof toolSearch | typeof customTool | ShellSchema
+>;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 export type HostedTool = Exclude<ResponseTool, ClientTool>;
 
@@ -235,7 +245,7 @@ export const chatTool = chosenBy((value) => {
 /** For the API description, by component name. */
 export const toolComponents = {
   Tool: z
-    .union([webSearchTool, fileSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool])
+    .union([webSearchTool, fileSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool, toolSearch])
     .describe(
       'Tools that run on the server, of which only the named ones are used if any is named; functions run at the client.',
     ),

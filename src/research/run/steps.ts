@@ -98,6 +98,8 @@ export interface FunctionCall {
   arguments: string;
   /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
   as?: 'custom' | 'approval' | ShellTool;
+  /** What a search finds, where the client wants its function found first: the tool as the client has it. */
+  found?: JsonObject;
 }
 
 /** A function of the client's own, as models are offered it. */
@@ -106,6 +108,8 @@ export interface OfferedFunction extends TurnTool {
   custom?: true | undefined;
   /** It stands for a tool of OpenAI's that runs at the client. */
   shell?: ShellTool | undefined;
+  /** Its client wants it found by a search first. Holds the description of its namespace, '' where it has none. */
+  deferred?: string | undefined;
 }
 
 /** OpenAI's tools that run at the client, by their types. */
@@ -123,4 +127,21 @@ export function clientNames(
 /** How a research run that wrote an answer ended. */
 export interface ResearchOutcome {
   incomplete: IncompleteReason | null;
+}
+
+/**
+ * What a search finds of the function that was offered as `name`, where its client wants it found first. One without a
+ * namespace then has its own name as one, as OpenAI shows it: its SDK for Python finds it by both.
+ */
+export function foundFirst(
+  name: string,
+  functions: readonly OfferedFunction[],
+): Pick<FunctionCall, 'found' | 'namespace'> {
+  const offered = functions.find((own) => own.name === name);
+  if (offered?.deferred === undefined) return {};
+  const { description, parameters, strict = null, deferred } = offered;
+  const { name: bare, namespace } = clientNames(name, functions);
+  const tool = { type: 'function', name: bare, description, parameters, strict, defer_loading: true };
+  if (namespace === undefined) return { found: tool, namespace: name };
+  return { found: { type: 'namespace', name: namespace, description: deferred, tools: [tool] } };
 }

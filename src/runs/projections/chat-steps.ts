@@ -57,7 +57,8 @@ function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
     }
     case 'mcp_call': {
       const { server_label, name, arguments: args, output, error } = item;
-      const call = { name: `${server_label}.${name}`, arguments: args, result: output ?? error ?? '' };
+      const failure = typeof error === 'string' ? error : error?.content.map(({ text }) => text).join('\n');
+      const call = { name: `${server_label}.${name}`, arguments: args, result: output ?? failure ?? '' };
       return { index, type: 'tool_call', tool_call: call };
     }
   }

@@ -104,6 +104,7 @@ const turnTool = z.looseObject({
   description: z.string(),
   parameters: jsonObject,
   strict: z.boolean().optional(),
+  deferred: z.string().optional(),
   grammar: z
     .looseObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() })
     .optional(),
@@ -210,6 +211,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   reasoningEffort: z.string().nullable(),
   reasoningSummary: reasoningSummary.optional(),
   compactAt: z.number().positive().optional(),
+  compacts: z.literal(true).optional(),
   truncates: z.literal(true).optional(),
   encryptedReasoning: z.literal(true).optional(),
   logprobs: z.int().nonnegative().optional(),

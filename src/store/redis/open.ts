@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { SideStores } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
@@ -18,6 +18,7 @@ import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
+import { RedisClock } from './redis-clock.ts';
 import { Channels } from './runs/channels.ts';
 import { Replicas } from './runs/replicas.ts';
 import { redisSecret } from './shared-secret.ts';
@@ -48,6 +49,7 @@ export const CLUSTER_SHARDS = 16;
 
 export interface RedisStorage extends SideStores {
   runs: RunStore;
+  clock: Clock;
   caches: Caches;
   limits: LimitStore;
   /** See `Storage.secret`. */
@@ -66,7 +68,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
 }
 
 async function open(options: RedisOptions): Promise<RedisStorage> {
-  const { log, prefix = DEFAULT_PREFIX, clock, replicas = 0 } = options;
+  const { log, prefix = DEFAULT_PREFIX, replicas = 0 } = options;
   const { limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const target = parseTarget(options.url, options.tls);
   const cluster = target.kind === 'cluster';
@@ -82,25 +84,29 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   await checkRedis(redis, { log, cluster });
   await enterFormat(redis, keys);
   await checkQueueKeys(redis, prefix);
+  const clock = options.clock ?? opening.use(await RedisClock.open({ redis, keys }));
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
   const waits =
     replicas > 0
       ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
       : undefined;
   const parts = opening.move();
+  // Empty: scripts ask Redis itself.
+  const now = () => (options.clock ? `${options.clock.now()}` : '');
   const runs = new RedisRunStore({
     redis,
     channels,
     keys,
     log,
-    ...(clock && { clock }),
+    clock,
+    now,
     replicas: waits,
     onClose: () => parts.disposeAsync(),
   });
   const have = async (id: string) => await waits?.have(id);
-  const now = () => (clock ? `${clock.now()}` : '');
   return {
     runs,
+    clock,
     conversations: new RedisConversations({ redis, keys, now, have }),
     deliveries: new RedisDeliveries({ redis, keys: keys.deliveries, now, have }),
     readings: new RedisDeliveries({ redis, keys: keys.readings, now, have }),
@@ -109,7 +115,7 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
     files: new RedisFiles({ redis, keys, have }),
     secret: () => redisSecret({ redis, keys, have }),
     caches: redisCaches({ redis, keys, log }),
-    limits: redisLimits({ redis, keys, log, now: systemClock.now }),
+    limits: redisLimits({ redis, keys, log, now: () => clock.now() }),
     openQueue: () => openQueueClient({ target, prefix, log, topology }),
   };
 }

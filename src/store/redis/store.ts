@@ -1,5 +1,5 @@
 import { withTimeout } from '../../base/abort.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -24,7 +24,7 @@ import { checkAppend } from '../run-store-checks.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { redisReason } from './connection/failure.ts';
 import type { Keys } from './keys.ts';
-import { RedisPart } from './part.ts';
+import { RedisPart, type RedisParts } from './part.ts';
 import { cancelReply, parseFacts } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
 import { RedisClaims } from './runs/claims.ts';
@@ -59,26 +59,27 @@ export class RedisRunStore extends RedisPart implements RunStore {
   readonly #onClose: () => Promise<void>;
 
   /**
-   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time, that of Redis where
-   * absent. With `replicas`, writes wait for them before anybody sees them.
+   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time, `now` the same as
+   * scripts take it. With `replicas`, writes wait for them before anybody sees them.
    */
   constructor(options: {
     redis: RedisConnection;
     channels: Channels;
     keys: Keys;
     log: Logger;
-    clock?: Clock;
+    clock: Clock;
+    now: RedisParts['now'];
     replicas?: Replicas | undefined;
     onClose(): Promise<void>;
   }) {
-    const { redis, channels, keys, log, clock, replicas } = options;
-    const parts = { redis, keys, now: () => (clock ? `${clock.now()}` : ''), awaitsReplicas: replicas !== undefined };
+    const { redis, channels, keys, log, clock, now, replicas } = options;
+    const parts = { redis, keys, now, awaitsReplicas: replicas !== undefined };
     super(parts);
     this.#channels = channels;
     this.#logger = log;
     this.#replicas = replicas;
     this.#onClose = options.onClose;
-    const lists = new RedisLists(parts);
+    const lists = new RedisLists({ ...parts, clock });
     const indexes = new Indexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
     const submissions = new RedisSubmissionKeys(parts);
@@ -88,7 +89,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#waiting = waiting;
     this.#submissions = submissions;
     this.#records = records;
-    this.#claims = new RedisClaims({ ...parts, records, indexes, waiting });
+    this.#claims = new RedisClaims({ ...parts, clock, records, indexes, waiting });
     this.#log = new RedisLog(parts);
   }
 
@@ -148,7 +149,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
   async list(query: ListQuery) {
     if (query.status || query.model !== undefined) await this.#lists.repair(query);
     const corrected = (id: RunId) => this.#records.indexEnd(id);
-    return await listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
+    return await listPage(query, this.#lists.of(query, corrected));
   }
 
   countOpen() {
@@ -334,7 +335,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async check(): ReturnType<RunStore['check']> {
     try {
-      const args = ['SET', this.keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
+      const args = ['SET', this.keys.probe, '1', 'PX', `${PROBE_TTL_MS}`];
       await withTimeout('Redis', CHECK_LIMIT_MS, () => this.redis.command(args));
       return { ok: true };
     } catch (thrown) {

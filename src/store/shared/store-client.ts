@@ -104,19 +104,19 @@ function sharedRuns(link: StoreLink): RunStore {
 
 function sharedLimits(link: StoreLink): LimitStore {
   const callee: Callee = { of: 'limits' };
-  const limits = remote<LimitStore>(link, callee, {
+  return remote<LimitStore>(link, callee, {
     counter: (window) => remote(link, { of: 'counter', ...window }),
     slots: ({ name }) => remote(link, { of: 'slots', name }),
     budget: (window) => remote(link, { of: 'budget', ...window }),
     take(holder, requests) {
       // Nobody else knows the holder: what is taken once this has failed would be taken for good.
       const undo = (results: LimitResult[]) => {
-        if (results.every(({ granted }) => granted)) limits.giveBack(holder, requests.map(releaseOf)).catch(() => {});
+        if (!results.every(({ granted }) => granted)) return;
+        link.call(callee, 'giveBack', [holder, requests.map(releaseOf)]).catch(() => {});
       };
       return link.call(callee, 'take', [holder, requests], undo);
     },
   });
-  return limits;
 }
 
 /** Calls and answers over one connection. */

@@ -138,7 +138,8 @@ class ServedWorker implements Disposable {
     const results = await this.#limits.take(holder, requests);
     // What belongs to a run outlives its worker; a call does not.
     const isTaken = results.every(({ granted }) => granted) && !holder.lasting;
-    if (isTaken) this.#taken.set(nameOf(holder), () => this.#limits.giveBack(holder, requests.flatMap(lastKnown)));
+    const giveUp = async () => await this.#limits.giveBack(holder, requests.flatMap(lastKnown));
+    if (isTaken) this.#taken.set(nameOf(holder), giveUp);
     if (this.#left) this.#giveUpCalls();
     return results;
   }

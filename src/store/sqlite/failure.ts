@@ -23,14 +23,34 @@ export function isDamaged(thrown: Error): boolean {
   return hasCode(thrown, [11, 26]);
 }
 
-/** What to do where a database cannot be opened, by SQLite's codes or the system's. */
-export function openingFix(thrown: Error): string {
-  if (isDamaged(thrown)) return 'Restore runs.db from a backup, or move it away to begin anew.';
+interface StoreFile {
+  folder: string;
+  file: 'runs.db' | 'lock.db';
+}
+
+/** What the system or SQLite threw, with the place and the fix; errors without a code say both already. */
+export function unusable({ folder, file }: StoreFile, thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
+  // The system names the file itself.
+  const what = 'errcode' in thrown ? `${file}: ${thrown.message}` : thrown.message;
+  return new Error(`The store folder ${folder} cannot be used: ${what}. ${openingFix(thrown, file)}`, {
+    cause: thrown,
+  });
+}
+
+/** What to do where a database cannot be opened, by SQLite's codes or the system's; the lock holds nothing. */
+function openingFix(thrown: Error, file: StoreFile['file']): string {
+  if (isDamaged(thrown)) {
+    return file === 'lock.db'
+      ? 'Delete lock.db, which holds nothing.'
+      : 'Restore runs.db from a backup, or move it away to begin anew.';
+  }
+  if (hasCode(thrown, ['EISDIR'])) return `Move the directory ${file} away.`;
   // SQLITE_FULL
   if (hasCode(thrown, [13, 'ENOSPC', 'EDQUOT'])) return 'Free space on its disk, or set store.url to another folder.';
   // SQLITE_BUSY, SQLITE_LOCKED
-  if (hasCode(thrown, [5, 6])) return 'Another program has runs.db open: end it, or set store.url to another folder.';
-  return 'Set store.url to a folder that this user may write to.';
+  if (hasCode(thrown, [5, 6])) return `Another program has ${file} open: end it, or set store.url to another folder.`;
+  return 'Give the folder and its files to this user, or set store.url to a folder that this user may write to.';
 }
 
 function hasCode(thrown: Error, codes: readonly (number | string)[]): boolean {

@@ -1,9 +1,9 @@
-import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { openingFix } from './failure.ts';
+import { unusable } from './failure.ts';
 import { Checkpoints } from './files/checkpoints.ts';
 import { DatabaseHealth } from './files/health.ts';
 import { hasLock, lockFolder, refuseUsed } from './files/lock.ts';
@@ -17,6 +17,10 @@ const MEMORY = ':memory:';
 const LOST =
   'what was stored last before the gateway died is lost. Runs may be gone, or go on from an earlier event; ' +
   '`npx research-gateway store check` tells whether the rest is sound';
+
+const EMPTY =
+  'runs.db is not there or empty, although a gateway has used this folder: the store begins anew. If that is not meant, ' +
+  'stop the gateway and restore a backup';
 
 export interface SqliteOptions {
   /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
@@ -39,6 +43,7 @@ export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunS
     const isNewLock = !hasLock(folder);
     lock = lockFolder(folder);
     const path = join(folder, 'runs.db');
+    if (!isNewLock && !hasBytes(path)) options.log.warn({ folder }, EMPTY);
     // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
     // A lock that was there tells by itself who has it; beside a backup under way the gateway must start.
@@ -54,16 +59,12 @@ export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunS
     return store;
   } catch (thrown) {
     lock?.[Symbol.dispose]();
-    throw unusable(folder, thrown);
+    throw unusable({ folder, file: 'runs.db' }, thrown);
   }
 }
 
-/** What the system or SQLite threw, with the folder and the fix; errors of this code say both already. */
-function unusable(folder: string, thrown: unknown): unknown {
-  if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
-  return new Error(`The store folder ${folder} cannot be used: ${thrown.message}. ${openingFix(thrown)}`, {
-    cause: thrown,
-  });
+function hasBytes(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): SqliteRunStore {
@@ -98,7 +99,13 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
 function keepCopy(path: string, version: number): string {
   const copy = `${path}.v${version}`;
   if (existsSync(copy)) return copy;
-  copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
-  renameSync(`${copy}.tmp`, copy);
+  try {
+    copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
+    renameSync(`${copy}.tmp`, copy);
+  } catch (thrown) {
+    // On a disk that is full, half a copy only takes more of it.
+    rmSync(`${copy}.tmp`, { force: true });
+    throw thrown;
+  }
   return copy;
 }

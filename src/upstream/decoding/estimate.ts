@@ -167,9 +167,11 @@ function addAttachments(value: object, found: Attachments, depth: number): void 
     for (const item of value) if (typeof item === 'object' && item !== null) addAttachments(item, found, depth + 1);
     return;
   }
-  for (const [name, part] of Object.entries(value)) {
+  if (!isObject(value)) return;
+  for (const name in value) {
+    const part = value[name];
     if (typeof part === 'object' && part !== null) addAttachments(part, found, depth + 1);
-    else if (typeof part === 'string' && isObject(value) && isBase64(name, part, value)) {
+    else if (typeof part === 'string' && isBase64(name, part, value)) {
       found.count += 1;
       found.bytes += part.length;
     }

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../base/nearest.ts';
+import type { DialectName } from '../../config/dialect-names.ts';
 import { REPLAYED } from './replay-fields.ts';
 import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
@@ -10,7 +10,7 @@ interface Dialect {
   traits: Partial<RequestTraits>;
 }
 
-const DIALECTS: Readonly<Record<string, Dialect>> = {
+const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   /** Nothing assumed; for turning off what a host would suggest. */
   generic: { traits: {} },
   openai: {
@@ -40,32 +40,18 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   plain_chat: { traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' } },
 };
 
-/** What is wrong with `providers.<name>.dialect`, and the fix; undefined where nothing is. */
-export function unknownDialect(provider: string, { dialect }: { dialect?: string | undefined }): string | undefined {
-  if (dialect === undefined || own(dialect)) return undefined;
-  const names = Object.keys(DIALECTS);
-  const guess = didYouMean(dialect, names);
-  const fix = `use one of ${names.join(', ')}${guess === undefined ? '' : `; ${guess}`}`;
-  return `providers.${provider}.dialect: there is no dialect "${dialect}"; ${fix}`;
-}
-
-/**
- * What a provider's requests look like before anything was learned. `model`: the provider's name of it.
- * @throws Error naming the field and the fix, for a dialect that does not exist.
- */
+/** What a provider's requests look like before anything was learned. `model`: the provider's name of it. */
 export function startingTraits(
-  provider: string,
-  config: { base_url: string; dialect?: string | undefined },
+  config: { base_url: string; dialect?: DialectName | undefined },
   model = '',
 ): RequestTraits {
-  const dialect = config.dialect === undefined ? suggested(config.base_url) : own(config.dialect);
-  if (!dialect) throw new Error(unknownDialect(provider, config));
+  const dialect = config.dialect === undefined ? suggested(config.base_url) : DIALECTS[config.dialect];
   const seen = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
   return structuredClone({ ...defaultTraits(), ...seen, ...dialect.traits });
 }
 
 /** The dialect that would have spared the refusals from which these traits were learned, if there is one. */
-export function suggestedDialect(learned: RequestTraits, before: RequestTraits): string | undefined {
+export function suggestedDialect(learned: RequestTraits, before: RequestTraits): DialectName | undefined {
   if (learned.instructionRole === 'user' && learned.toolProtocol === 'text') return 'plain_chat';
   if (learned.toolProtocol === 'text' && before.toolProtocol === 'native') return 'text_tools';
   if (learned.reasoningRequired && !before.reasoningRequired) return 'reasoning_required';
@@ -77,8 +63,4 @@ export function suggestedDialect(learned: RequestTraits, before: RequestTraits):
 function suggested(baseUrl: string): Dialect {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   return Object.values(DIALECTS).find((dialect) => dialect.hosts?.test(host)) ?? { traits: {} };
-}
-
-function own(name: string): Dialect | undefined {
-  return Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
 }

@@ -59,7 +59,7 @@ export function configurationText(
   traits: RequestTraits,
 ): string {
   const { name, config, written } = options;
-  const dialect = config.dialect ?? suggestedDialect(traits, startingTraits(name, config));
+  const dialect = config.dialect ?? suggestedDialect(traits, startingTraits(config));
   const provider = { ...written, ...(dialect === undefined ? {} : { dialect }) };
   const { outputLimit } = traits;
   const research = {

@@ -63,7 +63,7 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   const called = plain && (await toolTurn(ask, findings));
   if (called) await turnAfterTools(ask, called, findings);
   const traits = provider.traits(model);
-  findings.push(...learnedFindings(traits, startingTraits(options.name, options.config)));
+  findings.push(...learnedFindings(traits, startingTraits(options.config)));
   return {
     provider: options.name,
     model,

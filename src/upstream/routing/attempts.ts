@@ -1,5 +1,6 @@
 import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Permit } from '../../base/fair-semaphore.ts';
 import { isOvertaken } from '../../base/hedge.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
@@ -63,9 +64,12 @@ const QUICK_MS = 150;
 const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;
+/** Attempts, and what has to be waited for before the next one. */
+type Steps<R> = Generator<Attempt | Promise<unknown>, R, undefined>;
 
-/** An attempt under way. Disposing it tells limiter and breaker how it went. */
-interface OpenAttempt extends Attempt, Disposable {
+/** An attempt under way. */
+interface OpenAttempt extends Attempt {
+  startedAt: number;
   /** Undefined while there is none, and where the client left first. */
   outcome: Outcome | undefined;
 }
@@ -112,43 +116,68 @@ export class Attempts {
    * Gives attempts until one succeeds, delivers something, or none is left. The caller reports on one before it asks for the next.
    * @throws the signal's reason, also during a pause.
    */
-  async *walk({ signal }: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
+  async *walk(options: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
+    for (const step of this.steps(options)) {
+      if (step instanceof Promise) await step;
+      else yield step;
+    }
+  }
+
+  /** As `walk`, for a loop that waits itself for what is a promise: an attempt that begins at once is there at once. */
+  *steps({ signal }: { signal: AbortSignal }): Steps<void> {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
-        let outcome: Outcome | undefined;
-        do {
-          using attempt = await this.#begin(route, { round, signal });
-          yield attempt;
-          outcome = attempt.outcome;
-        } while (await this.#repeats(route, outcome, signal));
+        let outcome = yield* this.#ask(route, { round, signal });
+        while (this.#repeats(route, outcome)) {
+          yield sleep(QUICK_MS * (0.5 + random()), { signal });
+          outcome = yield* this.#ask(route, { round, signal });
+        }
         if (this.#isOver) return;
       }
       const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
       if (pause === undefined) return;
-      await sleep(pause, { signal });
+      yield sleep(pause, { signal });
     }
   }
 
-  async #begin(route: Route, { round, signal }: { round: number; signal: AbortSignal }): Promise<OpenAttempt> {
+  *#ask(route: Route, { round, signal }: { round: number; signal: AbortSignal }): Steps<Outcome | undefined> {
     signal.throwIfAborted();
-    const { provider, model, credential } = route;
+    const { provider, credential } = route;
     const limiter = provider.limiter(credential);
     const record = this.#record(route);
     record.asking = true;
     provider.enter();
-    const leave = () => {
+    let place: Permit | undefined;
+    try {
+      place = limiter.tryEnter();
+      if (!place) {
+        yield limiter.enter({ signal }).then((entered) => {
+          place = entered;
+        });
+      }
+      record.tries += 1;
+      const attempt = this.#begin(route, round);
+      try {
+        yield attempt;
+        return attempt.outcome;
+      } finally {
+        this.#end(attempt, signal);
+      }
+    } finally {
+      place?.[Symbol.dispose]();
       record.asking = false;
       provider.leave();
-    };
-    const place = limiter.tryEnter() ?? (await limiter.enter({ signal }).catch(rethrowAfter(leave)));
-    record.tries += 1;
-    provider.breaker(model).begin();
-    const startedAt = this.#options.clock.now();
+    }
+  }
+
+  #begin(route: Route, round: number): OpenAttempt {
+    route.provider.breaker(route.model).begin();
     const attempt: OpenAttempt = {
       route,
       span: attemptSpan(route),
       hasAlternative: this.hasAnother,
+      startedAt: this.#options.clock.now(),
       outcome: undefined,
       succeeded: () => {
         attempt.outcome = 'ok';
@@ -158,18 +187,14 @@ export class Attempts {
         attempt.outcome = failure;
         this.#failed(route, failure, { delivered, round });
       },
-      [Symbol.dispose]: () => {
-        this.#end(attempt, { startedAt, signal });
-        place[Symbol.dispose]();
-        leave();
-      },
     };
     this.#latest = attempt;
     return attempt;
   }
 
-  #end(attempt: OpenAttempt, { startedAt, signal }: { startedAt: number; signal: AbortSignal }): void {
-    const { route, outcome } = attempt;
+  /** Tells limiter and breaker how it went. */
+  #end(attempt: OpenAttempt, signal: AbortSignal): void {
+    const { route, outcome, startedAt } = attempt;
     const { provider, model, credential } = route;
     const failure = outcome === 'ok' ? undefined : outcome;
     // A route that is overtaken by one that was asked later, each time, is to be left out.
@@ -222,11 +247,10 @@ export class Attempts {
     }
   }
 
-  /** Whether a route is asked once more before the next one; the pause before that is over then. */
-  async #repeats(route: Route, outcome: Outcome | undefined, signal: AbortSignal): Promise<boolean> {
+  /** Whether a route is asked once more before the next one. */
+  #repeats(route: Route, outcome: Outcome | undefined): boolean {
     if (this.#isOver || !outcome || outcome === 'ok' || !this.#mayRepeat(route, outcome)) return false;
     this.#record(route).repeated = true;
-    await sleep(QUICK_MS * (0.5 + this.#options.random()), { signal });
     return true;
   }
 
@@ -275,6 +299,7 @@ export class Attempts {
   }
 
   #mayAsk(route: Route): boolean {
+    if (this.#records.size === 0) return true;
     const record = this.#records.get(routeId(route));
     return !record || (!record.givenUp && !record.asking && this.#hasTries(route));
   }
@@ -309,14 +334,6 @@ function endSpan(span: OpenSpan, outcome: Outcome | undefined): void {
   }
   span.set({ 'research_gateway.outcome': outcome === undefined ? 'left' : outcome === 'ok' ? 'ok' : 'failed' });
   span.end();
-}
-
-/** For `catch`. */
-function rethrowAfter(undo: () => void): (thrown: unknown) => never {
-  return (thrown) => {
-    undo();
-    throw thrown;
-  };
 }
 
 function routeId(route: Route): string {

@@ -53,12 +53,10 @@ export class Provider implements AsyncDisposable {
   #users = 0;
   #onUnused: (() => void) | undefined;
 
-  /** @throws Error for an unknown dialect. */
   constructor(name: string, config: RemoteProviderConfig, options: ProviderOptions) {
     this.name = name;
     this.config = config;
     this.#options = options;
-    startingTraits(name, config);
     this.pool = new ConnectionPool({ connections: config.max_connections, connectMs: config.timeouts.connect });
   }
 
@@ -118,7 +116,7 @@ export class Provider implements AsyncDisposable {
 
   /** What one of the provider's models is known to want its requests to look like. */
   traits(model: string): RequestTraits {
-    return remembered(this.#traits, model, () => startingTraits(this.name, this.config, model));
+    return remembered(this.#traits, model, () => startingTraits(this.config, model));
   }
 
   /** Takes new secrets. Calls under way end on the old ones; what is known of the provider and its limits stays. */

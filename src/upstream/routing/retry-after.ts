@@ -17,7 +17,9 @@ export function retryAfterMs(headers: AnswerHeaders, now: number, limited = fals
     const seconds = numeric(value);
     if (seconds !== undefined) return seconds * 1000;
     const date = Date.parse(value);
-    if (!Number.isNaN(date)) return Math.max(0, date - now);
+    // By the clock that wrote it, where the answer says what that one shows.
+    const sent = Date.parse(String(headers.date));
+    if (!Number.isNaN(date)) return Math.max(0, date - (Number.isNaN(sent) ? now : sent));
   }
   if (!limited) return undefined;
   const exhausted = RESET_HEADERS.filter((name) => headers[name.replace('reset', 'remaining')] === '0');

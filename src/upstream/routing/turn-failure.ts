@@ -11,6 +11,7 @@ export function failedTurn(modelName: string, failures: readonly FailedRoute[], 
     started: false,
     usage,
     retryAfterMs: waits.length > 0 ? Math.min(...waits) : undefined,
+    blamesRequest: last.failure.blames === 'request',
   });
 }
 

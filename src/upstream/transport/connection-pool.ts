@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici';
 // A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { connectInTurn } from './connect-in-turn.ts';
 import { withoutContinue } from './without-continue.ts';
 
@@ -55,8 +54,6 @@ export class ConnectionPool implements AsyncDisposable {
 
   /** Closes the pool once its last exchange is over. */
   async close(): Promise<void> {
-    // What was sent in this turn of the event loop is on its way then.
-    await yieldToEventLoop();
     await this.#agent.close();
   }
 

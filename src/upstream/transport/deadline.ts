@@ -1,5 +1,10 @@
-import { MAX_TIMER_MS } from '../../base/abort.ts';
 import { READING_MS, wasHeldUp } from '../../base/load/standstill.ts';
+
+/**
+ * A timer runs for so long at most, in milliseconds: most calls are over by then, and the next phase of one, which mostly
+ * has less time, needs no timer of its own.
+ */
+const LONGEST_WAIT_MS = 30_000;
 
 /** The phases of a call that have a time limit; `total` is that of the whole call. */
 export type Phase = 'headers' | 'first token' | 'idle' | 'total';
@@ -78,7 +83,7 @@ export class Deadline {
 
   #wait(ms: number): void {
     clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
+    const wait = Math.min(Math.max(0, ms), LONGEST_WAIT_MS);
     this.#due = this.#now() + wait;
     this.#timer = setTimeout(() => this.#check(), wait);
   }
@@ -87,13 +92,14 @@ export class Deadline {
     const now = this.#now();
     const heldUp = wasHeldUp(this.#due, now);
     this.stop();
-    if (heldUp && !this.#spared) {
+    if (this.#next - now > 1) {
+      // A chunk moved the limit, or it is further away than a timer runs; or the timer came a little early, which does
+      // not matter.
+      this.#schedule();
+    } else if (heldUp && !this.#spared) {
       // The process stood still: what the provider sent meanwhile is read first.
       this.#spared = true;
       this.#wait(READING_MS);
-    } else if (this.#next - now > 1) {
-      // A chunk moved the limit; or the timer came a little early, which does not matter.
-      this.#schedule();
     } else if (this.#end - now <= 1) this.#onExceeded('total', this.#totalMs);
     else this.#onExceeded(this.#phase, this.#ms);
   }

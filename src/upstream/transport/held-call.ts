@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { hadItsShare, toldIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { atTurnEnd } from '../../base/turn-end.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
@@ -30,6 +29,8 @@ export function withoutMark(body: Buffer): Buffer {
 
 /** Takes the body of an answer and makes the result of the call of it. */
 export interface Receiver<T> {
+  /** `data` only keeps what comes, and has it read by `soon`. */
+  readonly gathers?: boolean;
   data(chunk: Buffer): void;
   /** The body ended in order. */
   end(): T;
@@ -121,13 +122,11 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     this.#waits = 'for an answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
-    atTurnEnd(() => {
-      try {
-        if (!this.#isOver) pool.dispatch(request, this);
-      } catch (error) {
-        this.#failed(failureOfConnection(error));
-      }
-    });
+    try {
+      pool.dispatch(request, this);
+    } catch (error) {
+      this.#failed(failureOfConnection(error));
+    }
     return this.#over.promise;
   }
 
@@ -185,8 +184,13 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   #data(chunk: Buffer): void {
     if (this.#isOver) return;
+    const receiver = this.#receiver;
+    if (receiver?.gathers) {
+      receiver.data(chunk);
+      return;
+    }
     this.#deadline.touch('idle');
-    this.#read(() => this.#receiver?.data(chunk));
+    this.#read(() => receiver?.data(chunk));
   }
 
   /** All of it is there. Judging many answers at once would hold up everybody else: each waits for its turn. */
@@ -234,7 +238,9 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   soon(action: () => void): void {
     process.nextTick(() => {
-      if (!this.#isOver) this.#read(action);
+      if (this.#isOver) return;
+      this.#deadline.touch('idle');
+      this.#read(action);
     });
   }
 

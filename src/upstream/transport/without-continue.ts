@@ -2,6 +2,9 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 
 const LETTER_H = 0x48;
+/** Where the status begins, behind `HTTP/1.1 `, and what it begins with in an interim answer. */
+const STATUS = 9;
+const INTERIM = 0x31;
 /** Interim answers that tell a client to go on; parts of them are left to undici. */
 const CONTINUE = /^(?:HTTP\/1\.[01] 100[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)+/;
 
@@ -27,7 +30,7 @@ function leaveOut(socket: Socket): void {
     if (!Buffer.isBuffer(chunk) || chunk[0] !== LETTER_H) return chunk;
     const written = socket.bytesWritten;
     if (written === answered) return chunk;
-    const interim = CONTINUE.exec(chunk.toString('latin1'))?.[0].length ?? 0;
+    const interim = chunk[STATUS] === INTERIM ? (CONTINUE.exec(chunk.toString('latin1'))?.[0].length ?? 0) : 0;
     if (interim < chunk.length) answered = written;
     return interim === 0 ? chunk : interim < chunk.length ? chunk.subarray(interim) : socket.read(size);
   };

@@ -1,28 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { KEYS } from '../../support/http-gateway.ts';
+import { mountDisk } from '../../support/mounted-disk.ts';
 import { openResearchGateway } from '../../support/research-gateway.ts';
-
-/** A disk of its own, of some MiB; undefined where this user may not mount one. */
-async function mountDisk(size: string): Promise<(AsyncDisposable & { path: string }) | undefined> {
-  const path = await mkdtemp(join(tmpdir(), 'disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
-  if (mounted.status !== 0) {
-    await rm(path, { recursive: true });
-    return undefined;
-  }
-  return {
-    path,
-    async [Symbol.asyncDispose]() {
-      spawnSync('umount', ['-l', path]);
-      await rm(path, { recursive: true, force: true });
-    },
-  };
-}
 
 describe('a disk that is full', () => {
   let disk: Awaited<ReturnType<typeof mountDisk>>;

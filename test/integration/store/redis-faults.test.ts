@@ -363,7 +363,7 @@ describe('the Redis store when Redis fails', function () {
   it('a run that is announced but not there yet is left alone', async () => {
     await admin('FLUSHALL');
     const id = randomUUID();
-    await admin('ZADD', `${prefix}:queued`, `${Date.now() * 1000}`, id);
+    await admin('ZADD', `${prefix}:queued`, `${clock.now() * 1000}`, id);
     assert.equal(await store.claimNext(LEASE), undefined);
     assert.deepEqual((await store.claimable({ limit: 10 })).includes(id), true);
   });
@@ -379,6 +379,7 @@ describe('the Redis store when Redis fails', function () {
       assert.ok(left > 55_000 && left < 26 * 3_600_000, `${part}: ${left}`);
       await admin('DEL', `${prefix}:{${run.id}}:${part}`);
     }
+    clock.ms += 60_000;
     const list = { user, api: 'responses', limit: 10 } as const;
     assert.deepEqual(await store.list(list), { runs: [], hasMore: false });
     assert.equal(await admin('ZCARD', `${prefix}:list:responses:${user}`), 0);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Connection, type RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
@@ -69,7 +70,11 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
       : undefined;
     const replicas = waits && new Replicas(waits);
     const onClose = async () => await waits?.redis.close();
-    return new RedisRunStore({ redis, channels, keys, log: silentLogger, replicas, onClose });
+    return new RedisRunStore({
+      ...{ redis, channels, keys, log: silentLogger, replicas, onClose },
+      clock: systemClock,
+      now: () => '',
+    });
   };
   const own = await connect();
   const writer = await open(own);

@@ -114,6 +114,57 @@ describe('the command line', () => {
     }
   });
 
+  const unusable = {
+    'redis://:secret@a,b': /redis-cluster/,
+    'redis-sentinel://:secret@s1': /name of the master/,
+    'redis-cluster://:secret@a/1': /database 0/,
+    'redis://:secret@a/x': /number of a database/,
+    'redis://:secret@a:b:c': /host:port/,
+    'redis://:secret@a:70000': /from 1 to 65535/,
+    'redis://:secret@a/0%': /% as %25/,
+    'redis://u:p@secret@a/0': /@ as %40/,
+    'redis://u:secret/p@a/0': /@ as %40/,
+    'redis://u:12/secret@a/0': /@ as %40/,
+    'redis://u:secret%@a/0': /% as %25/,
+    'redis://u:secret%ff@a/0': /% as %25/,
+    'redis://:secret@': /@ as %40/,
+    'file:a\0secret': /must be file:/,
+  };
+  const refusals: [string, object, RegExp][] = [
+    ...Object.entries(unusable).map(([url, said]): [string, object, RegExp] => ['store.url', { store: { url } }, said]),
+    ['server.host', { server: { host: '[::1]' } }, /or ::1/],
+    ['server.host', { server: { host: 'http://secret' } }, /must be an address/],
+    [
+      'providers.up.dialect',
+      { providers: { up: { base_url: 'http://u.example/v1', dialect: 'text_tool' } } },
+      /one of: generic, .*`text_tools`\?/,
+    ],
+  ];
+  it('config check and the start refuse the same, in the same words, and quote nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'check-'));
+    try {
+      const file = join(folder, 'bad.yaml');
+      for (const [path, wrong, said] of refusals) {
+        const whole = {
+          providers: { up: { builtin: 'demo' } },
+          models: { m: { kind: 'proxy', routes: [{ provider: 'up', model: 'm' }] } },
+          keys: [{ id: 'k', secret: 'sk-abcdefghijkl' }],
+          ...wrong,
+        };
+        await writeFile(file, JSON.stringify(whole));
+        const checked = await run(['config', 'check', file]);
+        const started = await run(['serve', '--config', file]);
+        assert.deepEqual(checked, started, JSON.stringify(wrong));
+        assert.equal(checked.code, 2, JSON.stringify(wrong));
+        assert.match(checked.err, new RegExp(`${path}: `));
+        assert.match(checked.err, said, JSON.stringify(wrong));
+        assert.doesNotMatch(checked.err, /secret/, JSON.stringify(wrong));
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('ask takes address and key from the environment', async () => {
     await using gateway = await startFakeGateway();
     const { code } = await run(['ask', 'Why?'], { variables: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'k' } });

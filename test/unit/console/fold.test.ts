@@ -174,7 +174,7 @@ describe('the state of a run that the console shows', () => {
         name: 'page',
         arguments: '{}',
         output: null,
-        error: 'no such page',
+        error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'no such page' }] },
       },
     ];
     const { items: folded, sources, calls } = fold(syntheticRun({ id: 'resp_1', answer: 'Tea', items: openai }));

@@ -22,8 +22,8 @@ function setUp(limits: object) {
   const admission = new Admission(memoryLimits(() => clock.now));
   const key = keyWith(limits);
   const announced: Record<string, string>[] = [];
-  const admit = (id: string, options: { tokens?: number; runMs?: number; waits?: boolean } = {}) =>
-    admission.admit({
+  const admit = async (id: string, options: { tokens?: number; runMs?: number; waits?: boolean } = {}) =>
+    await admission.admit({
       key,
       id,
       tokens: options.tokens ?? 1,
@@ -223,8 +223,8 @@ describe('Admission', () => {
     );
     const [ann, bob] = ['ann', 'bob'].map((id) => ({ ...keyWith({ tokens_per_day: 80 }), id, team: 'sales' }));
     assert.ok(ann && bob);
-    const run = (key: KeyConfig, id: string, tokens: number) =>
-      admission.admit({ key, id, runMs: 1000, tokens, cost: 0.1, announce: () => {} });
+    const run = async (key: KeyConfig, id: string, tokens: number) =>
+      await admission.admit({ key, id, runMs: 1000, tokens, cost: 0.1, announce: () => {} });
     const first = await run(ann, 'a', 60);
     assert.deepEqual(first.held, {
       tokens: 60,
@@ -255,8 +255,8 @@ describe('Admission', () => {
 
   it('tokens of a minute are free again with the next, and a run counts in the one in which it ends', async () => {
     const { admit, admission, clock } = setUp({ tokens_per_minute: 100 });
-    const call = (tokens: number) =>
-      admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens, announce: () => {} });
+    const call = async (tokens: number) =>
+      await admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens, announce: () => {} });
     const run = await admit('a', { tokens: 5000 });
     await admission.runUsed({ id: 'a', keyId: 'k', held: run.held, runMs: 1000, used: used(90) });
     await (await call(90)).settle(used(50));
@@ -269,7 +269,7 @@ describe('Admission', () => {
   it('what is spent in a month is forgotten after thirty days', async () => {
     const { admission, clock } = setUp({});
     const key = keyWith({ cost_per_month: 1 });
-    const call = (cost: number) => admission.admit({ key, tokens: 1, cost, announce: () => {} });
+    const call = async (cost: number) => await admission.admit({ key, tokens: 1, cost, announce: () => {} });
     await (await call(0.5)).settle(used(1, 1));
     clock.now = 29 * 86_400_000;
     await assert.rejects(call(0.1), refused('quota_exceeded'));

@@ -3,6 +3,7 @@ import { chatCompletion } from '../../../src/protocol/chat.ts';
 import type { RunEvent } from '../../../src/protocol/events.ts';
 import { runEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { outputItem } from '../../../src/protocol/items.ts';
 import { responseObject } from '../../../src/protocol/response.ts';
 import type { Tool, ToolSource } from '../../../src/tools/tool.ts';
 import type { ChatModel, TurnRequest } from '../../../src/upstream/turn.ts';
@@ -74,6 +75,25 @@ describe('reasoning summaries', () => {
 });
 
 describe('a run with the profile of OpenAI', () => {
+  it('is read as earlier versions wrote it', () => {
+    const listed = { id: 'mcpl_0', type: 'mcp_list_tools', server_label: 'wiki', error: null };
+    const called = {
+      id: 'mcp_0',
+      type: 'mcp_call',
+      status: 'failed',
+      server_label: 'wiki',
+      name: 'a',
+      arguments: '{}',
+    };
+    const found = { file_id: 'file-1', filename: 'a.pdf', score: 1, text: 'A' };
+    for (const item of [
+      { ...listed, tools: [{ name: 'a', description: '', input_schema: {}, annotations: null }] },
+      { ...called, output: null, error: 'It broke.', approval_request_id: null },
+      { id: 'fs_0', type: 'file_search_call', status: 'completed', queries: ['a'], results: [found] },
+    ])
+      assert.deepEqual(outputItem.parse(item), item);
+  });
+
   it('has OpenAI’s items with their events', async () => {
     const { events, response } = await runResearch({
       turns: [THINKS],
@@ -88,7 +108,7 @@ describe('a run with the profile of OpenAI', () => {
     assert.ok(servers?.type === 'mcp_list_tools' && thought?.type === 'reasoning' && message?.type === 'message');
     assert.deepEqual(
       [servers.server_label, servers.tools.map(({ name }) => name), servers.error],
-      ['wiki', ['find', 'break'], null],
+      ['wiki', ['find', 'break'], undefined],
     );
     assert.deepEqual([thought.content, thought.summary], [[], [{ type: 'summary_text', text: 'I look.' }]]);
     const ready = rest.pop();
@@ -106,7 +126,10 @@ describe('a run with the profile of OpenAI', () => {
       },
       { type: 'code_interpreter_call', id: 'ci', status: 'completed', code: 'print(7)' },
       { ...mcp, status: 'completed', name: 'find', arguments: '{"q":1}', output: 'Found.', error: null },
-      { ...mcp, status: 'failed', name: 'break', arguments: '{}', output: null, error: 'It broke.' },
+      {
+        ...{ ...mcp, status: 'failed', name: 'break', arguments: '{}', output: null },
+        error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'It broke.' }] },
+      },
     ];
     const action = { type: 'search', query: 'tea', queries: ['tea', 'coffee'], sources: urls };
     Object.assign(expected[0] ?? {}, { action });

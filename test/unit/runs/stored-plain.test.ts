@@ -36,6 +36,12 @@ const KEPT =
   '"rebased":true}],"instructions":null,"tools":[],"mcpServers":[],"maxToolCalls":null,"toolChoice":"auto","oneCallAtOnce":false,' +
   '"maxOutputTokens":null,"temperature":null,"topP":null,"format":null,"reasoningEffort":null,"compactAt":1000,"truncates":true,' +
   '"encryptedReasoning":true}}';
+/** One that asks for a summary alone, and one whose client wants a function found first. */
+const SUMMARY = KEPT.replace('"truncates":true', '"truncates":true,"compacts":true');
+const FOUND = KEPT.replace(
+  '"tools":[]',
+  '"tools":[{"name":"crm.get","description":"","parameters":{"type":"object"},"deferred":"Customers."}]',
+);
 const USAGE = '{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false}';
 const COMPACTED = `{"t":"compacted","summary":"It rains.","usage":${USAGE}}`;
 const FAILED = `{"t":"spent","usage":${USAGE},"compacting":true}`;
@@ -48,6 +54,10 @@ describe('what is stored of a response of a plain model', () => {
     const kept = recordOf(KEPT);
     assert.deepEqual(readPlainRequest(kept), JSON.parse(KEPT).request);
     assert.deepEqual([readGenerate(kept), readKeepMs(kept)], [false, 3_900_000]);
+    for (const further of [SUMMARY, FOUND]) {
+      assert.deepEqual(readPlainRequest(recordOf(further)), JSON.parse(further).request);
+      assert.notEqual(further, KEPT);
+    }
     assert.deepEqual(await parseTranscript([COMPACTED, FAILED]), [JSON.parse(COMPACTED), JSON.parse(FAILED)]);
   });
 

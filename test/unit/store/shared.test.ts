@@ -81,7 +81,7 @@ describe('a store that another process of the gateway holds', () => {
       { kind: 'place', name: 'p', limit: 1, ttlMs: 60_000 },
       { kind: 'budget', ...window, points: 60, limit: 100, ttlMs: 60_000 },
     ]);
-    await assert.rejects(taking, { code: 'store_unavailable' });
+    await assert.rejects(Promise.resolve(taking), { code: 'store_unavailable' });
     frozen.resolve();
     assert.ok((await taken.promise).every(({ granted }) => granted));
     await givenBack.promise;

@@ -1,11 +1,26 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { silentLogger } from '../../../src/base/logger.ts';
+import { createLogger, silentLogger } from '../../../src/base/logger.ts';
 import { openStorage, openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { DatabaseHealth } from '../../../src/store/sqlite/files/health.ts';
@@ -24,6 +39,7 @@ import {
   readAll,
 } from '../../contract/run-store-fixture.ts';
 import { eventually } from '../../support/eventually.ts';
+import { mountDisk } from '../../support/mounted-disk.ts';
 
 const unavailable = (thrown: unknown) =>
   thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;
@@ -278,8 +294,94 @@ describe('the SQLite store in a folder', () => {
     await mkdir(damaged);
     await writeFile(join(damaged, 'runs.db'), 'no database'.repeat(1000));
     const opening = (path: string) => () => openSqliteStore(`file:${path}`, { sync: 'normal', log: silentLogger });
-    assert.throws(opening(file), /The store folder .*file cannot be used: .*Set store\.url/);
+    assert.throws(opening(file), /The store folder .*file cannot be used: .* set store\.url/);
     assert.throws(opening(damaged), /The store folder .*damaged cannot be used: .*Restore runs\.db from a backup/);
+    const inTheWay = join(folder, 'in-the-way');
+    await mkdir(join(inTheWay, 'runs.db'), { recursive: true });
+    assert.throws(opening(inTheWay), /Move the directory runs\.db away/);
+  });
+
+  it('tells its lock, which holds nothing, from what it keeps', async () => {
+    const kept = join(folder, 'kept');
+    const opening = () => openSqliteStore(`file:${kept}`, { sync: 'normal', log: silentLogger });
+    const before = opening();
+    const { run } = await endedRun(before, { user: 'ann' });
+    await before.close();
+    await writeFile(join(kept, 'lock.db'), 'no database'.repeat(1000));
+    assert.throws(opening, (thrown: Error) => {
+      assert.match(thrown.message, /kept cannot be used: lock\.db: .* Delete lock\.db, which holds nothing\.$/);
+      return true;
+    });
+    await rm(join(kept, 'lock.db'));
+    await mkdir(join(kept, 'lock.db'));
+    assert.throws(opening, /lock\.db: unable to open database file/);
+    await rm(join(kept, 'lock.db'), { recursive: true });
+    const after = opening();
+    assert.equal((await after.get(run.id))?.status, 'completed');
+    await after.close();
+  });
+
+  it('says that it begins anew where what it kept was emptied', async () => {
+    const emptied = join(folder, 'emptied');
+    const lines: string[] = [];
+    const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+    const opening = () => openSqliteStore(`file:${emptied}`, { sync: 'normal', log });
+    await opening().close();
+    await opening().close();
+    assert.deepEqual(lines, []);
+    await writeFile(join(emptied, 'runs.db'), '');
+    await opening().close();
+    assert.match(lines.join(), /"level":40.*begins anew/);
+  });
+
+  it('of another user, or that cannot be written to, is left as it is', async function () {
+    // Who may do everything starts somebody who may not.
+    if (process.getuid?.() !== 0) return this.skip();
+    const foreign = join(folder, 'foreign');
+    await openSqliteStore(`file:${foreign}`, { sync: 'normal', log: silentLogger }).close();
+    const before = await readFile(join(foreign, 'runs.db'));
+    const opening = `
+      import { openSqliteStore } from ${JSON.stringify(new URL('../../../src/store/sqlite/open.ts', import.meta.url).href)};
+      import { silentLogger } from ${JSON.stringify(new URL('../../../src/base/logger.ts', import.meta.url).href)};
+      process.setgid(65534);
+      process.setuid(65534);
+      try {
+        openSqliteStore(${JSON.stringify(`file:${foreign}`)}, { sync: 'normal', log: silentLogger });
+      } catch (thrown) {
+        process.stdout.write(thrown.message);
+      }`;
+    await chmod(folder, 0o755);
+    for (const [mode, owner] of [
+      [0o755, 0],
+      [0o555, 65_534],
+    ] as const) {
+      await chmod(foreign, mode);
+      await chown(foreign, owner, owner);
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', opening]);
+      assert.match(stdout, /foreign cannot be used: .*Give the folder and its files to this user, or set store\.url/);
+    }
+    assert.ok(before.equals(await readFile(join(foreign, 'runs.db'))));
+  });
+
+  it('waits for room on a full disk with the old version, and leaves no half a copy', async function () {
+    const disk = await mountDisk('500k');
+    if (!disk) return this.skip();
+    await using _ = disk;
+    const db = new DatabaseSync(join(disk.path, 'runs.db'));
+    db.exec(await readFile(new URL('../../fixtures/stores/v1/sqlite.sql', import.meta.url), 'utf8'));
+    db.close();
+    const filling = join(disk.path, 'filling');
+    await writeFile(filling, Buffer.alloc(1_000_000)).catch(() => {});
+    await truncate(filling, (await stat(filling)).size - 100_000);
+    const opening = () => openSqliteStore(`file:${disk.path}`, { sync: 'normal', log: silentLogger });
+    assert.throws(opening, /no space left.*Free space on its disk/);
+    assert.deepEqual((await readdir(disk.path)).sort(), ['filling', 'lock.db', 'runs.db']);
+    await rm(filling);
+    spawnSync('mount', ['-o', 'remount,size=5m', disk.path]);
+    const store = opening();
+    assert.ok((await store.countOpen()).queued >= 0);
+    await store.close();
+    assert.ok((await readdir(disk.path)).includes('runs.db.v1'));
   });
 
   it('says which step of a new version failed, and where the old one is', async () => {

@@ -123,6 +123,11 @@ describe('how long a provider asks to wait', () => {
   const cases: [string, Record<string, string>, number | undefined][] = [
     ['seconds', { 'retry-after': '3' }, 3000],
     ['a date', { 'retry-after': 'Thu, 01 Jan 1970 00:00:05 GMT' }, 4000],
+    [
+      'a date, by the clock that wrote it',
+      { date: 'Thu, 01 Jan 1970 02:00:00 GMT', 'retry-after': 'Thu, 01 Jan 1970 02:00:07 GMT' },
+      7000,
+    ],
     ['milliseconds first', { 'retry-after': '3', 'retry-after-ms': '40' }, 40],
     ['nonsense', { 'retry-after': 'soon' }, undefined],
     ['reset of what is used up', { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m2.5s' }, 62_500],

@@ -141,6 +141,36 @@ describe('a request over another wire', () => {
     assert.match(JSON.stringify(messages.messages), /What is the answer\?","cache_control"/);
   });
 
+  it('holds an answer to a strict schema where Messages can, until that is refused', async () => {
+    const format = (schema: object, strict = true) => {
+      return { responseFormat: { type: 'json_schema', json_schema: { name: 'x', schema: { ...schema }, strict } } };
+    };
+    const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    const closed = { ...city, additionalProperties: false };
+    const nested = { ...closed, properties: { cities: { type: 'array', items: closed } } };
+    for (const schema of [closed, nested]) {
+      const { output_config } = await body('messages', format(schema));
+      assert.deepEqual(output_config, { format: { type: 'json_schema', schema } });
+    }
+    const bounded = { ...nested, minProperties: 1, properties: { city: { type: 'string', minLength: 1 } } };
+    const { minProperties: _, ...short } = bounded;
+    const sent = JSON.stringify((await body('messages', format(short))).output_config);
+    assert.ok(sent.includes('"city":{"type":"string"}'), 'bounds stand in the instructions alone');
+    const open = { ...closed, properties: { cities: { type: 'array', items: city } } };
+    for (const request of [format(city), format(closed, false), format(bounded), format(open)]) {
+      assert.equal((await body('messages', request)).output_config, undefined);
+    }
+    const strict = strictMessages(0, { thinks: 'adaptive' });
+    await using world = await start(strict, 'messages');
+    const refusal = { type: 'error', error: { message: 'output_config: Extra inputs are not permitted' } };
+    world.provider.respond = (request) =>
+      request.body.output_config ? status(400, { body: refusal }) : strict.respond(request);
+    for (const asked of [2, 3]) {
+      assert.equal(textOf(await ask(world.model, { messages: START, ...format(closed) })), 'All found.');
+      assert.equal(world.provider.requests.length, asked, 'a refusal is remembered');
+    }
+  });
+
   it('has PDFs and audio as the wire has them', async () => {
     const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' };
     const audio = { type: 'input_audio' as const, input_audio: { data: 'SUQz', format: 'mp3' } };

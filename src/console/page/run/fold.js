@@ -206,10 +206,15 @@ function callOf(item) {
       return {
         name: label,
         arguments: given,
-        result: result ?? output ?? error ?? (results && json(results)) ?? undefined,
+        result: result ?? output ?? failureOf(error) ?? (results && json(results)) ?? undefined,
       };
     }
   }
+}
+
+/** Why a call failed: a text, or parts of one. */
+function failureOf(error) {
+  return Array.isArray(error?.content) ? error.content.map((part) => part?.text ?? '').join('\n') : error;
 }
 
 function json(value) {

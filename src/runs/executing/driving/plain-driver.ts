@@ -58,9 +58,9 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       answerSoFar,
       live,
       ...(request.encryptedReasoning && { sealThought: (thought) => parts.thoughts.seal(thought, run) }),
-      ...(request.compactAt !== undefined && {
+      ...((request.compacts || request.compactAt !== undefined) && {
         compaction: {
-          at: request.compactAt,
+          at: request.compactAt ?? 0,
           longest: model.max_completion_tokens,
           seal: (summary) => parts.summaries.seal(summary, run),
         },

@@ -133,20 +133,16 @@ export function listedTools(
     id: itemId('mcpl', run, { output: index }),
     type: 'mcp_list_tools',
     server_label: label,
-    tools: tools.map(({ name, description, parameters }) => ({
-      name,
-      description,
-      input_schema: parameters,
-      annotations: null,
-    })),
-    error: error ?? null,
+    tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+    ...(error !== undefined && { error }),
   };
+  const { error: _, ...begun } = item;
   const place = { output_index: index, item_id: item.id };
   const outcome = error === undefined ? 'completed' : 'failed';
   return {
     item,
     events: [
-      added({ ...item, tools: [], error: null }, index),
+      added({ ...begun, tools: [] }, index),
       { type: 'response.mcp_list_tools.in_progress', ...place },
       { type: `response.mcp_list_tools.${outcome}`, ...place },
       { type: 'response.output_item.done', output_index: index, item },
@@ -234,7 +230,7 @@ function ended(item: CallItem, { status, result }: { status: 'completed' | 'fail
     case 'code_interpreter_call':
       return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
     case 'mcp_call':
-      return status === 'failed' ? { ...item, status, error: messageIn(result) } : { ...item, status, output: result };
+      return status === 'failed' ? { ...item, status, error: mcpError(result) } : { ...item, status, output: result };
   }
 }
 
@@ -256,16 +252,27 @@ function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
   const { results } = objectIn(result);
   return (Array.isArray(results) ? results : []).flatMap((found) => {
     if (!isJsonObject(found)) return [];
-    const { page, section, score } = found;
+    const { page, section, score, attributes } = found;
     return {
       file_id: fileIdIn(textIn(found.url)) ?? '',
       filename: textIn(found.title),
       score: typeof score === 'number' ? score : 0,
       text: textIn(found.snippet),
+      attributes: attributesIn(attributes),
       ...(typeof page === 'number' && { page }),
       ...(typeof section === 'string' && { section }),
     };
   });
+}
+
+/** Attributes of a file, which some clients want in any case. */
+function attributesIn(value: unknown): Record<string, string | number | boolean> {
+  const entries = isJsonObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(
+    entries.flatMap(([name, one]): [string, string | number | boolean][] =>
+      typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean' ? [[name, one]] : [],
+    ),
+  );
 }
 
 /** A citation as OpenAI has it: of a file of the user's by its id. One without a number stays that of an address. */
@@ -280,6 +287,10 @@ function logsIn(result: string): string {
   const { stdout, stderr, result: value, error } = objectIn(result);
   const parts = [stdout, stderr, value, isObject(error) ? messageIn(result) : error];
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n');
+}
+
+function mcpError(result: string): McpCall['error'] {
+  return { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: messageIn(result) }] };
 }
 
 function messageIn(result: string): string {

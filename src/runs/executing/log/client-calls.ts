@@ -7,17 +7,37 @@ import {
   patchOperation,
   type ShellItem,
   shellAction,
+  type ToolSearchItem,
 } from '../../../protocol/openai-items.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
 import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
 /** How calls that the client is to make, or to approve, stand in a log: told whole. */
 
-/** A call that the client is to make: told whole. */
-export function clientCallItem(
+type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem;
+
+/** A call that the client is to make, from `index` on: told whole, behind the search that found its function, if any. */
+export function clientCallItems(
   call: FunctionCall,
   { run, index }: { run: RunId; index: number },
-): ToldItem<FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem> {
+): ToldItem<ClientItem | ToolSearchItem>[] {
+  const { found } = call;
+  if (!found) return [clientCallItem(call, { run, index })];
+  const search = { call_id: null, execution: 'server', status: 'completed' } as const;
+  const paths = [String(found.name)];
+  const items: ToolSearchItem[] = [
+    { id: itemId('tsc', run, { output: index }), type: 'tool_search_call', arguments: { paths }, ...search },
+    { id: itemId('tso', run, { output: index + 1 }), type: 'tool_search_output', tools: [found], ...search },
+  ];
+  const told = items.map((item, n) => {
+    const begun = { ...item, status: 'in_progress' as const };
+    const done = { type: 'response.output_item.done' as const, output_index: index + n, item };
+    return { item, events: [added(begun, index + n), done] };
+  });
+  return [...told, clientCallItem(call, { run, index: index + 2 })];
+}
+
+function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): ToldItem<ClientItem> {
   if (call.as === 'custom') return customCall(call, { run, index });
   if (call.as === 'approval') return approvalRequest(call, { run, index });
   if (call.as !== undefined) return shellCall({ ...call, as: call.as }, { run, index });

@@ -24,7 +24,7 @@ import {
   placesOfCalls,
   type ToldItem,
 } from './call-items.ts';
-import { clientCallItem } from './client-calls.ts';
+import { clientCallItems } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
 import { closedMessage, fittingLogprobs, type OpenMessage, openedMessage, reopenedMessage } from './message-events.ts';
 import {
@@ -157,8 +157,8 @@ export class Recorder {
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
         for (const call of step.calls) {
-          const index = this.#output.length;
-          this.#tell(clientCallItem(call, { run: this.#runId, index }), index);
+          const told = clientCallItems(call, { run: this.#runId, index: this.#output.length });
+          for (const one of told) this.#tell(one, this.#output.length);
         }
         break;
       case 'lane_turn':

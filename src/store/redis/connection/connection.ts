@@ -1,10 +1,11 @@
 import type { RedisArgument } from '@redis/client';
 import { messageOf } from '../../../base/errors.ts';
+import type { Address } from '../../../config/redis-url.ts';
 import { unavailable } from '../../failure.ts';
 import { isRedirect, isUnknownScript, redisFailure, unreachable } from './failure.ts';
 import type { RedisClient } from './make-client.ts';
 import { type ChannelOptions, type ConnectionOptions, NodeConnection } from './node-connection.ts';
-import { type Address, nameOf } from './target.ts';
+import { nameOf } from './target.ts';
 import type { Topology } from './topology.ts';
 
 export interface CommandOptions {

@@ -1,7 +1,7 @@
 import { ErrorReply } from '@redis/client';
 import { type GatewayError, messageOf } from '../../../base/errors.ts';
+import type { Address } from '../../../config/redis-url.ts';
 import { storeError } from '../../failure.ts';
-import type { Address } from './target.ts';
 
 /** Error replies of a Redis that cannot serve for now, by their first word. */
 const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,6 @@
 import { createClient } from '@redis/client';
-import { type Address, clientOptions, type RedisTarget } from './target.ts';
+import type { Address } from '../../../config/redis-url.ts';
+import { clientOptions, type RedisTarget } from './target.ts';
 
 const PING_EVERY_MS = 3000;
 const LONGEST_RECONNECT_PAUSE_MS = 1000;

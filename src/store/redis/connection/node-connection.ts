@@ -2,10 +2,11 @@ import { ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Address } from '../../../config/redis-url.ts';
 import { unavailable } from '../../failure.ts';
 import { isForSender, leadsToReplica, redisFailure, unreachable } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
-import { type Address, nameOf, type RedisTarget } from './target.ts';
+import { nameOf, type RedisTarget } from './target.ts';
 
 export interface ConnectionOptions {
   target: RedisTarget;

@@ -2,9 +2,10 @@ import { EventEmitter } from 'node:events';
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Address } from '../../../config/redis-url.ts';
 import { isRedirect, leadsToReplica } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
-import { type Address, nameOf, type RedisTarget } from './target.ts';
+import { nameOf, type RedisTarget } from './target.ts';
 import type { Topology } from './topology.ts';
 
 const CONNECT_LIMIT_MS = 5000;

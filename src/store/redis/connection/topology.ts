@@ -3,9 +3,10 @@ import slotOf from 'cluster-key-slot';
 import { sleep, withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import type { Address } from '../../../config/redis-url.ts';
 import { unavailable } from '../../failure.ts';
 import { clusterSlotsReply, maybeAddressReply } from '../replies.ts';
-import { type Address, clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
+import { clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
 
 /** How many slots a Redis Cluster has. */
 const SLOTS = 16_384;

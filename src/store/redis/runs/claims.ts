@@ -1,4 +1,4 @@
-import { systemClock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Claim, FencingToken } from '../../run-store.ts';
 import { claimNumber } from '../../token.ts';
@@ -22,11 +22,13 @@ interface Tried {
 /** Who works on a run. */
 export class RedisClaims extends RedisPart {
   readonly #records: RedisRecords;
+  readonly #clock: Clock;
   readonly #indexes: Indexes;
   readonly #waiting: WaitingRuns;
 
-  constructor(parts: RedisParts & { records: RedisRecords; indexes: Indexes; waiting: WaitingRuns }) {
+  constructor(parts: RedisParts & { clock: Clock; records: RedisRecords; indexes: Indexes; waiting: WaitingRuns }) {
     super(parts);
+    this.#clock = parts.clock;
     this.#records = parts.records;
     this.#indexes = parts.indexes;
     this.#waiting = parts.waiting;
@@ -73,7 +75,7 @@ export class RedisClaims extends RedisPart {
 
   /** Puts the indexes right where they called a run free that is not. Whether that changed them. */
   async #correct(id: RunId, found: Exclude<ClaimOutcome, { outcome: 'claimed' }>): Promise<boolean> {
-    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, systemClock.now());
+    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, this.#clock.now());
     if (found.outcome === 'held') await this.#indexes.markClaimed(id, found.until);
     else await this.#records.indexEnd(id);
     return true;

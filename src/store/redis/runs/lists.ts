@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { sleep } from '../../../base/abort.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { RunId } from '../../../base/ids.ts';
 import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../../list-page.ts';
 import type { RunApi, RunSummary } from '../../run-store.ts';
-import { RedisPart } from '../part.ts';
+import { RedisPart, type RedisParts } from '../part.ts';
 import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from '../replies.ts';
 
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
@@ -37,6 +38,12 @@ type List = { user: string; api: RunApi };
 export class RedisLists extends RedisPart {
   /** Lists that were repaired a short while ago. */
   readonly #repaired = new LRUCache<string, true>({ max: MOST_REPAIRED, ttl: REPAIR_AGAIN_MS });
+  readonly #clock: Clock;
+
+  constructor(parts: RedisParts & { clock: Clock }) {
+    super(parts);
+    this.#clock = parts.clock;
+  }
 
   async add(run: IndexedRun, position: number): Promise<void> {
     const entry = ['NX', `${position}`, run.id];
@@ -146,7 +153,7 @@ export class RedisLists extends RedisPart {
   }
 
   /** The indexes of a list. `corrected` is called for runs that stand where they do not belong. */
-  of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<RedisListEntry> {
+  of(list: List, corrected: (id: RunId) => Promise<void>): RunIndexes<RedisListEntry> {
     return {
       models: () => this.#models(list),
       position: async (id) => {
@@ -159,7 +166,7 @@ export class RedisLists extends RedisPart {
       },
       summaries: async (entries) => {
         const found = await Promise.all(entries.map((entry) => this.#summary(entry.tie)));
-        await this.#correct(entries, found, { list, ...options });
+        await this.#correct(entries, found, { list, corrected });
         return found;
       },
     };
@@ -194,13 +201,13 @@ export class RedisLists extends RedisPart {
   async #correct(
     entries: readonly RedisListEntry[],
     found: readonly (RunSummary | undefined)[],
-    options: { list: List; corrected(id: RunId): Promise<void>; now: number },
+    options: { list: List; corrected(id: RunId): Promise<void> },
   ): Promise<void> {
     for (const [index, entry] of entries.entries()) {
       const run = found[index];
       if (!run) {
         // A young one may be in the making.
-        const old = entry.at / 1000 <= options.now - MISSING_AFTER_MS;
+        const old = entry.at / 1000 <= this.#clock.now() - MISSING_AFTER_MS;
         if (old) await this.command('ZREM', entry.key, entry.tie);
       } else if (run.endedAt !== null && entry.key === this.#open(options.list, run.model)) {
         await options.corrected(run.id);

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { resourceFailure } from '../failure.ts';
+import { resourceFailure, unusable } from '../failure.ts';
 
 const LOCK_FILE = 'lock.db';
 
@@ -11,22 +11,21 @@ const TOOLS_MS = 1000;
 /**
  * Makes this process the only one on a store folder until the lock is disposed of or the process dies, however it
  * dies: the lock is one of the operating system's, held through an exclusive transaction on a database of its own.
- * @throws Error naming the way to several instances where another process holds it.
+ * @throws Error naming the way to several instances where another process holds it, or the fix where it cannot be held.
  */
 export function lockFolder(folder: string): Disposable {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(join(folder, LOCK_FILE));
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(join(folder, LOCK_FILE));
     lock.exec('BEGIN EXCLUSIVE');
   } catch (thrown) {
-    lock.close();
-    const reason = resourceFailure(thrown);
-    if (reason === undefined) throw thrown;
-    if (!reason.includes('locked'))
-      throw new Error(`The store folder ${folder} cannot be used: ${reason}.`, { cause: thrown });
-    throw inUse(folder, thrown);
+    lock?.close();
+    if (resourceFailure(thrown)?.includes('locked')) throw inUse(folder, thrown);
+    throw unusable({ folder, file: LOCK_FILE }, thrown);
   }
-  return { [Symbol.dispose]: () => lock.close() };
+  const held = lock;
+  return { [Symbol.dispose]: () => held.close() };
 }
 
 /** Whether a process holds the lock of a store folder, found without a change to it. */

@@ -15,6 +15,8 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   parallel_tool_calls: 'parallel_tool_calls',
   tool_choice: 'tool_choice',
   response_format: 'response_format',
+  // Of the Messages API, where the instructions say the same.
+  output_config: '(?:output_config|output_format|structured outputs?)',
   reasoning_effort: 'reasoning_effort',
   prompt_cache_key: 'prompt_cache_key',
   logprobs: '(?:top_)?logprobs?',

@@ -11,6 +11,7 @@ import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
 import { MessagesReader } from './messages-reader.ts';
+import { outputConfig } from './output-format.ts';
 
 /** Anthropic's Messages API as an upstream: thinking goes back with its signatures, the cache is marked. */
 export const messagesWire: Wire = {
@@ -47,6 +48,7 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
   // Nobody who thinks, and no newer model, goes on with words put into its mouth.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
+  const output_config = outputConfig(format);
   const marks = !traits.refusedParameters.has('cache_control');
   if (marks) markTurns(messages);
   const body: JsonObject = {
@@ -57,6 +59,7 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     messages,
     ...(thinking ? { thinking } : samplingOf(request)),
     ...toolsOf(request, names),
+    ...(output_config && { output_config }),
   };
   leaveOutRefused(body, traits);
   return { body, names };

@@ -1,0 +1,96 @@
+/** Where a node of Redis listens. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
+export interface Credentials {
+  username?: string;
+  password?: string;
+}
+
+/** What a `store.url` that begins with `redis` names. */
+export interface RedisUrl extends Credentials {
+  kind: 'single' | 'sentinel' | 'cluster';
+  /** The server, the sentinels, or some nodes of the cluster. */
+  nodes: readonly [Address, ...Address[]];
+  database: number;
+  isSecure: boolean;
+  /** The group of servers that the sentinels watch. */
+  master: string;
+  /** Of the sentinels themselves. */
+  sentinel: Credentials;
+}
+
+const FORM = /^redis(s?)(-cluster|-sentinel)?:\/\/(?:([^@/]*)@)?([^/?]+)((?:\/[^/?]*)*)(?:\?(.*))?$/;
+
+/**
+ * `redis://user:password@host:6379/0`, `redis-cluster://a:6379,b:6379`, `redis-sentinel://s1:26379,s2:26379/name/0`;
+ * each also as `rediss...` for TLS. Sentinels with a password of their own: `?sentinel_username=...&sentinel_password=...`.
+ * @throws Error with the fix, in words that follow "store.url"; nothing of the URL is in it.
+ */
+export function parseRedisUrl(url: string): RedisUrl {
+  const parts = FORM.exec(url);
+  if (!parts) {
+    throw new Error(
+      'must be redis://host:port/db, redis-cluster://a:6379,b:6379 or redis-sentinel://s1:26379,s2:26379/name',
+    );
+  }
+  const [, secure = '', form = '', credentials = '', hosts = '', path = '', query = ''] = parts;
+  // What stands behind the first of two @ is a piece of the password.
+  if (/@/.test(hosts + path) || [credentials, path].some((text) => decoded(text) === undefined)) {
+    throw new Error('must have @ as %40, / as %2F and % as %25 in user and password');
+  }
+  const kind = form === '-cluster' ? 'cluster' : form === '-sentinel' ? 'sentinel' : 'single';
+  const [first, ...rest] = hosts.split(',').map((host) => parseAddress(host, kind === 'sentinel' ? 26_379 : 6379));
+  if (!first || (kind === 'single' && rest.length > 0)) {
+    throw new Error('must name one host after redis://; several are redis-cluster:// or redis-sentinel://');
+  }
+  const segments = path.split('/').slice(1).map(decodeURIComponent);
+  const master = kind === 'sentinel' ? (segments.shift() ?? '') : '';
+  if (kind === 'sentinel' && master === '') {
+    throw new Error(
+      'must have the name of the master behind the sentinels: redis-sentinel://s1:26379,s2:26379/mymaster',
+    );
+  }
+  const database = Number(segments[0] || 0);
+  if (!Number.isInteger(database) || database < 0)
+    throw new Error('must have the number of a database behind the last /');
+  if (kind === 'cluster' && database !== 0) throw new Error('must name database 0: a Redis Cluster has no other');
+  const asked = new URLSearchParams(query);
+  return {
+    kind,
+    nodes: [first, ...rest],
+    database,
+    master,
+    isSecure: secure !== '',
+    ...parseCredentials(credentials),
+    sentinel: credentialsOf(asked.get('sentinel_username') ?? '', asked.get('sentinel_password') ?? ''),
+  };
+}
+
+function parseAddress(text: string, defaultPort: number): Address {
+  const [, host = '', port = defaultPort] = /^(\[[^\]]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (host === '' || Number(port) < 1 || Number(port) > 65_535) {
+    throw new Error('must name each node as host:port, with a port from 1 to 65535');
+  }
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+function parseCredentials(text: string): Credentials {
+  const [username = '', ...password] = text.split(':');
+  return credentialsOf(decodeURIComponent(username), decodeURIComponent(password.join(':')));
+}
+
+function credentialsOf(username: string, password: string): Credentials {
+  return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
+}
+
+/** Undefined for what is no percent-encoded UTF-8. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { Holds } from '../../../src/store/holds.ts';
+import type { LimitBudget, LimitRequest } from '../../../src/store/limit-store.ts';
+import { limitStore } from '../../../src/store/limits-of-parts.ts';
+import { MemoryCounter, MemorySlots } from '../../../src/store/memory-limits.ts';
+
+describe('limits that are taken together', () => {
+  const now = () => 0;
+  const holder = { key: 'k', id: 'a' };
+  const requests: LimitRequest[] = [
+    { kind: 'place', name: 'runs', limit: 1, ttlMs: 1000 },
+    { kind: 'points', name: 'requests', windowSeconds: 60, points: 1, limit: 10 },
+    { kind: 'budget', name: 'tokens', windowSeconds: 60, points: 5, limit: 10, ttlMs: 1000 },
+  ];
+  const storeWith = (failing: () => never | Promise<never>) => {
+    const slots = new MemorySlots(new Holds(now));
+    const counter = new MemoryCounter(60, now);
+    const budget: LimitBudget = {
+      reserve: failing,
+      note() {},
+      settle() {},
+      used: () => ({ used: 0, resetMs: 0 }),
+    };
+    return { slots, counter, store: limitStore({ counter: () => counter, slots: () => slots, budget: () => budget }) };
+  };
+  const gone = () => {
+    throw new Error('gone');
+  };
+
+  for (const [when, failing] of [
+    ['at once', gone],
+    ['later', async () => gone()],
+  ] as const) {
+    it(`are all given back where one of them fails ${when}`, async () => {
+      const { slots, counter, store } = storeWith(failing);
+      await assert.rejects(async () => await store.take(holder, requests), { message: 'gone' });
+      assert.equal(slots.count('k'), 0);
+      assert.equal(counter.take('k', 0, { limit: 0, force: true }).used, 0);
+    });
+  }
+
+  it('are there without a wait where they are counted here', () => {
+    const { store } = storeWith(gone);
+    const taken = store.take(holder, requests.slice(0, 2));
+    assert.ok(!(taken instanceof Promise));
+    assert.deepEqual(
+      taken.map(({ granted }) => granted),
+      [true, true],
+    );
+    assert.equal(store.giveBack(holder, [{ kind: 'place', name: 'runs' }]), true);
+  });
+});
