@@ -22,6 +22,9 @@ const CPU_SECONDS = 300;
 /** By default V8 lets young objects take 100 MB more; a child needs no less processor time with them. */
 const YOUNG_MB = 4;
 
+/** Threads beside the one that works, for the compiler and the cleaning of memory: the usual four take 8 MB more, for 5 % less time. */
+const HELPERS = 1;
+
 /**
  * A Node process that may read its own code and nothing else: no network, no other files, no child processes, no
  * environment; where Linux allows it also no privileges, and another user or namespaces of its own. It talks over an IPC channel; `advanced` serialisation carries bytes as they are. For work whose cost is
@@ -35,6 +38,7 @@ export function spawnConfinedChild(entry: URL, options: ConfinedChildOptions): C
     ...readablePaths(packages).map((path) => `--allow-fs-read=${path}`),
     `--max-old-space-size=${heapMb}`,
     `--max-semi-space-size=${YOUNG_MB}`,
+    `--v8-pool-size=${HELPERS}`,
     '--no-warnings',
     fileURLToPath(entry),
   ];

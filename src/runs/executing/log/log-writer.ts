@@ -312,6 +312,7 @@ export class LogWriter {
     const { cancel } = made(answer);
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
+    this.#cutEntries = [];
     this.#ended = batch.end !== undefined;
     if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#appended.add(batch);
     if (cancel) this.#options.lease.cancel();

@@ -29,7 +29,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
 export function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const head = bytes.subarray(0, Math.min(2000, bytes.length - (bytes.length % 2)));
   const zeros = [0, 0];
-  for (const [at, byte] of head.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  for (let at = 0; at < head.length; at++) if (head[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
   if (head.length < 8 || Math.min(even, odd) > 0 || Math.max(even, odd) < head.length * 0.35) return undefined;
   return odd > 0 ? 'utf-16le' : 'utf-16be';
