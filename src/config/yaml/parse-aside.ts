@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { threadVariables } from '../../base/compile-cache.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { ConfigError } from '../config-error.ts';
 import { deepFreeze, type ParseOptions, parseConfig } from '../load.ts';
@@ -21,7 +22,7 @@ export async function parseAside(text: string, options: ParseOptions): Promise<G
   if (text.length < ASIDE_FROM) return parseConfig(text, options);
   const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), {
     workerData: requestOf(text, options),
-    env: {},
+    env: threadVariables(),
   });
   // It keeps no process from ending.
   thread.unref();
