@@ -250,12 +250,13 @@ async function rowsOf(
   placeOf: (name: string) => RegExp,
 ) {
   await using gateway = await openGateway();
+  const given = { plain: await gateway.given('plain'), deep: await gateway.given('deep') };
   const rows: string[] = [];
   for (const name of names) {
     const cells: string[] = [];
     for (const model of MODELS) {
-      const given = await gateway.given(model);
-      cells.push(await gateway.outcome({ model, input: 'Say it as JSON.', ...bodyOf(name, given) }, placeOf(name)));
+      const body = { model, input: 'Say it as JSON.', ...bodyOf(name, given[model]) };
+      cells.push(await gateway.outcome(body, placeOf(name)));
     }
     rows.push(`| ${[shown(name), ...cells].join(' | ')} |`);
   }
