@@ -9,12 +9,12 @@ import { patience } from '../support/time-limit.ts';
 
 /**
  * Random calls against a provider that counts what it was sent and what it delivered: what keys are charged is that,
- * whether the provider reports it or not, and wherever the call was cut or left. 2 000 calls over real HTTP take longer
- * than other tests, some 20 seconds on a busy machine.
+ * whether the provider reports it or not, and wherever the call was cut or left. A thousand calls over real HTTP take
+ * longer than other tests, some 10 seconds on a busy machine.
  */
 
-const CALLS = 1600;
-const LIMITED_CALLS = 400;
+const CALLS = 800;
+const LIMITED_CALLS = 200;
 const PARALLEL = 32;
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 
