@@ -24,6 +24,8 @@ export async function openConsole(
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     acceptDownloads: true,
+    // What breathes while a run goes on is drawn sixty times a second, which is most of what a browser does then.
+    reducedMotion: 'reduce',
     ...options,
   });
   const page = await context.newPage();
