@@ -6,6 +6,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * `docs/responses-api.md`: what becomes of every parameter, tool and input item of the Responses API, as the types of the
@@ -289,7 +290,7 @@ function hold(heading: string, rows: readonly string[]): void {
 
 describe('the tables of the Responses API', function () {
   // Each cell is a request of its own, or several.
-  this.timeout(30_000);
+  this.timeout(patience(30));
 
   it('say what becomes of every parameter', async () => {
     assert.deepEqual(Object.keys(PARAMETERS).toSorted(), parametersOfSdk().toSorted());

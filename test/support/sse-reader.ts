@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
+import { patience } from './time-limit.ts';
 
 /** Reads an SSE answer as bytes, without trusting any client library. */
 export class SseReader {
@@ -52,7 +53,7 @@ export class SseReader {
 
   /** Waits until the events so far satisfy `enough`. Rejects when the stream ends before. */
   async until(enough: (events: RunEvent[]) => boolean, options: { timeoutMs?: number } = {}): Promise<RunEvent[]> {
-    const limit = AbortSignal.timeout(options.timeoutMs ?? 20_000);
+    const limit = AbortSignal.timeout(options.timeoutMs ?? patience(20));
     for (;;) {
       const events = this.events;
       if (enough(events)) return events;
