@@ -87,6 +87,11 @@ describe('pages of many kinds', () => {
       ['', '<meta name="author" content="Studio 54">', 'Studio 54'],
       ['', '<meta name="citation_authors" content="Okafor C;Sato M">', 'Okafor C, Sato M'],
       ['', '<meta property="og:title" content="Alice (@alice@social.example)">', 'Alice'],
+      ['<h1>Порт</h1><p>Автор: Анна Ковалёва</p>', '', 'Анна Ковалёва'],
+      ['<h1>港</h1><p>作者：山田太郎</p>', '', '山田太郎'],
+      ['<h1>항구</h1><p>글쓴이</p><p>김민준</p>', '', '김민준'],
+      ['<h1>ميناء</h1><p>بقلم ليلى حداد</p>', '', 'ليلى حداد'],
+      ['<h1>Liman</h1><p>Yazar: Ayşe Yılmaz</p>', '', 'Ayşe Yılmaz'],
     ];
     for (const [body, head, author] of authors)
       assert.equal(read(`${body}<p>${SENTENCE}</p>`, head).author, author, body + head);
@@ -109,6 +114,34 @@ describe('pages of many kinds', () => {
     for (const [body, date] of dates) assert.equal(read(`${body}<p>${SENTENCE}</p>`).published, date, body);
     const cited = '<meta name="citation_date" content="08/14/2023">';
     assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
+  });
+
+  it('say when in the words, figures and order of their language', () => {
+    const dates: [written: string, language: string, date: string][] = [
+      ['3 maja 2024', 'pl', '2024-05-03'],
+      ['3. toukokuuta 2024', 'fi', '2024-05-03'],
+      ['2024. május 3.', 'hu-HU', '2024-05-03'],
+      ['3 Mayıs 2024', 'tr', '2024-05-03'],
+      ['3 พ.ค. 2567', 'th', '2024-05-03'],
+      ['٣ مايو ٢٠٢٤', 'ar', '2024-05-03'],
+      ['2024년 5월 3일', 'ko', '2024-05-03'],
+      ['2024. 5. 3.', 'ko', '2024-05-03'],
+      ['3 tháng 5, 2024', 'vi', '2024-05-03'],
+      ['3 במאי 2024', 'he', '2024-05-03'],
+      ['३ मई २०२४', 'hi', '2024-05-03'],
+      ['2024 m. gegužės 3 d.', 'lt', '2024-05-03'],
+      ['3 de maig de 2024', 'ca', '2024-05-03'],
+      // The same word is another month elsewhere.
+      ['3 listopada 2024', 'pl', '2024-11-03'],
+      ['3. listopada 2024.', 'hr', '2024-10-03'],
+      ['Sept. 3, 2024', 'en', '2024-09-03'],
+    ];
+    for (const [written, language, date] of dates) {
+      const html = page(`<h1>A</h1><p>${written}</p><p>${SENTENCE}</p>`).replace('lang="en"', `lang="${language}"`);
+      assert.equal(readHtml(html, 'https://example.org/a/b').published, date, written);
+    }
+    for (const other of ['1403-02-14', 'Chapter 3 2024', 'Part 1 page 3 2024', '31 May 12024'])
+      assert.equal(read(`<h1>A</h1><p>${other}</p><p>${SENTENCE}</p>`).published, undefined, other);
   });
 
   it('say when they were changed, in a link to their changes or beside the text', () => {

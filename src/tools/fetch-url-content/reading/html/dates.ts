@@ -1,41 +1,107 @@
-/** Beginnings of the names of months in the languages that are read most. */
-const MONTHS = [
-  'jan|ene|gen|янв',
-  'feb|fév|fev|фев',
-  'mar|mär|maer|мар',
-  'apr|avr|abr|апр',
-  'may|mai|maj|mag|mei|май|мая',
-  'jun|juin|giu|июн',
-  'jul|juil|lug|июл',
-  'aug|aoû|aou|ago|авг',
-  'sep|set|сен',
-  'oct|okt|out|ott|окт',
-  'nov|ноя',
-  'dec|dez|déc|dic|des|дек',
-].map((names) => new RegExp(`^(?:${names})`, 'i'));
+/** Languages whose names of months are tried after those of the page's own. */
+const USUAL = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru', 'pl', 'sv'];
+/** How months are written: alone and beside a day, which changes their ending in many languages. */
+const FORMS: readonly Intl.DateTimeFormatOptions[] = [
+  { month: 'long' },
+  { month: 'short' },
+  { month: 'long', day: 'numeric' },
+  { month: 'short', day: 'numeric' },
+];
+/** A shorter beginning of a month's name may be that of another word. */
+const SHORTEST_BEGINNING = 3;
+/** The zeros of other digits: Arabic, Persian, Devanagari, Bengali, Thai, full width. */
+const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10];
+/** Thai years count from the death of Buddha. */
+const BUDDHIST = 543;
+/** Years of other calendars are not read as ours. */
+const FIRST_YEAR = 1500;
+const LAST_YEAR = 2199;
 
+const NAME = String.raw`(?<name>[\p{L}\p{M}][\p{L}\p{M}.׳]{1,14})`;
 const WRITTEN = [
   /(?<!\d)(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?!\d)/,
-  /(?<!\d)(?<year>\d{4})年(?<month>\d{1,2})月(?<day>\d{1,2})日/,
-  /(?<!\d)(?<year>\d{4})[./](?<month>\d{1,2})[./](?<day>\d{1,2})(?!\d)/,
+  /(?<!\d)(?<year>\d{4})\s?[年년]\s?(?<month>\d{1,2})\s?[月월]\s?(?<day>\d{1,2})\s?[日일]/,
+  /(?<!\d)(?<year>\d{4})(?:\.\s?|\/)(?<month>\d{1,2})(?:\.\s?|\/)(?<day>\d{1,2})(?!\d)/,
   /(?<!\d)(?<day>\d{1,2})\.\s?(?<month>\d{1,2})\.\s?(?<year>\d{4})(?!\d)/,
   /(?<!\d)(?<month>\d{1,2})\/(?<day>1[3-9]|2\d|3[01])\/(?<year>\d{4})(?!\d)/,
   /(?<!\d)(?<day>1[3-9]|2\d|3[01])\/(?<month>\d{1,2})\/(?<year>\d{4})(?!\d)/,
-  /(?<![\d\p{L}])(?<day>\d{1,2})(?:\.|st|nd|rd|th|er|º)?\s+(?:de\s+|of\s+)?(?<name>\p{L}{3,10})\.?,?\s+(?:de\s+)?(?<year>\d{4})(?!\d)/u,
-  /(?<!\p{L})(?<name>\p{L}{3,10})\.?\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?!\d)/u,
+  /(?<!\d)(?<day>\d{1,2})\s+tháng\s+(?<month>\d{1,2}),?\s+(?:năm\s+)?(?<year>\d{4})(?!\d)/iu,
+  new RegExp(
+    String.raw`(?<![\d\p{L}])(?<day>\d{1,2})(?:\.|st|nd|rd|th|er|º|ª)?\s+(?:de\s+|of\s+|d['’]|ב)?${NAME}[,،]?\s+(?:de\s+|del\s+)?(?<year>\d{4})(?!\d)`,
+    'u',
+  ),
+  new RegExp(String.raw`(?<!\p{L})${NAME}\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?!\d)`, 'u'),
+  new RegExp(String.raw`(?<!\d)(?<year>\d{4})(?:\.|\sm\.)?\s+${NAME}\s+(?<day>\d{1,2})(?!\d)`, 'u'),
 ];
 
-/** The first date in a text as ISO 8601; empty where none is written so that it can be read in one way only. */
-export function dateIn(text: string): string {
-  const line = text.slice(0, 400);
+/** Names of months by language; there are as many as languages. */
+const monthsIn = new Map<string, ReadonlyMap<string, number>>();
+
+/**
+ * The first date in a text as ISO 8601; empty where none is written so that it can be read in one way only.
+ *
+ * @param language of the text, BCP 47; empty where it is not known
+ */
+export function dateIn(text: string, language: string): string {
+  const line = text.slice(0, 400).replace(/[^\P{Nd}\d]/gu, latinDigit);
   for (const form of WRITTEN) {
     const found = form.exec(line)?.groups;
     if (!found) continue;
     const { name } = found;
-    const month = name === undefined ? Number(found.month) : MONTHS.findIndex((each) => each.test(name)) + 1;
+    const month = name === undefined ? Number(found.month) : monthOf(name, language);
     const day = Number(found.day);
-    if (month < 1 || month > 12 || day < 1 || day > 31) continue;
-    return `${found.year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+    const written = Number(found.year);
+    const year = written > LAST_YEAR && /^th\b/i.test(language) ? written - BUDDHIST : written;
+    if (month < 1 || month > 12 || day < 1 || day > 31 || year < FIRST_YEAR || year > LAST_YEAR) continue;
+    return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
   }
   return '';
+}
+
+function latinDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  const zero = ZEROS.find((first) => code >= first && code < first + 10);
+  return zero === undefined ? digit : String(code - zero);
+}
+
+/** 1 to 12; 0 for other words. */
+function monthOf(written: string, language: string): number {
+  const [own = ''] = language.toLowerCase().split('-');
+  const name = plain(written);
+  for (const each of new Set([own, ...USUAL])) {
+    const months = namesOfMonths(each);
+    const exact = months.get(name);
+    if (exact !== undefined) return exact;
+    if (name.length < SHORTEST_BEGINNING) continue;
+    const begun = new Set([...months].filter(([whole]) => whole.startsWith(name)).map(([, month]) => month));
+    if (begun.size === 1) return [...begun][0] ?? 0;
+  }
+  return 0;
+}
+
+function namesOfMonths(language: string): ReadonlyMap<string, number> {
+  const known = monthsIn.get(language);
+  if (known) return known;
+  const names = new Map<string, number>();
+  if (/^[a-z]{2,3}$/.test(language) && Intl.DateTimeFormat.supportedLocalesOf(language).length > 0) {
+    for (const form of FORMS) {
+      const format = new Intl.DateTimeFormat(`${language}-u-ca-gregory`, { ...form, timeZone: 'UTC' });
+      for (let month = 1; month <= 12; month++) {
+        const parts = format.formatToParts(Date.UTC(2024, month - 1, 3));
+        const name = plain(parts.find(({ type }) => type === 'month')?.value ?? '');
+        // The first forms are the longer ones: `mar` may be short for two.
+        if (name !== '' && !names.has(name)) names.set(name, month);
+      }
+    }
+    monthsIn.set(language, names);
+  }
+  return names;
+}
+
+/** Without dots, the words that stand before some names, and differences of capitals. */
+function plain(name: string): string {
+  return name
+    .replace(/[.׳]/g, '')
+    .replace(/^(?:de\s|d['’])/, '')
+    .toLowerCase();
 }

@@ -8,33 +8,38 @@ const LONGEST_LINE = 400;
 
 /** `By`, in the languages that are read most. */
 export const BY =
-  /^(?:(?:written|posted|published|submitted|created|asked|started) by|by|von|par|por|di|door|af|av|بقلم)[\s:]+/i;
+  /^(?:(?:written|posted|published|submitted|created|asked|started) by|by|von|par|por|di|door|af|av|skrevet av|skriven av|oleh|בעריכת|מאת|بقلم)[\s:]+/i;
 /** What links to the other texts of an author say. */
 const MORE_BY =
   /^(?:\p{L}+\s){0,3}(?:posts?|articles?|stories|beiträge|artikel|alles|mehr|more|veröffentlicht|eingestellt|geschrieben|verfasst)\s(?:by|from|von|vom)\s*/iu;
+/** `Author`, in as many. */
+const AUTHOR_WORD = `(?:authors?|autor(?:in|en|es|as|zy|ka|i)?|auteurs?|autore|redacteur|författare|skribent|forfatter|kirjoittaja|szerző|yazar|yazan|penulis|tác giả|автор(?:ы|и)?|συντάκτης|الكاتب|المؤلف|نویسنده|लेखक|ผู้เขียน|作者|著者|執筆者?|글쓴이|저자)`;
 /** What stands before a name in a line, or alone in the line or cell before it. */
-const LABEL = /^(?:authors?|autor(?:in|en|es|as)?|auteurs?|autore|autori|作者|著者)\s*[:：]\s*/i;
-const LABEL_ALONE =
-  /^(?:(?:authors?|autor(?:in|en|es|as)?|auteurs?|autore|autori|作者|著者)\s*[:：]?|(?:written|posted|published|geschrieben|eingestellt|verfasst) (?:by|von)\s*:?|(?:by|von|par|por)\s*:?)$/i;
+const LABEL = new RegExp(String.raw`^${AUTHOR_WORD}\s*[:：]\s*`, 'i');
+const LABEL_ALONE = new RegExp(
+  String.raw`^(?:${AUTHOR_WORD}\s*[:：]?|(?:written|posted|published|geschrieben|eingestellt|verfasst) (?:by|von)\s*:?|(?:by|von|par|por)\s*:?)$`,
+  'i',
+);
 /** What stands behind a name: what was done, and when. */
 const BEHIND_NAME = /(?:^|[\s,·|•»–—-]{1,4})(?:(?:published|posted|updated|last|on)\b.*|\d.*|)$|\s[·|•»].*$/is;
 /** What somebody does, behind a name and a comma. */
 const ROLE =
   /\b(?:editor|writer|reporter|correspondent|staff|engineer|scientist|researcher|professor|director|manager|founder|co-founder|ceo|cto|fellow|president|contributor|developer|journalist|columnist|analyst|associate|head|chief|senior|lead|university|institute)\b/i;
 /** Between names, in a line without runs of spaces. */
-const BETWEEN = / ?[,;] ?(?:(?:and|und|et|y|e) )?| (?:and|und|et|y|e|&) /i;
+const BETWEEN = / ?[,;、،] ?(?:(?:and|und|et|y|e) )?| (?:and|und|et|y|e|&) /i;
 /** Behind a date. */
 const BY_WHOM = /[\s·•|]by\s+/i;
 
-/** Names begin with capitals, or are written without them. */
+/** Names begin with capitals, in scripts that have them. */
 const NAMES = /^\p{Lu}[\p{L}.'’-]*(?:(?:\s|,\s)(?:(?:and|und|et|y|e|&|de|van|von|der|la)\s)?\p{Lu}[\p{L}.'’-]*){0,7}$/u;
+const WITHOUT_CAPITALS = /^[\p{Lo}\p{M}][\p{Lo}\p{M}\s・·.、,]{1,30}$/u;
 /** A first and a last name at least. */
 const FULL_NAME = /^\p{Lu}[\p{L}.'’-]*(?:\s(?:(?:de|van|von|der|den|la|le|du|bin|al)\s)?\p{Lu}[\p{L}.'’-]*){1,3}$/u;
 const DATED = /\b(?:19|20)\d\d\b/;
 
 /** Whether a text consists of names. */
 export function isNames(text: string): boolean {
-  return NAMES.test(text);
+  return NAMES.test(text) || WITHOUT_CAPITALS.test(text);
 }
 
 /** A line without what stands around the name. Empty where there is no letter left. */

@@ -52,11 +52,11 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
   const meta = (names: string) => metaContents(page, names)[0] ?? '';
   const heading = headingOf(elements);
   const title = meta(META.title) || page.title || heading || text(data?.headline) || text(data?.name);
-  const dates = datesShown(elements, blocks, heading || title);
-  const published = day(text(data?.datePublished) || meta(META.published)) || dates.published;
-  const updated = day(text(data?.dateModified) || meta(META.updated)) || dates.updated;
-  const author = authorsOf({ page, data, nodes, elements, blocks }).join(', ');
   const language = languageOf(page, data);
+  const dates = datesShown(elements, blocks, { title: heading || title, language });
+  const published = day(text(data?.datePublished) || meta(META.published), language) || dates.published;
+  const updated = day(text(data?.dateModified) || meta(META.updated), language) || dates.updated;
+  const author = authorsOf({ page, data, nodes, elements, blocks }).join(', ');
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
   const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
   return {
@@ -73,8 +73,8 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
 }
 
 /** A date as ISO 8601 where it is written so that it can be read in one way only; else as it is. */
-function day(written: string): string {
-  return /^\d{4}-\d\d-\d\d/.test(written) ? written : dateIn(written) || written;
+function day(written: string, language: string): string {
+  return /^\d{4}-\d\d-\d\d/.test(written) ? written : dateIn(written, language) || written;
 }
 
 /** Many documentation systems put a sign that links to the heading at its end. */
@@ -92,17 +92,18 @@ const NEAR_HEADING = 12;
 const LONGEST_LINE = 160;
 
 /** What stands before a date that is not the first one. */
-const UPDATED = /updated|modified|edited|revised|aktualisiert|geändert|mis à jour|modifié|actualizado|aggiornato/i;
+const UPDATED =
+  /updated|modified|edited|revised|aktualisiert|geändert|mis à jour|modifié|actualizado|atualizado|aggiornato|bijgewerkt|gewijzigd|обновлен|изменен|оновлено|aktualizacj|zaktualizowan|aktualizov|uppdaterad|opdateret|oppdatert|päivitetty|güncelle|frissít|actualizat|ενημέρωση|تحديث|עודכן|अपडेट|อัปเดต|cập nhật|diperbarui|更新|수정/i;
 
 /** The dates that a page shows: in its elements for them, or in words beside its heading, at last at its end. */
 function datesShown(
   elements: readonly HtmlElement[],
   blocks: readonly Block[],
-  title: string,
+  { title, language }: { title: string; language: string },
 ): { published: string; updated: string } {
   const marked = (name: string) => elements.find(({ attributes }) => attributes.itemprop?.split(/\s+/).includes(name));
   const dateOf = (element: HtmlElement | undefined) =>
-    element ? timeOf(element) || element.attribute('content').trim() || dateIn(textOf(element)) : '';
+    element ? timeOf(element) || element.attribute('content').trim() || dateIn(textOf(element), language) : '';
   // Those of other pages stand beside the text, or in links to them.
   const isElsewhere = ({ name, attributes }: HtmlElement) => name === 'aside' || (name === 'a' && !!attributes.href);
   const all = elements.filter((element) => timeOf(element) !== '');
@@ -121,7 +122,7 @@ function datesShown(
     first.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
     first.find((time) => closest(time, ({ name }) => name === 'article')) ??
     first[0];
-  const said = datesInWords(blocks, title);
+  const said = datesInWords(blocks, { title, language });
   return {
     published: dateOf(marked('datePublished')) || dateOf(own) || said.published,
     updated:
@@ -144,13 +145,17 @@ function isRevision(element: HtmlElement): boolean {
   return element.hasClass('git-revision-date-localized-plugin-date');
 }
 
-function datesInWords(blocks: readonly Block[], title: string): { published: string; updated: string } {
+function datesInWords(
+  blocks: readonly Block[],
+  { title, language }: { title: string; language: string },
+): { published: string; updated: string } {
   const at = blocks.findIndex(({ text: line, element }) => element.name === 'h1' || line === title);
   const near = blocks.slice(Math.max(0, at - 4), Math.max(0, at) + NEAR_HEADING);
   const lines = near.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE);
   const isUpdate = (line: string) => UPDATED.test(line);
   const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE && isUpdate(line));
-  const first = (among: readonly string[]) => among.map(dateIn).find((date) => date !== '') ?? '';
+  const first = (among: readonly string[]) =>
+    among.map((line) => dateIn(line, language)).find((date) => date !== '') ?? '';
   const behindWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));
   return {
     published: first(lines.map((line) => (isUpdate(line) ? line.slice(0, line.search(UPDATED)) : line))),
