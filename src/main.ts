@@ -1,7 +1,7 @@
 import './older-node.ts';
 import { enableCompileCache } from 'node:module';
+import { COMPILE_CACHE } from './base/compile-cache.ts';
 import type { RunningGateway } from './cli/running-gateway.ts';
-import { COMPILE_CACHE } from './compile-cache.ts';
 
 /**
  * The command line's entry, started by `research-gateway.js` on a Node that can run it. It starts nothing itself;

@@ -20,7 +20,7 @@ if (!inSources && !existsSync(BUILT)) {
 } else if (bundled !== undefined) {
   runOn(bundled);
 } else if (major >= BEST || (!inSources && runsBuilt())) {
-  // Before the first TypeScript: what strips its types is large, and not loaded for what is kept (compile-cache.ts).
+  // Before the first TypeScript: what strips its types is large, and not loaded for what is kept (base/compile-cache.ts).
   nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
   await import((inSources ? SOURCES : BUILT).href);
 } else {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { messageOf } from '../base/errors.ts';
 import { inSlices } from '../base/load/event-loop.ts';
@@ -52,6 +53,8 @@ export async function serve(
       // The screen has said it.
       if (!terminal.live || notice !== defaultKeyNotice(config)) log.warn(notice);
     }
+    // What was compiled is kept now: a process that is killed keeps nothing.
+    flushCompileCache();
     using _ = watch({ gateway, loaded, load, log, redactor });
     const failure = await Promise.race([stopped.promise, ...(gateway.failed ? [gateway.failed] : [])]);
     if (failure !== undefined) log.fatal({ reason: failure }, 'the gateway cannot go on');

@@ -5,6 +5,7 @@ import { KEYS } from '../support/http-gateway.ts';
 import { textPdf } from '../support/pdf-file.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
+import { patience } from '../support/time-limit.ts';
 
 const PAGES = 400;
 const SECRET_PAGE = 37;
@@ -30,7 +31,7 @@ describe('file_search', () => {
   let bob: OpenAI;
   let store: string;
   before(async function () {
-    this.timeout(30_000);
+    this.timeout(patience(30));
     gateway = await openResearchGateway({
       model: (request) => searcher(request),
       research: { plan: 'off' },

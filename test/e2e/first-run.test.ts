@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -73,7 +73,9 @@ describe('a gateway of its own', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
+  const compiled = () => join(folder, 'compiled');
   const variables = () => ({
+    NODE_COMPILE_CACHE: compiled(),
     PORT: String(port),
     GATEWAY_BASE_URL: `http://127.0.0.1:${port}`,
     GATEWAY_API_KEY: 'sk-e2e-key',
@@ -89,6 +91,8 @@ describe('a gateway of its own', function () {
       asking = ask('How is a dropped stream resumed?');
       await asking.shown(/fetch_url_content: corpus/);
     }
+    // Nothing has ended in order yet: the gateway kept its compiled code before it was killed.
+    assert.ok((await readdir(compiled(), { recursive: true })).length > 500);
     await using _ = asking;
     await asking.shown(/connection lost/);
     await using second = serve();

@@ -23,7 +23,12 @@ describe('the npm package', function () {
   const start = (command: string, args: string[], variables: Record<string, string> = {}) =>
     new Spawned(command, args, {
       cwd: installed.folder,
-      env: { PATH: process.env.PATH, HOME: installed.folder, ...variables },
+      env: {
+        PATH: process.env.PATH,
+        HOME: installed.folder,
+        NODE_COMPILE_CACHE: join(installed.folder, 'compiled'),
+        ...variables,
+      },
     });
   const output = async (command: string, args: string[], variables?: Record<string, string>) => {
     await using process = start(command, args, variables);
@@ -118,7 +123,7 @@ describe('the npm package', function () {
     write('program.mts', TYPED_PROGRAM);
     write('page.ts', TYPED_PAGE);
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const common = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
+    const common = ['--singleThreaded', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
     await output(process.execPath, [tsc, ...common, '--types', 'node', 'program.mts']);
     const browser = ['--module', 'preserve', '--lib', 'es2022,dom,dom.asynciterable', '--types', ''];
     write('wrong.ts', TYPED_PAGE.replace("'response.output_text.delta'", "'response.output_text.detla'"));

@@ -5,7 +5,7 @@ import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts'
 import { type Script, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
-import { freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+import { HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
 
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;
@@ -14,18 +14,19 @@ describe('while Redis cannot serve', function () {
   // Redis is stopped, and comes back.
   this.timeout(patience(30));
   let redis: RedisServer;
-  let databases = 0;
+  let instances: Instances;
+  const stack = new AsyncDisposableStack();
   before(async function () {
-    redis = await redisOrSkip(this, SYNC_ALWAYS);
+    redis = stack.use(await redisOrSkip(this, SYNC_ALWAYS));
+    instances = stack.use(await startInstances({ storeUrl: redis.url, names: ['one'] }));
   });
-  after(() => redis?.[Symbol.asyncDispose]());
+  after(() => stack.disposeAsync());
 
   /**
-   * One gateway with a run whose provider says a word, waits for `goOn`, and says the rest; with another one to be
+   * The gateway with a run whose provider says a word, waits for `goOn`, and says the rest; with another one to be
    * cancelled and a chat client that will leave, whose providers say a word and never end.
    */
   async function openWithRun() {
-    const instances = await startInstances({ storeUrl: freshDatabase(redis.url, databases++), names: ['one'] });
     const [gateway] = [...instances.gateways.values()];
     assert.ok(gateway);
     const waiting = Promise.withResolvers<void>();
@@ -37,6 +38,7 @@ describe('while Redis cannot serve', function () {
       ...words,
       steps: words.steps.toSpliced(4, 0, { do: 'until', promise: new Promise(() => {}) }),
     };
+    const { length: before } = instances.provider.requests;
     instances.provider.respond = ({ body }) => (JSON.stringify(body).includes('endless') ? endless : script);
     const doomed = await submit(gateway, { input: 'endless response' });
     const leaving = new AbortController();
@@ -48,8 +50,8 @@ describe('while Redis cannot serve', function () {
       signal: leaving.signal,
     });
     chat.text().catch(() => {});
-    await instances.provider.waitForRequest(2);
-    const unread = instances.provider.requests.slice(0, 2);
+    await instances.provider.waitForRequest(before + 2);
+    const unread = instances.provider.requests.slice(before, before + 2);
     const id = await submit(gateway);
     const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
     await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
@@ -64,7 +66,6 @@ describe('while Redis cannot serve', function () {
       },
       reader,
       goOn: () => waiting.resolve(),
-      [Symbol.asyncDispose]: () => instances[Symbol.asyncDispose](),
     };
   }
   type Opened = Awaited<ReturnType<typeof openWithRun>>;
@@ -123,7 +124,7 @@ describe('while Redis cannot serve', function () {
   };
 
   it('because it was killed: 503, streams stay open, and its restart loses nothing', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     await redis.kill();
     opened.goOn();
     await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
@@ -134,7 +135,7 @@ describe('while Redis cannot serve', function () {
   });
 
   it('because it is frozen: no request hangs', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     redis.freeze();
     opened.goOn();
     try {
@@ -147,7 +148,7 @@ describe('while Redis cannot serve', function () {
   });
 
   it('because its memory is full: nothing is lost, and it goes on when there is room', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.configSet('maxmemory', '1mb');
     opened.goOn();
@@ -163,7 +164,7 @@ describe('while Redis cannot serve', function () {
   });
 
   it('because its user lost the right to read and write: streams stay open, and it goes on when it is given back', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.sendCommand(['ACL', 'SETUSER', 'default', '-@read', '-@write']);
     opened.goOn();
@@ -179,7 +180,7 @@ describe('while Redis cannot serve', function () {
   });
 
   it('because it was made a replica: it goes on when a master is back', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
     opened.goOn();
@@ -194,7 +195,7 @@ describe('while Redis cannot serve', function () {
   });
 
   it('a gateway that is told to stop still stops in time', async () => {
-    await using opened = await openWithRun();
+    const opened = await openWithRun();
     await redis.kill();
     opened.goOn();
     const limit = AbortSignal.timeout(15_000);

@@ -33,7 +33,7 @@ describe('long answers', function () {
   this.timeout(patience(30));
   it('go out at the pace of their readers, together within a bound; whoever stands still makes room', async () => {
     await using gateway = await openGateway({ runs: { max_minutes: 10 } });
-    const id = await submit(gateway, 'long 300000');
+    const id = await submit(gateway, 'wide 5000');
     await ended(gateway, id);
     const whole = await send(gateway, `GET /v1/responses/${id}`);
     const bytes = Buffer.byteLength(whole.text);

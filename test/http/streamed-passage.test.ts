@@ -11,6 +11,7 @@ import { patience } from '../support/time-limit.ts';
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'abcdefghijklmnopqrstuvwxyz012345');
 const SIZE = 100;
+const LOOK_BYTES = 20 * MEGABYTE.length;
 const SECRET = 'sk-secret-of-the-provider';
 
 setFlagsFromString('--expose_gc');
@@ -152,10 +153,12 @@ describe('passed-through APIs', function () {
     collectGarbage();
     const before = process.memoryUsage();
     let most = 0;
-    let watched = 0;
-    /** What is in use, looked at now and then: garbage is no growth. */
-    const watch = () => {
-      if (watched++ % 40 !== 0) return;
+    let passed = 0;
+    /** What is in use, looked at every 20 MB: garbage is no growth, and to collect it takes a large process a while. */
+    const watch = (bytes: number) => {
+      const looks = Math.floor(passed / LOOK_BYTES);
+      passed += bytes;
+      if (Math.floor(passed / LOOK_BYTES) === looks) return;
       collectGarbage();
       const { arrayBuffers, heapUsed } = process.memoryUsage();
       most = Math.max(most, arrayBuffers + heapUsed - before.arrayBuffers - before.heapUsed);
@@ -166,7 +169,7 @@ describe('passed-through APIs', function () {
     });
     const answered = once(upload, 'response');
     for (const piece of megabytes(SIZE)) {
-      watch();
+      watch(piece.length);
       if (!upload.write(piece)) await once(upload, 'drain');
     }
     upload.end();
@@ -180,7 +183,7 @@ describe('passed-through APIs', function () {
     const hash = createHash('sha256');
     assert.ok(download.body);
     for await (const chunk of download.body) {
-      watch();
+      watch(chunk.length);
       hash.update(chunk);
     }
     assert.equal(hash.digest('hex'), digestOf(SIZE));

@@ -74,7 +74,10 @@ function isAlive(pid: number | undefined): boolean {
 async function install(wanted: string): Promise<void> {
   const cwd = fileURLToPath(FOLDER);
   try {
-    await promisify(execFile)('npm', ['ci', '--no-progress'], { cwd, timeout: INSTALL_LIMIT_MS });
+    await promisify(execFile)('npm', ['ci', '--no-progress', '--no-audit', '--no-fund'], {
+      cwd,
+      timeout: INSTALL_LIMIT_MS,
+    });
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     throw new Error(`The clients under test could not be installed: run "npm ci" in test/clients. ${said}`, {

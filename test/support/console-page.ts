@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
+import { patience } from './time-limit.ts';
 
 /** Tags that the console never makes: none of its own, and none from texts of models, pages or clients. */
 const FORBIDDEN =
@@ -16,7 +17,7 @@ export interface ConsolePage extends AsyncDisposable {
   assertHarmless(): Promise<void>;
 }
 
-/** Opens the console. Its waits end with an error after 20 s. */
+/** Opens the console. Its waits end with an error. */
 export async function openConsole(
   browser: Browser,
   { url, secrets = [], ...options }: { url: string; secrets?: string[] } & BrowserContextOptions,
@@ -24,10 +25,12 @@ export async function openConsole(
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     acceptDownloads: true,
+    // What breathes while a run goes on is drawn sixty times a second, which is most of what a browser does then.
+    reducedMotion: 'reduce',
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(patience(20));
   const origin = new URL(url).origin;
   const problems: string[] = [];
   context.on('request', (request) => {

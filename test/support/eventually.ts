@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { patience } from './time-limit.ts';
 
-/** Polls until something is so, for at most `limitMs`; what it was. */
+/** Polls until something is so, for at most `limitMs`, a minute or on a busy machine longer; what it was. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  limitMs = 60_000,
+  limitMs = Math.max(60_000, patience(20)),
 ): Promise<T> {
   const limit = performance.now() + limitMs;
   // What is not so at once is looked at less and less often: to look is often a request.

@@ -283,7 +283,7 @@ function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string 
 
 /**
  * What a run does, by its question: `wait` waits to be released, `fail` and `fail late` fail, `long <n>` answers with
- * n deltas, anything else is echoed.
+ * n deltas, `wide <n>` with n deltas of a hundred words, anything else is echoed.
  */
 async function* script(
   question: string,
@@ -302,14 +302,14 @@ async function* script(
   const entry = { t: 'spent', usage: spent } as const;
   state.apply(entry);
   yield { type: 'reasoning_end', status: 'completed', entry };
-  const count = /^long (\d+)$/.exec(question)?.[1];
-  for (const delta of answerOf(question, count)) yield delta;
+  const [, width, count] = /^(long|wide) (\d+)$/.exec(question) ?? [];
+  for (const delta of answerOf(question, count, width === 'wide' ? 100 : 1)) yield delta;
   return { incomplete: null };
 }
 
-function* answerOf(question: string, count: string | undefined): Generator<Step> {
+function* answerOf(question: string, count: string | undefined, words: number): Generator<Step> {
   if (count === undefined) yield { type: 'answer', delta: `You said: ${question}` };
-  for (let n = 0; n < Number(count ?? 0); n++) yield { type: 'answer', delta: `word${n} ` };
+  for (let n = 0; n < Number(count ?? 0); n++) yield { type: 'answer', delta: `word${n} `.repeat(words) };
 }
 
 function released(waiting: (() => void)[], signal: AbortSignal): Promise<void> {

@@ -1,11 +1,15 @@
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
+import { patience } from './time-limit.ts';
 
 /** Reads an SSE answer as bytes, without trusting any client library. */
 export class SseReader {
   readonly status: number;
   readonly headers: Headers;
-  #bytes = Buffer.alloc(0);
+  readonly #chunks: Uint8Array[] = [];
+  readonly #events: RunEvent[] = [];
+  /** How many chunks were decoded, and what they had of a frame that is not whole. */
+  #decoded = { chunks: 0, rest: Buffer.alloc(0) };
   readonly #controller: AbortController;
   readonly #done: Promise<void>;
   #waiters: (() => void)[] = [];
@@ -27,28 +31,34 @@ export class SseReader {
 
   /** What came so far, up to the last whole frame, without comments. */
   get bytes(): Buffer {
-    const end = this.#bytes.lastIndexOf('\n\n');
-    const text = this.#bytes.subarray(0, end === -1 ? 0 : end + 2).toString();
+    const { raw } = this;
+    const text = raw.subarray(0, endOfFrames(raw)).toString();
     return Buffer.from(text.replaceAll(/^:[^\n]*\n\n/gm, ''));
   }
 
   /** Everything that came, comments included. */
   get raw(): Buffer {
-    return this.#bytes;
+    return Buffer.concat(this.#chunks);
   }
 
+  /** Each frame is decoded once, however often somebody looks. */
   get events(): RunEvent[] {
-    return decodeFrames(this.bytes);
+    const { chunks, rest } = this.#decoded;
+    const bytes = Buffer.concat([rest, ...this.#chunks.slice(chunks)]);
+    const end = endOfFrames(bytes);
+    this.#events.push(...decodeFrames(bytes.subarray(0, end)));
+    this.#decoded = { chunks: this.#chunks.length, rest: bytes.subarray(end) };
+    return [...this.#events];
   }
 
   /** Waits until the events so far satisfy `enough`. Rejects when the stream ends before. */
   async until(enough: (events: RunEvent[]) => boolean, options: { timeoutMs?: number } = {}): Promise<RunEvent[]> {
-    const limit = AbortSignal.timeout(options.timeoutMs ?? 20_000);
+    const limit = AbortSignal.timeout(options.timeoutMs ?? patience(20));
     for (;;) {
       const events = this.events;
       if (enough(events)) return events;
-      if (this.#ended) throw new Error(`the stream ended first:\n${this.#bytes.toString().slice(-2000)}`);
-      if (limit.aborted) throw new Error(`nothing of the kind came in time:\n${this.#bytes.toString().slice(-2000)}`);
+      if (this.#ended) throw new Error(`the stream ended first:\n${this.raw.toString().slice(-2000)}`);
+      if (limit.aborted) throw new Error(`nothing of the kind came in time:\n${this.raw.toString().slice(-2000)}`);
       await new Promise<void>((resolve) => {
         this.#waiters.push(resolve);
         setTimeout(resolve, 500);
@@ -70,7 +80,7 @@ export class SseReader {
   async #read(response: Response): Promise<void> {
     try {
       for await (const chunk of response.body ?? []) {
-        this.#bytes = Buffer.concat([this.#bytes, chunk]);
+        this.#chunks.push(chunk);
         this.#wake();
       }
     } catch {
@@ -84,4 +94,9 @@ export class SseReader {
   #wake(): void {
     for (const waiter of this.#waiters.splice(0)) waiter();
   }
+}
+
+function endOfFrames(bytes: Buffer): number {
+  const end = bytes.lastIndexOf('\n\n');
+  return end === -1 ? 0 : end + 2;
 }

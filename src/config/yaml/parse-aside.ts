@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { threadVariables } from '../../base/compile-cache.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
-import { threadEnv } from '../../base/load/thread-env.ts';
 import { ConfigError } from '../config-error.ts';
 import { deepFreeze, type ParseOptions, parseConfig } from '../load.ts';
 import type { GatewayConfig, KeyConfig } from '../schema.ts';
@@ -22,7 +22,7 @@ export async function parseAside(text: string, options: ParseOptions): Promise<G
   if (text.length < ASIDE_FROM) return parseConfig(text, options);
   const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), {
     workerData: requestOf(text, options),
-    env: threadEnv(),
+    env: threadVariables(),
   });
   // It keeps no process from ending.
   thread.unref();

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { threadVariables } from '../../base/compile-cache.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { threadEnv } from '../../base/load/thread-env.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { EmbeddedTexts, EmbedRequest } from '../../tools/web-search/local/search-messages.ts';
 import type {
@@ -76,7 +76,7 @@ export class AskedThread implements Disposable {
     const { folder, writes, embed } = this.#options;
     const thread = new Worker(new URL('./index-thread.ts', import.meta.url), {
       workerData: { folder, writes, settings } satisfies IndexThreadData,
-      env: threadEnv(),
+      env: threadVariables(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const gone = () => {

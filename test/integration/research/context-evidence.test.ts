@@ -27,10 +27,10 @@ describe('facts that the model noted, and those that stand in results only', fun
   // Runs take many turns.
   this.timeout(patience(30));
   for (const [context, turns, max] of [
-    [8000, 100, 1000],
-    [8192, 100, 2000],
-    [16_000, 100, 2000],
-    [32_000, 300, 8000],
+    [8000, 60, 1000],
+    [8192, 60, 2000],
+    [16_000, 80, 2000],
+    [32_000, 150, 8000],
   ] as const) {
     for (const where of ['its message', 'its thoughts'] as const) {
       it(`in ${where} all arrive at the answer: ${turns} turns in ${context} tokens`, async () => {
@@ -69,10 +69,10 @@ describe('facts that the model noted, and those that stand in results only', fun
     [8192, 2000],
     [8000, 16_384],
   ] as const) {
-    it(`nowhere do not cost those of the results: 100 turns in ${context} tokens`, async () => {
-      const book = handbook({ chapters: 100, length: 5000 });
-      const { told } = await longRun({ book, turns: 100, context, model: { max_completion_tokens: max } });
-      assert.equal(told.size, 100);
+    it(`nowhere do not cost those of the results: 60 turns in ${context} tokens`, async () => {
+      const book = handbook({ chapters: 60, length: 5000 });
+      const { told } = await longRun({ book, turns: 60, context, model: { max_completion_tokens: max } });
+      assert.equal(told.size, 60);
     });
   }
 });

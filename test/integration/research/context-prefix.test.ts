@@ -218,7 +218,7 @@ describe('the requests of any run', function () {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 });

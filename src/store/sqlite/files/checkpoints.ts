@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { threadEnv } from '../../../base/load/thread-env.ts';
+import { threadVariables } from '../../../base/compile-cache.ts';
 
 /** Below this size the write-ahead log is left alone, in bytes: most stores never come so far, and need no thread. */
 const SMALL_BYTES = 4 * 1024 ** 2;
@@ -64,7 +64,7 @@ export class Checkpoints {
     const url = `${pathToFileURL(this.#path).href}?mode=rw`;
     const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
       workerData: { url },
-      env: threadEnv(),
+      env: threadVariables(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const gone = () => {

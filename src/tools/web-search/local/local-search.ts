@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { abortable } from '../../../base/abort.ts';
-import { threadEnv } from '../../../base/load/thread-env.ts';
+import { threadVariables } from '../../../base/compile-cache.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { currentTrace } from '../../../base/trace-context.ts';
 import { type Embeddings, type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
@@ -43,7 +43,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
     };
     const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
       workerData,
-      env: threadEnv(),
+      env: threadVariables(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const gone = () => {

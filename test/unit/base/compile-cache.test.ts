@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { enableCompileCache, getCompileCacheDir } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { COMPILE_CACHE, threadVariables } from '../../../src/base/compile-cache.ts';
+
+const SAYS =
+  "require('node:worker_threads').parentPort.postMessage([require('node:module').getCompileCacheDir(), process.env])";
+
+describe('the variables of a thread', () => {
+  it('say where compiled code is kept, and nothing else', async () => {
+    enableCompileCache(COMPILE_CACHE);
+    const thread = new Worker(SAYS, { eval: true, env: threadVariables() });
+    const [[folder, variables]] = await once(thread, 'message');
+    assert.ok(folder);
+    assert.equal(folder, getCompileCacheDir());
+    assert.deepEqual(Object.keys(variables), ['NODE_COMPILE_CACHE']);
+  });
+});
