@@ -34,7 +34,7 @@ export class HttpMetrics {
     this.#requests = new Tally({
       name: 'gateway_http_requests_total',
       help: 'HTTP requests answered.',
-      labelNames: ['route', 'method', 'status', 'model'],
+      labelNames: ['route', 'model', 'method', 'status'],
       registry,
     });
     this.#seconds = new Histogram({
@@ -79,7 +79,7 @@ export class HttpMetrics {
   /** Counts a request that was answered, or whose client left. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
-    this.#requests.add(1, route, METHODS.has(method) ? method : 'other', String(status), model);
+    this.#requests.add(1, route, model, METHODS.has(method) ? method : 'other', String(status));
     this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
     if (context.left) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
