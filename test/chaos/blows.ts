@@ -123,7 +123,9 @@ export class Blows {
     if (disturbed) return;
     for (const [run] of orphans) {
       const turn = this.#world.turns.get(run)?.find(({ at }) => at > killedAt);
-      if (turn) this.takeovers.push({ run, by: turn.instance, ms: Math.max(0, turn.at - from), until: turn.at });
+      // Who had taken it up and was struck itself has to be waited for once more.
+      if (!turn || (turn.instance !== name && this.stoodStill(turn.instance, killedAt, turn.at))) continue;
+      this.takeovers.push({ run, by: turn.instance, ms: Math.max(0, turn.at - from), until: turn.at });
     }
   }
 
