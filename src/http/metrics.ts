@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
-import { Tally } from '../base/tally.ts';
+import { Tally } from '../base/telemetry/tally.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';

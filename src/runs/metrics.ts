@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { Tally } from '../base/tally.ts';
+import { Tally } from '../base/telemetry/tally.ts';
 import { isBuiltinTool } from '../config/builtin-tools.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';

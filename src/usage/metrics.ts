@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { Tally } from '../base/tally.ts';
+import { Tally } from '../base/telemetry/tally.ts';
 import type { Used } from '../upstream/used.ts';
 
 /** Pairs of a key and a model that have metrics of their own; what comes then counts as `other`. */

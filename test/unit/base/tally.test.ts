@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { Tally } from '../../../src/base/tally.ts';
+import { Tally } from '../../../src/base/telemetry/tally.ts';
 
 describe('a tally', () => {
   it('tells its sums by their labels, the same at each reading', async () => {
