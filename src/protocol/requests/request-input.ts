@@ -109,7 +109,7 @@ export const inputItem = chosenBy((value) => {
 }).meta(reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
-/** The input without the item at its end that asks for a summary in place of an answer; undefined where there is none. */
+/** The input without the item at its end that asks for a summary in place of an answer, or undefined. */
 export function withoutTrigger(input: unknown): unknown[] | undefined {
   const last: unknown = Array.isArray(input) ? input.at(-1) : undefined;
   return Array.isArray(input) && isObject(last) && isTrigger(last) ? input.slice(0, -1) : undefined;
