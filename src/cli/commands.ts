@@ -119,20 +119,22 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
     .requiredOption('--key <id>', 'the id of the key')
     .requiredOption('--model <name>', 'the model')
     .argument(...CONFIG_FILE)
+    .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined, options: { key: string; model: string }) => {
+      ends(async (file: string | undefined, { config, ...asked }: ConfigFlag & { key: string; model: string }) => {
         const { explainConfig } = await import('./operating/explain-config.ts');
-        return await explainConfig({ ...options, file }, parts);
+        return await explainConfig({ ...asked, file: file ?? config }, parts);
       }),
     );
   config
     .command('check')
     .description('validate a configuration file')
     .argument(...CONFIG_FILE)
+    .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined) => {
+      ends(async (file: string | undefined, { config }: ConfigFlag) => {
         const { checkConfig } = await import('./operating/check-config.ts');
-        return await checkConfig({ file }, parts);
+        return await checkConfig({ file: file ?? config }, parts);
       }),
     );
 }

@@ -65,6 +65,7 @@ describe('the command line', () => {
     [['ask', '--base-url', 'nope', 'x'], /^error: nope is not an http or https URL; see --base-url/],
     [['probe', 'demo', '--config', 'config/gateway.yaml'], /^error: demo is the built-in demo model/],
     [['config', 'check', 'nope.yaml'], /^nope\.yaml: there is no such file/m],
+    [['config', 'check', '--config', 'nope.yaml'], /^nope\.yaml: there is no such file/m],
   ] as const) {
     it(`explains: ${args.join(' ')}`, async () => {
       const { code, err } = await run([...args]);
