@@ -68,7 +68,7 @@ export class ClaimChecker {
     const { passage } = carried;
     const isDoubted = this.#isStrict && carried.support === 'quoted' && !carried.isCopied;
     const support = isDoubted ? 'partial' : carried.support;
-    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claimBefore(text)));
+    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claim.text));
     if (accepted !== undefined)
       return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted, own) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
