@@ -149,10 +149,13 @@ function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
 /** Each part of the claim against the part of the passage that is most like it. */
 function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
-  const all = sentences.flatMap((sentence) => sentence.clauses.map((clause) => ({ clause, sentence })));
+  const all = sentences.flatMap((sentence) => {
+    const around = likeness(claim, sentence) * AROUND_WORTH;
+    return sentence.clauses.map((clause) => ({ clause, sentence, around }));
+  });
   const meant = new Set<Parsed>();
   for (const clause of claim.clauses) {
-    const own = mostLike({ clause, sentence: claim }, all);
+    const own = mostLike(clause, all);
     if (!own) continue;
     meant.add(own.sentence);
     doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
@@ -162,14 +165,11 @@ function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
 }
 
 /** The clause of a passage that is most like one of a claim; of two, the one whose sentence is more like the claim's. */
-function mostLike(
-  claim: { clause: Clause; sentence: Parsed },
-  all: readonly { clause: Clause; sentence: Parsed }[],
-): { clause: Clause; sentence: Parsed } | undefined {
-  let best: { of: { clause: Clause; sentence: Parsed }; score: number } | undefined;
+function mostLike<T extends { clause: Clause; around: number }>(claim: Clause, all: readonly T[]): T | undefined {
+  let best: { of: T; score: number } | undefined;
   for (const of of all) {
-    const near = likeness(claim.clause, of.clause);
-    const score = near + likeness(claim.sentence, of.sentence) * AROUND_WORTH;
+    const near = likeness(claim, of.clause);
+    const score = near + of.around;
     if (near > 0 && (!best || score > best.score)) best = { of, score };
   }
   return best?.of;
