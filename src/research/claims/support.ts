@@ -30,6 +30,8 @@ const MOSTLY = [0.3, 0.25, 0.2];
 const MOSTLY_CJK = 0.2;
 /** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
 const LEAST_COPIED = 0.5;
+/** The part from which on it may be a copy of whole sentences: beside others a figure may be read otherwise than alone. */
+const MOSTLY_COPIED = 0.8;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;
 
@@ -46,7 +48,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const copied = coverage === 1 ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
+  const copied = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
   if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
   const isCopied = copied !== undefined;
   const mayCopy = !isCopied && coverage >= LEAST_COPIED;
