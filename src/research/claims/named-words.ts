@@ -23,9 +23,14 @@ const ALMOST = 0.8;
 export function namedWords(claim: Parsed, named: string, source: SourceText): string | undefined {
   const range = named.length > LONGEST_NAMED ? undefined : (rangeOf(named, source) ?? almost(named, source));
   if (!range) return undefined;
-  const places = [range, ...shownPassages(claim, source)].flatMap((place) => shortened(claim, place, source));
-  const isEnough = (words: string) => supportOfNamed(claim, words, source) === 'quoted';
-  return places.find(isEnough) ?? places[0];
+  const seen = new Set<string>();
+  for (const place of [range, ...shownPassages(claim, source)]) {
+    for (const words of shortened(claim, place, source)) {
+      if (!seen.has(words) && supportOfNamed(claim, words, source) === 'quoted') return words;
+      seen.add(words);
+    }
+  }
+  return [...seen][0];
 }
 
 /** The words of a place, or the parts of a long one, those first that carry most. */

@@ -303,15 +303,12 @@ function isTold(date: FoundDate, { sentences, source }: { sentences: readonly Pa
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {
-    return (
-      sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year))) ||
-      source.parsedTitle.dates.some((other) => other.year === year)
-    );
+    return sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year)));
   }
   const isShown = sentences.some(({ dates }) =>
     dates.some(
       (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
     ),
   );
-  return isShown && source.folded.includes(String(year));
+  return isShown && source.says(String(year));
 }
