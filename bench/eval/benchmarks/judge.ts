@@ -151,7 +151,7 @@ async function askFor<T>(
   read: (value: Record<string, unknown>) => T | undefined,
 ): Promise<T> {
   for (let tries = 0; tries < 2; tries++) {
-    const value = parseJson(jsonIn(await ask(prompt)) ?? '');
+    const value = jsonIn(await ask(prompt))?.value;
     const result = isObject(value) ? read(value) : undefined;
     if (result !== undefined) return result;
   }

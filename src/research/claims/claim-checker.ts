@@ -31,19 +31,22 @@ export class ClaimChecker {
   readonly #isStrict: boolean;
   /** What was judged already: a text that a model looks at is judged before and after. */
   readonly #judged: Map<string, Carried>;
+  /** The same claims are judged, shown to the model and held against its words. */
+  readonly #parsed: Map<string, Parsed>;
 
   private constructor(
     texts: ReadonlyMap<number, SourceText>,
-    { isStrict = false, judged = new Map<string, Carried>() } = {},
+    { isStrict = false, judged = new Map<string, Carried>(), parsed = new Map<string, Parsed>() } = {},
   ) {
     this.#texts = texts;
     this.#isStrict = isStrict;
     this.#judged = judged;
+    this.#parsed = parsed;
   }
 
   /** One that takes for `partial` what says anything in words that its source does not have: what a model should look at. */
   strict(): ClaimChecker {
-    return new ClaimChecker(this.#texts, { isStrict: true, judged: this.#judged });
+    return new ClaimChecker(this.#texts, { isStrict: true, judged: this.#judged, parsed: this.#parsed });
   }
 
   /** Takes the texts of all sources apart, in steps that do not hold up others. */
@@ -68,7 +71,7 @@ export class ClaimChecker {
     const { passage } = carried;
     const isDoubted = this.#isStrict && carried.support === 'quoted' && !carried.isCopied;
     const support = isDoubted ? 'partial' : carried.support;
-    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claimBefore(text)));
+    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claim.text));
     if (accepted !== undefined)
       return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted, own) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
@@ -84,13 +87,13 @@ export class ClaimChecker {
   passages(claim: string, source: Source): string[] {
     const own = this.#texts.get(source.id);
     if (!own || own.sentences === 0) return [];
-    return shownPassages(parseSentence(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
+    return shownPassages(this.#parse(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
   }
 
   /** The words of a source that a model meant with the words that it names, as they stand there; undefined where none do. */
   wordsOf(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
     const own = this.#texts.get(source.id);
-    return own && namedWords(parseSentence(claim), named, own);
+    return own && namedWords(this.#parse(claim), named, own);
   }
 
   #carries(claim: Parsed, text: SourceText, source: number): Carried {
@@ -102,8 +105,14 @@ export class ClaimChecker {
 
   /** A marker may name many sources: they are held against one claim. */
   #claimOf(text: string): Parsed {
-    if (this.#last?.text !== text) this.#last = { text, claim: parseSentence(claimBefore(text)) };
+    if (this.#last?.text !== text) this.#last = { text, claim: this.#parse(claimBefore(text)) };
     return this.#last.claim;
+  }
+
+  #parse(claim: string): Parsed {
+    const parsed = this.#parsed.get(claim) ?? parseSentence(claim);
+    if (this.#parsed.size < MOST_JUDGED) this.#parsed.set(claim, parsed);
+    return parsed;
   }
 
   /** The texts of the sources that were read, by their numbers. */
@@ -115,7 +124,7 @@ export class ClaimChecker {
   }
 }
 
-/** Judgements that are kept. */
+/** Judgements, and claims, that are kept. */
 const MOST_JUDGED = 1000;
 
 function keyOf(source: number, claim: string): string {

@@ -9,8 +9,10 @@ import { SourceText } from './text/source-text.ts';
 /** What a model writes between the first and the last words of a passage. */
 const ELLIPSIS = /\[?(?:\.{3}|…)\]?/;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** More words are no passage. */
-const MOST_TOKENS = 600;
+/** Longer words are no passage, in UTF-16 code units. */
+const LONGEST_NAMED = 4000;
+/** Words that are looked at for one passage: more are a page that repeats itself. */
+const MOST_LOOKS = 100_000;
 /** The part of the named words that a passage has to have where they stand nowhere as they are. */
 const ALMOST = 0.8;
 
@@ -19,11 +21,16 @@ const ALMOST = 0.8;
  * others that it was shown have more of the claim's figures, those.
  */
 export function namedWords(claim: Parsed, named: string, source: SourceText): string | undefined {
-  const range = rangeOf(named, source) ?? almost(named, source);
+  const range = named.length > LONGEST_NAMED ? undefined : (rangeOf(named, source) ?? almost(named, source));
   if (!range) return undefined;
-  const places = [range, ...shownPassages(claim, source)].flatMap((place) => shortened(claim, place, source));
-  const isEnough = (words: string) => supportOfNamed(claim, words, source) === 'quoted';
-  return places.find(isEnough) ?? places[0];
+  const seen = new Set<string>();
+  for (const place of [range, ...shownPassages(claim, source)]) {
+    for (const words of shortened(claim, place, source)) {
+      if (!seen.has(words) && supportOfNamed(claim, words, source) === 'quoted') return words;
+      seen.add(words);
+    }
+  }
+  return [...seen][0];
 }
 
 /** The words of a place, or the parts of a long one, those first that carry most. */
@@ -42,8 +49,9 @@ interface Range {
 /** Where the words stand, from the first part to the last where something was left out between. */
 function rangeOf(named: string, source: SourceText): Range | undefined {
   let whole: Range | undefined;
+  const looks = { left: MOST_LOOKS };
   for (const part of named.split(ELLIPSIS)) {
-    const found = placeOf(part, source, whole?.end ?? 0);
+    const found = placeOf(part, source, { from: whole?.end ?? 0, looks });
     if (found && whole && found.end - whole.start > LONGEST_PASSAGE) return whole;
     if (found) whole = { start: whole?.start ?? found.start, end: found.end };
     else if (/[\p{L}\p{N}]/u.test(part)) return undefined;
@@ -52,13 +60,18 @@ function rangeOf(named: string, source: SourceText): Range | undefined {
 }
 
 /** The place of some words one behind the other, whatever signs stand between them. */
-function placeOf(words: string, { folded }: SourceText, from: number): Range | undefined {
+function placeOf(
+  words: string,
+  { folded }: SourceText,
+  { from, looks }: { from: number; looks: { left: number } },
+): Range | undefined {
   const tokens = foldText(words).match(WORD) ?? [];
   const [first] = tokens;
-  if (first === undefined || tokens.length > MOST_TOKENS) return undefined;
-  for (let at = folded.indexOf(first, from); at !== -1; at = folded.indexOf(first, at + 1)) {
+  if (first === undefined) return undefined;
+  for (let at = folded.indexOf(first, from); at !== -1 && looks.left > 0; at = folded.indexOf(first, at + 1)) {
     let end = at;
     const isThere = tokens.every((token) => {
+      looks.left--;
       const start = end === at ? at : startOfWord(folded, end);
       end = start + token.length;
       return folded.startsWith(token, start);
@@ -85,7 +98,7 @@ const CLOSING = /[.!?…。！？।"'”’»」』)）%‰]/;
 /** A passage that has nearly all of the words. */
 function almost(named: string, source: SourceText): Range | undefined {
   const tokens = foldText(named).match(WORD) ?? [];
-  if (tokens.length < 4 || tokens.length > MOST_TOKENS) return undefined;
+  if (tokens.length < 4) return undefined;
   const [best] = passagesFor(parseSentence(named), source);
   if (!best) return undefined;
   const theirs = new Set(source.folded.slice(best.start, best.end).match(WORD));

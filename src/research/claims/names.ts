@@ -22,7 +22,7 @@ export function missingNames(claim: Parsed, against: Against): { missing: boolea
   for (const word of claim.words) {
     if (!word.isName || ERAS.has(word.text) || unitAt('', ` ${word.text}`)) continue;
     if (words.some((other) => sameName(word.text, other.text))) found++;
-    else if (isKnown(word, claim, against)) continue;
+    else if (missing || isKnown(word, claim, against)) continue;
     else if (CJK.test(word.text))
       missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isSaid(other, claim));
     else missing ||= german ? isCertain(word, claim) : !DEMONYM.test(word.text);
@@ -46,7 +46,7 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
   if (source.parsedTitle.words.some((word) => sameName(text, word.text))) return true;
   const plain = text.replaceAll('.', '');
   const beginning = plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
-  if (plain.length > 3 && source.folded.includes(beginning)) return true;
+  if (plain.length > 3 && source.says(beginning)) return true;
   const shown = window.map((sentence) => sentence.text).join(' ');
   if (/^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
     // `MP` of `member of parliament`.
@@ -56,28 +56,27 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
         .join('')
         .includes(plain),
     );
-    return (
-      said ||
-      initials(shown).includes(plain) ||
-      initials(source.title).includes(plain) ||
-      standsAlone(plain, source.undotted)
-    );
+    return said || initials(shown).includes(plain) || initials(source.title).includes(plain) || source.saysAlone(plain);
   }
   // `United Nations Messenger` has `un` in it.
   const before = capitalsBefore(claim.text.slice(Math.max(0, start - LONGEST_TITLE), start))
     .split(' ')
-    .filter(Boolean);
-  const run = [...before, ...(/^\p{L}+(?:\s\p{Lu}\p{L}+)*/u.exec(claim.text.slice(start))?.[0] ?? '').split(/\s/)];
+    .filter(Boolean)
+    .slice(-LONGEST_SHORT);
+  const behind = /^\p{L}+(?:\s\p{Lu}\p{L}+){0,5}/u.exec(claim.text.slice(start))?.[0] ?? '';
+  const run = [...before, ...behind.split(/\s/)];
   return run.slice(0, before.length + 1).some((_, from) =>
     run.slice(before.length).some((_word, to) => {
       const short = initials(run.slice(from, before.length + to + 1).join(' '));
-      return short.length > 1 && short.length < 6 && standsAlone(short, source.undotted);
+      return short.length > 1 && short.length <= LONGEST_SHORT && source.saysAlone(short);
     }),
   );
 }
 
 /** The longest run of capitalised words before a name that it is part of. */
 const LONGEST_TITLE = 60;
+/** The most initials that stand for a name. */
+const LONGEST_SHORT = 5;
 
 /** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
 function isShort({ text, start, end }: Word, claim: Parsed, main: Parsed): boolean {
@@ -89,14 +88,6 @@ function capitalsBefore(text: string): string {
   const words = text.split(/\s/);
   if (words.pop() !== '') return '';
   return words.slice(words.findLastIndex((word) => !/^\p{Lu}\p{L}+$/u.test(word)) + 1).join(' ');
-}
-
-/** Whether letters stand in a text without dots as a word of their own. */
-function standsAlone(letters: string, text: string): boolean {
-  for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
-    if (!/\p{L}/u.test(text[at - 1] ?? '') && !/\p{L}/u.test(text[at + letters.length] ?? '')) return true;
-  }
-  return false;
 }
 
 /** The initials of the capitalised words of a text, in lower case. */

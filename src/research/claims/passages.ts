@@ -1,6 +1,6 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
-import { isOrdinal } from './text/number-words.ts';
+import { isOrdinalIn } from './text/number-words.ts';
 import type { Parsed } from './text/parsed.ts';
 import { isComputed, sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
@@ -48,8 +48,19 @@ const AROUND = 1;
 /** Passages that are looked at closely. */
 const BEST = 8;
 
+/** What was found last for a claim: it is judged, shown and held against named words one after the other. */
+const known = new WeakMap<Parsed, { source: SourceText; passages: readonly Passage[] }>();
+
 /** The passages that share most with a claim, the best first. */
-export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
+export function passagesFor(claim: Parsed, source: SourceText): readonly Passage[] {
+  const before = known.get(claim);
+  if (before?.source === source) return before.passages;
+  const passages = bestPassages(claim, source);
+  known.set(claim, { source, passages });
+  return passages;
+}
+
+function bestPassages(claim: Parsed, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
   const alone = candidates(claim, source)
     .map((index) => shared.passage(index, index))
@@ -128,14 +139,17 @@ class SharedSentences {
   readonly #words: readonly Parsed['words'][number][];
   readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
   readonly #titled: boolean[];
-  readonly #titledFigures: boolean[];
+  /** Figures of the claim that the title has, or that are part of a name. */
+  readonly #figuresAnywhere: boolean[];
 
   constructor(claim: Parsed, source: SourceText) {
     this.#claim = claim;
     this.#source = source;
     this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
     const { figures } = source.parsedTitle;
-    this.#titledFigures = claim.figures.map((figure) => figures.some((other) => sameFigure(figure, other)));
+    this.#figuresAnywhere = claim.figures.map(
+      (figure) => figures.some((other) => sameFigure(figure, other)) || isLabel(figure, claim, source),
+    );
     this.#titled = this.#words.map((word) => isOneOf(word, source.parsedTitle.words));
   }
 
@@ -146,9 +160,8 @@ class SharedSentences {
     const figures = this.#claim.figures.map(
       (figure, i) =>
         all.some((each) => each.figures[i]) ||
+        this.#figuresAnywhere[i] ||
         isSpan(figure, this.#claim, { sentences, source }) ||
-        this.#titledFigures[i] ||
-        isLabel(figure, this.#claim, source) ||
         sentences.some((each) => isComputed(figure, each.figures)),
     );
     const dates = this.#claim.dates.map(
@@ -194,7 +207,7 @@ class SharedSentences {
         (figure) =>
           figures.some((other) => sameFigure(figure, other)) ||
           isYear(figure.values[0], dates) ||
-          (!figure.unit && spoken.words.some((word) => isOrdinal(word, figure.values[0] ?? 0))),
+          (!figure.unit && isOrdinalIn(spoken.words, figure.values[0] ?? 0)),
       ),
       dates: this.#claim.dates.map((date) => dates.some((other) => sameDate(date, other))),
     };
@@ -214,15 +227,20 @@ function sentencesOf(source: SourceText, first: number, last: number): Parsed[] 
 const LEAST_SHARED = 0.5;
 /** Places of a word that are looked at in one source. */
 const MOST_PLACES = 80;
+/** What is read of a source for one claim, a whole look for each term, in UTF-16 code units. */
+const MOST_READ = 8_000_000;
 
 /** The sentences that share most with a claim. Rare words count more. */
 function candidates(claim: Parsed, source: SourceText): number[] {
   const scores = new Map<number, number>();
   const { folded } = source;
-  const seen = new Set<string>();
-  for (const [term, weight] of termsOf(claim)) {
-    if (seen.has(term)) continue;
-    seen.add(term);
+  const weights = new Map<string, number>();
+  for (const [term, weight] of termsOf(claim)) if (!weights.has(term)) weights.set(term, weight);
+  const terms = [...weights];
+  const most = Math.ceil(MOST_READ / (folded.length + 1));
+  // Of a long claim the longest terms tell most.
+  const chosen = terms.length <= most ? terms : terms.sort(([a], [b]) => b.length - a.length).slice(0, most);
+  for (const [term, weight] of chosen) {
     const places = new Set<number>();
     let found = 0;
     for (let at = folded.indexOf(term); at !== -1 && found < MOST_PLACES; at = folded.indexOf(term, at + term.length)) {
@@ -263,7 +281,7 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
 /** Whether a number is part of a name that the source has as it is, or with no number: `COVID-19`, `uranium-235`. */
 function isLabel({ label, start, end }: Parsed['figures'][number], { folded }: Parsed, source: SourceText): boolean {
   if (label === undefined) return false;
-  return source.folded.includes(label + folded.slice(start, end)) || !source.folded.includes(label);
+  return source.says(label + folded.slice(start, end)) || !source.says(label);
 }
 
 const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;
@@ -285,15 +303,12 @@ function isTold(date: FoundDate, { sentences, source }: { sentences: readonly Pa
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {
-    return (
-      sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year))) ||
-      source.parsedTitle.dates.some((other) => other.year === year)
-    );
+    return sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year)));
   }
   const isShown = sentences.some(({ dates }) =>
     dates.some(
       (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
     ),
   );
-  return isShown && source.folded.includes(String(year));
+  return isShown && source.says(String(year));
 }

@@ -30,6 +30,8 @@ const MOSTLY = [0.3, 0.25, 0.2];
 const MOSTLY_CJK = 0.2;
 /** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
 const LEAST_COPIED = 0.5;
+/** The part from which on it may be a copy of whole sentences: beside others a figure may be read otherwise than alone. */
+const MOSTLY_COPIED = 0.8;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;
 
@@ -46,7 +48,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const copied = coverage === 1 ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
+  const copied = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
   if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
   const isCopied = copied !== undefined;
   const mayCopy = !isCopied && coverage >= LEAST_COPIED;
@@ -149,10 +151,13 @@ function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
 /** Each part of the claim against the part of the passage that is most like it. */
 function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
-  const all = sentences.flatMap((sentence) => sentence.clauses.map((clause) => ({ clause, sentence })));
+  const all = sentences.flatMap((sentence) => {
+    const around = likeness(claim, sentence) * AROUND_WORTH;
+    return sentence.clauses.map((clause) => ({ clause, sentence, around }));
+  });
   const meant = new Set<Parsed>();
   for (const clause of claim.clauses) {
-    const own = mostLike({ clause, sentence: claim }, all);
+    const own = mostLike(clause, all);
     if (!own) continue;
     meant.add(own.sentence);
     doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
@@ -162,14 +167,11 @@ function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
 }
 
 /** The clause of a passage that is most like one of a claim; of two, the one whose sentence is more like the claim's. */
-function mostLike(
-  claim: { clause: Clause; sentence: Parsed },
-  all: readonly { clause: Clause; sentence: Parsed }[],
-): { clause: Clause; sentence: Parsed } | undefined {
-  let best: { of: { clause: Clause; sentence: Parsed }; score: number } | undefined;
+function mostLike<T extends { clause: Clause; around: number }>(claim: Clause, all: readonly T[]): T | undefined {
+  let best: { of: T; score: number } | undefined;
   for (const of of all) {
-    const near = likeness(claim.clause, of.clause);
-    const score = near + likeness(claim.sentence, of.sentence) * AROUND_WORTH;
+    const near = likeness(claim, of.clause);
+    const score = near + of.around;
     if (near > 0 && (!best || score > best.score)) best = { of, score };
   }
   return best?.of;

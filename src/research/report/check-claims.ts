@@ -10,7 +10,7 @@ import { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText } from '../answer/held-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
-import { claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
+import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -91,7 +91,9 @@ async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker):
 async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
   const { annotations } = await citedWhole(cited, text);
-  return [...citedSentences(text, annotations)].flatMap(({ start, end, citations }) => {
+  const doubtful: Doubtful[] = [];
+  const look = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
+    const citations = all.slice(0, MOST_CITATIONS);
     // A sentence may make several claims, each with markers of its own: one of them is enough for a doubt.
     const byClaim = Map.groupBy(citations, ({ start_index }) => claimBefore(text.slice(0, start_index)));
     const doubted = [...byClaim].filter(
@@ -99,16 +101,20 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChe
         own.every(({ support }) => support !== 'quoted') &&
         own.some(({ support }) => support === 'partial' || support === 'none'),
     );
-    if (doubted.length === 0) return [];
+    if (doubted.length === 0) return;
     const sentence = text.slice(start, end);
     const from = start + sentence.length - sentence.trimStart().length;
     const own = doubted.map(([claim, cites]) => ({
       claim,
       sources: [...new Set(cites.flatMap(({ source_id }) => source_id ?? []))],
     }));
-    return [{ start: from, end: from + sentence.trim().length, citations, claims: own }];
-  });
+    doubtful.push({ start: from, end: from + sentence.trim().length, citations, claims: own });
+  };
+  await inSlices(citedSentences(text, annotations), look, { stepsALook: 1 });
+  return doubtful;
 }
+/** Citations of one sentence that are looked at. */
+const MOST_CITATIONS = 100;
 
 /** A request, and the sentences that it asks about: as many as it has room for, with the verdicts. */
 async function checkRequest(
@@ -132,22 +138,21 @@ async function checkRequest(
   const asked: Doubtful[] = [];
   const questions: string[] = [];
   let length = 0;
-  const ask = (each: Doubtful) => {
-    if (length > MOST_ASKED) return;
-    const shown = each.claims.flatMap(({ claim, sources }) =>
-      sources.flatMap((id) => {
-        const source = state.sources.byId(id);
-        return source ? claims.passages(claim, source).map((passage) => `   [${id}] ${passage}`) : [];
-      }),
-    );
-    const passages = shown.length > 0 ? [...new Set(shown)] : ['   (no passage speaks of it)'];
+  for (const each of doubtful) {
+    const shown = new Set<string>();
+    const cited = each.claims.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, id })));
+    const show = ({ claim, id }: { claim: string; id: number }) => {
+      const source = state.sources.byId(id);
+      for (const passage of source ? claims.passages(claim, source) : []) shown.add(`   [${id}] ${passage}`);
+    };
+    await inSlices(cited, show, { stepsALook: 1 });
+    const passages = shown.size > 0 ? shown : ['   (no passage speaks of it)'];
     const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
     length += question.length;
-    if (length > MOST_ASKED && asked.length > 0) return;
+    if (length > MOST_ASKED && asked.length > 0) break;
     asked.push(each);
     questions.push(question);
-  };
-  await inSlices(doubtful, ask, { stepsALook: 1 });
+  }
   let request = requestOf(questions);
   // What has no room, or whose verdict has none, is not asked about.
   while (asked.length > 1 && request.most < asked.length * VERDICT_TOKENS) {
@@ -174,12 +179,13 @@ async function corrected(
   });
   for (const { start, end, citations, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
     if ('passage' in verdict) {
-      for (const { source_id, start_index } of citations) {
+      const accept = ({ source_id, start_index }: UrlCitation) => {
         const source = source_id === null ? undefined : run.state.sources.byId(source_id);
         const claim = claimBefore(text.slice(0, start_index));
         const found = source && claims.wordsOf(source, { claim, named: verdict.passage });
         if (source && found) accepted.push({ claim, source: source.id, text: found });
-      }
+      };
+      await inSlices(citations, accept, { stepsALook: 1 });
       continue;
     }
     const [head, rest] = [result.slice(0, start), result.slice(end)];

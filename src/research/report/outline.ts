@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { type AnswerRequest, type AskedHow, askToContinue, structuredFormat } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
@@ -82,8 +82,7 @@ async function* outlineRequest(
 
 /** The sections of an outline as a model wrote it; none where there is only one, or nothing that can be read. */
 export function sectionsIn(text: string, records: number): OutlineSection[] {
-  const json = jsonIn(text);
-  const value = json === undefined ? undefined : parseJson(json);
+  const value = jsonIn(text)?.value;
   const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
   if (!Array.isArray(list)) return [];
   const sections = list.slice(0, MOST_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
@@ -97,8 +96,8 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
   const aim = typeof item.aim === 'string' ? item.aim.trim().slice(0, LONGEST_AIM) : '';
   const named = Array.isArray(item.records) ? item.records : [];
   const numbers = named
-    .map((number) => Number(String(number).replace(/^\D{1,3}/, '')))
-    .filter((number) => Number.isInteger(number) && number >= 1 && number <= records);
+    .map((number) => (typeof number === 'string' ? Number(number.replace(/^\D{1,3}/, '')) : number))
+    .filter((number) => typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records);
   return [{ heading, aim, records: [...new Set(numbers)].slice(0, MOST_RECORDS) }];
 }
 

@@ -10,21 +10,26 @@ export type SentenceVerdict = { passage: string } | { instead: string };
  */
 export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
   const verdicts = new Map<number, SentenceVerdict>();
-  for (const item of itemsIn(answer)) {
-    const n = Number.parseInt(String(item.n), 10);
+  for (const item of itemsIn(answer.slice(0, LONGEST_ANSWER))) {
+    const n = typeof item.n === 'string' ? Number.parseInt(item.n, 10) : item.n;
     const verdict = verdictOf(item);
-    if (verdict) verdicts.set(n, verdict);
+    if (typeof n === 'number' && verdict) verdicts.set(n, verdict);
   }
   return verdicts;
 }
 
+/** What is read of an answer, in UTF-16 code units, and the verdicts that are read of it: more than are ever asked for. */
+const LONGEST_ANSWER = 100_000;
+const MOST_VERDICTS = 1000;
+/** An object without others in it. It always matches, so that nothing is looked at twice; one without its end is no JSON. */
+const OBJECT = /\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*"?)+\}?/g;
+
 function itemsIn(answer: string): Record<string, unknown>[] {
-  const json = jsonIn(answer);
-  const value = json === undefined ? undefined : parseJson(json);
+  const value = jsonIn(answer)?.value;
   const list = isObject(value) && !('n' in value) ? Object.values(value).find(Array.isArray) : value;
-  if (Array.isArray(list)) return list.filter((item) => isObject(item));
-  const texts = answer.match(/\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}/g) ?? [];
-  return texts.map((text) => parseJson(text)).filter((item) => isObject(item));
+  if (Array.isArray(list)) return list.slice(0, MOST_VERDICTS).filter((item) => isObject(item));
+  const whole = answer.matchAll(OBJECT).filter(([text]) => text.endsWith('}'));
+  return [...whole.take(MOST_VERDICTS).map(([text]) => parseJson(text))].filter((item) => isObject(item));
 }
 
 function verdictOf({ drop, text, passage }: Record<string, unknown>): SentenceVerdict | undefined {

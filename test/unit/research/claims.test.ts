@@ -6,6 +6,7 @@ import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
 import { countClaims } from '../../../src/research/claims/count-claims.ts';
 import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
 import { citeLeaves } from '../../../src/research/claims/leaf-sources.ts';
+import { namedWords } from '../../../src/research/claims/named-words.ts';
 import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
 import { carries } from '../../../src/research/claims/support.ts';
 import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
@@ -71,6 +72,14 @@ describe('a sentence held against its source', () => {
       assert.equal(supportOf(sentence, passage), 'quoted');
     });
   }
+
+  for (const text of [
+    'Sleep quality did not differ between the groups. Side effects were reported by 6.5% of the melatonin group.',
+    'La producción cayó un 41% en la campaña 2022-2023, hasta 283.000 toneladas. El precio subió de 3,50 a 7,20 euros.',
+  ])
+    it(`accepts both sentences of “${text.slice(0, 30)}…” as they stand`, () => {
+      assert.equal(supportOf(text, text), 'quoted');
+    });
 
   const other: [string, string][] = [
     ['About 508 million years ago it died out.', 'About 505 million years ago it died out.'],
@@ -163,6 +172,40 @@ describe('a source that is made to cost or to break', () => {
       }
     });
   }
+});
+
+describe('a claim that is made to cost', () => {
+  const sentences = Array.from(
+    { length: 6000 },
+    (_, n) => `Sentence ${n} of Hamlet speaks about nothing in particular.`,
+  );
+  const page = SourceText.open({ title: 'Hamlet', text: sentences.join(' ') });
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  const named = letters.flatMap((a) => letters.map((b) => `Qx${a}${b}`)).slice(0, 230);
+
+  it('with as many names as it holds is judged at once', () => {
+    const claim = `Hamlet ${named.join(' ')}`;
+    const ms = ownMs(() => carries(parseSentence(claim), page));
+    assert.ok(!isSlow(ms, 100), `${ms} ms`);
+  });
+
+  it('is held against a title as long as a text is', () => {
+    const source = SourceText.open({ title: 'Anna 12 '.repeat(20_000), text: 'The tower rose.' });
+    const ms = ownMs(() => carries(parseSentence('The tower rose in 2012.'), source));
+    assert.ok(!isSlow(ms, 100), `${ms} ms`);
+  });
+
+  it('has words named for it that are no passage, or stand nowhere in a text that repeats itself', () => {
+    const claim = parseSentence('Hamlet speaks.');
+    const zeros = SourceText.open({ title: '', text: '0 '.repeat(200_000) });
+    for (const words of ['東'.repeat(5_000_000), '…'.repeat(1_000_000), ' '.repeat(5_000_000)])
+      assert.equal(namedWords(claim, words, page), undefined);
+    let found: string | undefined = '';
+    const ms = ownMs(() => (found = namedWords(claim, `${'0 '.repeat(599)}b`, zeros)));
+    assert.ok(!isSlow(ms, 200), `${ms} ms`);
+    assert.match(found ?? '', /^[0 ]{1,400}$/);
+    assert.equal(namedWords(claim, '“Sentence 5999 of Hamlet … particular.”', page), sentences[5999]);
+  });
 });
 
 describe('the words that are cited', () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { answerIn } from '../../../src/protocol/items.ts';
+import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 import { askedFor, reportModel } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
@@ -36,6 +38,35 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   const annotations = answerIn(result.message)?.annotations ?? [];
   return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
 }
+
+describe('the verdicts of a model', () => {
+  const drop = { instead: '' };
+
+  it('are those with a number, whatever stands beside them', () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    for (const n of ['{"toString": 1}', deep, 'null', 'true', '"none"'])
+      assert.deepEqual(verdictsIn(`[{"n": ${n}, "drop": true}, {"n": "2.", "drop": true}]`).get(2), drop);
+    assert.deepEqual([...verdictsIn('[{"n": {}, "drop": true}]')], []);
+  });
+
+  it('are read of any text in one look', () => {
+    const first = '{"n": 1, "drop": true}';
+    for (const said of [
+      `${first}, {"n": 2, "text": "${'x'.repeat(10_000_000)}`,
+      `${first} {"${'{\\"'.repeat(200_000)}`,
+      `${first}${'['.repeat(1_000_000)}`,
+      `${first}${'{'.repeat(1_000_000)}`,
+      Array.from({ length: 400_000 }, () => first).join('\n'),
+      `A 5" list: ${first}`,
+      `{"n": 2, "text": "cut\n${first}`,
+    ]) {
+      let found = new Map();
+      const ms = ownMs(() => (found = verdictsIn(said)));
+      assert.deepEqual([...found], [[1, drop]], said.slice(0, 60));
+      assert.ok(!isSlow(ms, 200), `${said.slice(0, 60)}: ${ms} ms`);
+    }
+  });
+});
 
 describe('doubtful sentences', () => {
   it('are put right, dropped or carried by words of the source, before they are shown', async () => {

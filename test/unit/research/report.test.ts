@@ -219,7 +219,7 @@ describe('the requests of a report', () => {
 describe('an outline', () => {
   it('is read as models write it', () => {
     const list =
-      '[{"heading":"## A [1]","aim":"x","records":["r1",2,2,99,"x"]},{"heading":"B"},{"heading":" "},{"aim":"y"},7]';
+      '[{"heading":"## A [1]","aim":"x","records":["r1",2,2,99,"x",{"toString":1}]},{"heading":"B"},{"heading":" "},{"aim":"y"},7]';
     const sections = [
       { heading: 'A 1', aim: 'x', records: [1, 2] },
       { heading: 'B', aim: '', records: [] },

@@ -1,6 +1,6 @@
 import { linkSignals, TimeoutError } from '../../../base/abort.ts';
 import { GatewayError } from '../../../base/errors.ts';
-import { isObject, parseJson } from '../../../base/json.ts';
+import { isObject, type JsonValue, parseJson } from '../../../base/json.ts';
 import type { TextFormat } from '../../../protocol/requests/request-formats.ts';
 import { schemaExcess } from './schema-bounds.ts';
 import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
@@ -52,9 +52,9 @@ export async function checkAnswer(
   answer: string,
   { format, schemas, signal }: { format: StructuredFormat; schemas: SchemaChecker; signal: AbortSignal },
 ): Promise<Checked> {
-  const text = jsonIn(answer);
-  const value = text === undefined ? undefined : parseJson(text);
-  if (text === undefined || value === undefined) return { problem: 'it is not valid JSON' };
+  const json = jsonIn(answer);
+  if (!json) return { problem: 'it is not valid JSON' };
+  const { text, value } = json;
   if (format.type === 'json_object') return isObject(value) ? { text } : { problem: 'it is not a JSON object' };
   const verdict = await schemas.check({ schema: format.schema, value }, { signal });
   if (verdict.is === 'valid') return { text };
@@ -62,11 +62,16 @@ export async function checkAnswer(
 }
 
 /** The JSON in a message: models like to put it into a code fence or a sentence. */
-export function jsonIn(answer: string): string | undefined {
+export function jsonIn(answer: string): { text: string; value: JsonValue } | undefined {
   const from = answer.search(/[[{]/);
   const to = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']'));
   const inside = from !== -1 && to > from ? answer.slice(from, to + 1) : '';
-  return [answer, fencedIn(answer), inside].map((text) => text.trim()).find((text) => parseJson(text) !== undefined);
+  for (const part of [answer, fencedIn(answer), inside]) {
+    const text = part.trim();
+    const value = parseJson(text);
+    if (value !== undefined) return { text, value };
+  }
+  return undefined;
 }
 
 const FENCE = '```';

@@ -1,3 +1,4 @@
+import { monthNames } from '../../../tools/text/month-names.ts';
 import { foldedPattern, foldText } from './fold.ts';
 import type { Spoken } from './word-list.ts';
 
@@ -34,26 +35,13 @@ const WORDS_TOO = new Set([
   'gen',
 ]);
 
-function monthTable(): Map<string, number> {
-  const months = new Map<string, number>();
-  for (const locale of LOCALES) {
-    for (const month of ['long', 'short'] as const) {
-      const format = new Intl.DateTimeFormat(locale, { month, day: 'numeric', timeZone: 'UTC' });
-      const alone = new Intl.DateTimeFormat(locale, { month, timeZone: 'UTC' });
-      for (let i = 0; i < 12; i++) {
-        const date = Date.UTC(2020, i, 1);
-        const inDate = format.formatToParts(date).find(({ type }) => type === 'month')?.value ?? '';
-        for (const name of [inDate, alone.format(date)]) {
-          const folded = foldText(name).replace(/\.$/, '');
-          if (folded.length > 2 && !/\d/.test(folded)) months.set(folded, i + 1);
-        }
-      }
-    }
-  }
-  return months.set('sept', 9).set('janner', 1);
-}
-
-const MONTHS = monthTable();
+const MONTHS = new Map(
+  LOCALES.flatMap((locale) => [...monthNames(locale)])
+    .map(([name, month]): [string, number] => [foldText(name), month])
+    .filter(([name]) => name.length > 2 && !/\d/.test(name)),
+)
+  .set('sept', 9)
+  .set('janner', 1);
 const names = [...MONTHS.keys()].sort((a, b) => b.length - a.length).join('|');
 const MONTH = foldedPattern(`(?<!\\p{L})(?<month>${names})\\.?(?!\\p{L})`);
 const DAY = '(?<day>[0-3]?\\d)(?:st|nd|rd|th|er|re|º|°|\\.)?';

@@ -160,18 +160,22 @@ function cjkValue(numeral: string): number | undefined {
   return total + group + (digit ?? 0);
 }
 
-const ORDINALS = [
+/** Ordinals from the second on by what they count, and how long their words may be; `a` at the end tells a gender. */
+const ORDINALS = new Map<number, { beginning: string; most: number }[]>();
+for (const words of [
   'second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth',
   'zweite dritte vierte funfte sechste siebte achte neunte zehnte elfte zwolfte',
   'deuxieme troisieme quatrieme cinquieme sixieme septieme huitieme neuvieme dixieme onzieme douzieme',
   'segunda tercera cuarta quinta sexta septima octava novena decima undecima duodecima',
   'seconda terza quarta quinta sesta settima ottava nona decima undicesima dodicesima',
-].map((words) => words.split(' '));
+])
+  for (const [at, word] of words.split(' ').entries()) {
+    const beginning = word.replace(/a$/, '');
+    ORDINALS.set(at + 2, [...(ORDINALS.get(at + 2) ?? []), { beginning, most: word.length + 1 }]);
+  }
 
-/** Whether a word says which of a row something is: `the eighth line` is `line 8`. */
-export function isOrdinal(word: string, value: number): boolean {
-  return ORDINALS.some((words) => {
-    const own = words[value - 2];
-    return own !== undefined && word.startsWith(own.replace(/a$/, '')) && word.length <= own.length + 1;
-  });
+/** Whether one of the words says which of a row something is: `the eighth line` is `line 8`. */
+export function isOrdinalIn(words: readonly string[], value: number): boolean {
+  const own = ORDINALS.get(value) ?? [];
+  return own.some(({ beginning, most }) => words.some((word) => word.length <= most && word.startsWith(beginning)));
 }

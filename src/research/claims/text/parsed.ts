@@ -45,7 +45,7 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
     spoken: all,
     language,
     words,
-    figures,
+    figures: figures.slice(0, MOST_FIGURES),
     dates,
     // Most sentences of a source are only looked through.
     get clauses() {
@@ -64,6 +64,8 @@ function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: str
   const isCounted = unit !== undefined && (unit.length > SHORT_UNIT || CJK.test(folded[end] ?? ''));
   return isCounted || precisionAt(folded, { start, end }) !== 'exact';
 }
+/** Figures of a sentence that are compared: more are a table. */
+const MOST_FIGURES = 80;
 const LONGEST_UNIT = 32;
 const SHORT_UNIT = 3;
 

@@ -13,10 +13,13 @@ export class SourceText {
   readonly #parsed = new Map<number, Parsed>();
   #parsedTitle: Parsed | undefined;
   #whole: string | undefined;
+  /** The folded text without its dots: `U.S.` is `us`. */
   #undotted: string | undefined;
+  /** What was looked for in all of the text: claims of one source have names in common. */
+  readonly #said = new Map<string, boolean>();
 
   private constructor(title: string, text: string) {
-    this.title = title;
+    this.title = title.slice(0, LONGEST_TITLE);
     this.text = text.length > MOST ? text.slice(0, betweenCharacters(text, MOST)) : text;
   }
 
@@ -41,10 +44,25 @@ export class SourceText {
     return this.#whole;
   }
 
-  /** The folded text without its dots: `U.S.` is `us`. */
-  get undotted(): string {
+  /** Whether folded letters stand anywhere in the text. */
+  says(letters: string): boolean {
+    return this.#remembered(letters, () => this.folded.includes(letters));
+  }
+
+  /** Whether folded letters stand in the text as a word of their own, with dots between them or without. */
+  saysAlone(letters: string): boolean {
     this.#undotted ??= this.folded.replaceAll('.', '');
-    return this.#undotted;
+    const text = this.#undotted;
+    return this.#remembered(` ${letters}`, () => standsAlone(letters, text));
+  }
+
+  #remembered(key: string, look: () => boolean): boolean {
+    const known = this.#said.get(key);
+    if (known !== undefined) return known;
+    if (this.#said.size >= MOST_REMEMBERED) this.#said.clear();
+    const found = look();
+    this.#said.set(key, found);
+    return found;
   }
 
   get sentences(): number {
@@ -116,6 +134,17 @@ export class SourceText {
   }
 }
 
+/** Whether letters stand in a text as a word of their own. */
+function standsAlone(letters: string, text: string): boolean {
+  for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
+    if (!/\p{L}/u.test(text[at - 1] ?? '') && !/\p{L}/u.test(text[at + letters.length] ?? '')) return true;
+  }
+  return false;
+}
+
+const MOST_REMEMBERED = 1000;
+/** What is read of a title, in UTF-16 code units. */
+const LONGEST_TITLE = 500;
 /** The most of one source that is looked at, and of one step, in UTF-16 code units. */
 const MOST = 400_000;
 const STEP = 10_000;

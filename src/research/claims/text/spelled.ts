@@ -202,7 +202,9 @@ export function* spelledNumbers({ text, words }: Spoken, language: Language | un
     if (run) {
       const joint = text.slice(run.end, index);
       if (next && JOINT.test(joint) && mayFollow(run.parts, next, joint)) {
-        run = { ...run, end: index + word.length, parts: [...run.parts, ...next], words: [...run.words, word] };
+        run.end = index + word.length;
+        run.parts.push(...next);
+        run.words.push(word);
         continue;
       }
       yield* whole(run, text);

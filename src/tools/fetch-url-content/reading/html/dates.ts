@@ -1,12 +1,7 @@
+import { monthNames, plainMonth } from '../../../text/month-names.ts';
+
 /** Languages whose names of months are tried after those of the page's own. */
 const USUAL = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru', 'pl', 'sv'];
-/** How months are written: alone and beside a day, which changes their ending in many languages. */
-const FORMS: readonly Intl.DateTimeFormatOptions[] = [
-  { month: 'long' },
-  { month: 'short' },
-  { month: 'long', day: 'numeric' },
-  { month: 'short', day: 'numeric' },
-];
 /** A shorter beginning of a month's name may be that of another word. */
 const SHORTEST_BEGINNING = 3;
 /** The zeros of other digits: Arabic, Persian, Devanagari, Bengali, Thai, full width. */
@@ -33,9 +28,6 @@ const WRITTEN = [
   new RegExp(String.raw`(?<!\p{L})${NAME}\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?!\d)`, 'u'),
   new RegExp(String.raw`(?<!\d)(?<year>\d{4})(?:\.|\sm\.)?\s+${NAME}\s+(?<day>\d{1,2})(?!\d)`, 'u'),
 ];
-
-/** Names of months by language; there are as many as languages. */
-const monthsIn = new Map<string, ReadonlyMap<string, number>>();
 
 /**
  * The first date in a text as ISO 8601; empty where none is written so that it can be read in one way only.
@@ -67,9 +59,9 @@ function latinDigit(digit: string): string {
 /** 1 to 12; 0 for other words. */
 function monthOf(written: string, language: string): number {
   const [own = ''] = language.toLowerCase().split('-');
-  const name = plain(written);
+  const name = plainMonth(written);
   for (const each of new Set([own, ...USUAL])) {
-    const months = namesOfMonths(each);
+    const months = monthNames(each);
     const exact = months.get(name);
     if (exact !== undefined) return exact;
     if (name.length < SHORTEST_BEGINNING) continue;
@@ -77,31 +69,4 @@ function monthOf(written: string, language: string): number {
     if (begun.size === 1) return [...begun][0] ?? 0;
   }
   return 0;
-}
-
-function namesOfMonths(language: string): ReadonlyMap<string, number> {
-  const known = monthsIn.get(language);
-  if (known) return known;
-  const names = new Map<string, number>();
-  if (/^[a-z]{2,3}$/.test(language) && Intl.DateTimeFormat.supportedLocalesOf(language).length > 0) {
-    for (const form of FORMS) {
-      const format = new Intl.DateTimeFormat(`${language}-u-ca-gregory`, { ...form, timeZone: 'UTC' });
-      for (let month = 1; month <= 12; month++) {
-        const parts = format.formatToParts(Date.UTC(2024, month - 1, 3));
-        const name = plain(parts.find(({ type }) => type === 'month')?.value ?? '');
-        // The first forms are the longer ones: `mar` may be short for two.
-        if (name !== '' && !names.has(name)) names.set(name, month);
-      }
-    }
-    monthsIn.set(language, names);
-  }
-  return names;
-}
-
-/** Without dots, the words that stand before some names, and differences of capitals. */
-function plain(name: string): string {
-  return name
-    .replace(/[.׳]/g, '')
-    .replace(/^(?:de\s|d['’])/, '')
-    .toLowerCase();
 }
