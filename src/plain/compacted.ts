@@ -30,24 +30,36 @@ interface CompactingRun {
 }
 
 /**
- * Sums the conversation up where it has become too long, or where nothing else is asked for, which ends the response: one
- * turn of the same model, and an item that stands for it. One that fails costs what it used, and the conversation is sent
- * as it is.
- * @throws GatewayError where nothing else is asked for and it cannot be summed up.
+ * Sums the conversation up where it has become too long: one turn of the same model, and an item that stands for it. One
+ * that fails costs what it used, and the conversation is sent as it is.
  */
 export async function* compacted(run: CompactingRun, truncation: Truncation): AsyncGenerator<Step> {
-  const { compaction, state, request } = run;
-  if (!compaction) return;
-  if (!request.compacts && (hasFailed(state) || !isToCompact(thread(run), compaction.at))) return;
-  for (let cuts = 0; !request.compacts || !isDone(state); ) {
+  const { compaction, state } = run;
+  if (!compaction || hasFailed(state) || !isToCompact(thread(run), compaction.at)) return;
+  try {
+    yield* summedUp(run, compaction, truncation);
+  } catch (thrown) {
+    if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
+    yield spent(run, thrown);
+  }
+}
+
+/**
+ * The response of a request that asks for nothing but the summary.
+ * @throws GatewayError where the conversation cannot be summed up.
+ */
+export async function* summaryAlone(
+  run: CompactingRun,
+  compaction: Compaction,
+  truncation: Truncation,
+): AsyncGenerator<Step> {
+  const { state } = run;
+  for (let cuts = 0; !isDone(state); ) {
     try {
       yield* summedUp(run, compaction, truncation);
-      if (!request.compacts) return;
     } catch (thrown) {
       if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
-      run.log.warn({ err: thrown.message }, 'the conversation could not be summed up');
-      yield { type: 'note', entry: noted(state, { t: 'spent', usage: thrown.usage, compacting: true }) };
-      if (!request.compacts) return;
+      yield spent(run, thrown);
       if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown, { isClients: true });
     }
   }
@@ -66,6 +78,11 @@ async function* summedUp(run: CompactingRun, compaction: Compaction, truncation:
     yield { type: 'compaction', encrypted, entry: noted(run.state, { t: 'compacted', summary, usage }) };
     run.log.info('the conversation was summed up');
   }
+}
+
+function spent({ log, state }: CompactingRun, { message, usage }: TurnError): Step {
+  log.warn({ err: message }, 'the conversation could not be summed up');
+  return { type: 'note', entry: noted(state, { t: 'spent', usage, compacting: true }) };
 }
 
 /** A response that is taken up again may have its summary. */

@@ -30,7 +30,7 @@ import {
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { citable, citationsIn, earlierSources } from './citations.ts';
 import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
-import { type Compaction, compacted, compactingTokens } from './compacted.ts';
+import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
 import type { Thought } from './thoughts.ts';
@@ -92,8 +92,11 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       continue;
     }
     if (run.shouldPause()) return 'paused';
+    if (run.request.compacts && run.compaction) {
+      yield* summaryAlone(run, run.compaction, truncation);
+      continue;
+    }
     if (written.text === '') yield* compacted(run, truncation);
-    if (run.request.compacts) continue;
     const before = written.text.length;
     try {
       const finish = yield* showTurn(run, written, truncation);

@@ -27,38 +27,37 @@ export function limitStore(make: LimitParts): LimitStore {
     slots: oneOfEachName(make.slots),
     budget: oneOfEachName(make.budget),
   };
-  const giveBack = (holder: LimitHolder, releases: readonly LimitRelease[], from = 0): Awaitable<boolean> => {
-    const release = releases[from];
-    if (!release) return true;
-    return after(giveOneBack(parts, holder, release), () => giveBack(holder, releases, from + 1));
-  };
-  const take = (
-    holder: LimitHolder,
-    requests: readonly LimitRequest[],
-    results: LimitResult[] = [],
-  ): Awaitable<LimitResult[]> => {
-    const request = requests[results.length];
-    if (!request) return results;
-    const undo = () => giveBack(holder, requests.slice(0, results.length).reverse().map(releaseOf));
-    return after(
-      orUndo(() => takeOne(parts, holder, request), undo),
-      (result) =>
-        after(result.granted || undo(), () => {
-          results.push(result);
-          return result.granted ? take(holder, requests, results) : results;
-        }),
-    );
+  const giveBack = (holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> => {
+    const given = inTurn(releases, (release) => giveOneBack(parts, holder, release));
+    return after(given, () => true);
   };
   return {
     ...parts,
-    take: (holder, requests) => take(holder, requests),
-    giveBack: (holder, releases) => giveBack(holder, releases),
+    giveBack,
+    take(holder, requests) {
+      const results: LimitResult[] = [];
+      const granted = () => requests.filter((_, at) => results[at]?.granted);
+      const isRefused = () => results.at(-1)?.granted === false;
+      const takeNext = (request: LimitRequest) =>
+        isRefused() || after(takeOne(parts, holder, request), (result) => results.push(result));
+      const undo = () => giveBack(holder, granted().reverse().map(releaseOf));
+      const taken = orUndo(() => inTurn(requests, takeNext), undo);
+      return after(taken, () => after(isRefused() && undo(), () => results));
+    },
     async note(notes) {
       for (const { holder, spent, ttlMs, ...window } of notes) {
         await parts.budget(window).note(holder.key, holder.id, { spent, ttlMs });
       }
     },
   };
+}
+
+/** Does work for one after the other: at once as long as it is done at once. */
+function inTurn<T>(items: readonly T[], work: (item: T) => Awaitable<unknown>): Awaitable<unknown> {
+  for (const [at, item] of items.entries()) {
+    const done = work(item);
+    if (done instanceof Promise) return done.then(() => inTurn(items.slice(at + 1), work));
+  }
 }
 
 /** Undoes what was done before a work that fails. @throws as it does. */

@@ -11,7 +11,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import project from '../../package.json' with { type: 'json' };
-import { withTimeout } from '../base/abort.ts';
+import { abortable, withTimeout } from '../base/abort.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
@@ -54,14 +54,21 @@ export function startSdk({ endpoint, headers, sample, contents, log }: SdkOption
     'service.version': project.version,
     'service.instance.id': randomUUID(),
   });
-  const exporter = (path: string) => ({ url: `${endpoint}${path}`, headers: { ...headers }, timeoutMillis: EXPORT_MS });
+  const closed = new AbortController();
+  const agent = { keepAlive: true, signal: closed.signal };
+  const exporter = (path: string) => ({
+    url: `${endpoint}${path}`,
+    headers: { ...headers },
+    timeoutMillis: EXPORT_MS,
+    httpAgentOptions: agent,
+  });
   const tracers = new TracerProvider({
     resource,
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sample) }),
     spanLimits: { attributeCountLimit: 64, attributeValueLengthLimit: LONGEST_TEXT },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter(exporter('/v1/traces')),
+        exporter: untilClosed(new OTLPTraceExporter(exporter('/v1/traces')), closed.signal),
         ...(contents ? WAITING.withContents : WAITING.plain),
         exportTimeoutMillis: EXPORT_MS,
       }),
@@ -71,7 +78,7 @@ export function startSdk({ endpoint, headers, sample, contents, log }: SdkOption
     resource,
     readers: [
       new PeriodicExportingMetricReader({
-        exporter: new OTLPMetricExporter(exporter('/v1/metrics')),
+        exporter: untilClosed(new OTLPMetricExporter(exporter('/v1/metrics')), closed.signal),
         exportTimeoutMillis: EXPORT_MS,
         cardinalityLimits: { default: MOST_LABEL_SETS },
       }),
@@ -89,8 +96,25 @@ export function startSdk({ endpoint, headers, sample, contents, log }: SdkOption
       trace.disable();
       metrics.disable();
       diag.disable();
+      closed.abort();
     },
   };
+}
+
+type Done = Parameters<OTLPTraceExporter['export']>[1];
+
+/**
+ * Gives up what an exporter has under way once the SDK is closed. Nobody is told of it then: the process has one logger for
+ * all failures of exports, which by that time may be another gateway's.
+ */
+function untilClosed<E extends { export(items: unknown, done: Done): void }>(exporter: E, closed: AbortSignal): E {
+  const send = exporter.export.bind(exporter);
+  exporter.export = (items, done) => {
+    const { promise, resolve } = Promise.withResolvers<Parameters<Done>[0]>();
+    if (!closed.aborted) send(items, resolve);
+    abortable(promise, closed).then(done, () => done({ code: 0 }));
+  };
+  return exporter;
 }
 
 /** A collector that is away is told of now and then, not with each batch. */

@@ -130,6 +130,20 @@ describe('file_search', () => {
     assertCited(final);
   });
 
+  it('tells the attributes of what it found', async () => {
+    const attributes = { part: 'rules', pages: PAGES, public: true };
+    const { data } = await client.vectorStores.files.list(store);
+    for (const { id } of data) await client.vectorStores.files.update(id, { vector_store_id: store, attributes });
+    const asked = { model: 'plain', input: 'In short: what deposit does the harbour authority ask for?' };
+    const { output } = await client.responses.create({
+      ...asked,
+      tools: [tool()],
+      include: ['file_search_call.results'],
+    });
+    const call = output.find((item) => item.type === 'file_search_call');
+    assert.deepEqual(call?.results?.[0]?.attributes, attributes);
+  });
+
   it('is cited as OpenAI does in its profile', async () => {
     const input = 'What deposit does the harbour authority ask for?';
     const response = await client.responses.create({ model: 'compatible', input, tools: [tool()] });

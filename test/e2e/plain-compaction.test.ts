@@ -5,6 +5,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import {
+  cutAfter,
   type ProviderRequest,
   type Script,
   startScriptedProvider,
@@ -23,13 +24,13 @@ function model(request: ProviderRequest): Script {
   return turn({ text: `Read ${request.body.messages?.length}.` });
 }
 
-async function openPlain(respond: (request: ProviderRequest) => Script = model) {
+async function openPlain(respond: (request: ProviderRequest) => Script = model, retries = 0) {
   await using opening = new AsyncDisposableStack();
   const provider = opening.use(await startScriptedProvider({ respond }));
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    providers: { scripted: { base_url: provider.url, max_retries: retries } },
     models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
     keys: ['ann', 'bob'].map((user) => ({ id: user, user, secret: `sk-${user}-0123456789abcdef` })),
   });
@@ -158,6 +159,14 @@ describe('compaction_trigger of a plain model', () => {
       last.data.map(({ type }) => type),
       ['compaction', 'message'],
     );
+  });
+
+  it('asks again for a summary that its provider cut', async () => {
+    let cuts = 1;
+    await using plain = await openPlain((request) => (cuts-- > 0 ? cutAfter(4) : model(request)), 1);
+    const { status: ended, output } = await plain.ann.responses.create({ model: 'plain', input });
+    assert.deepEqual([ended, output.map(({ type }) => type)], ['completed', ['compaction']]);
+    assert.equal(plain.provider.requests.length, 2);
   });
 
   it('is refused where it is not the last item or nothing was said, and fails where nothing is summed up', async () => {

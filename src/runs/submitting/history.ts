@@ -80,9 +80,7 @@ export async function conversationUpTo(
     const ended = entries.findLast((entry) => entry.t === 'answered');
     if (ended?.t === 'answered' && ended.message) return [...threadOf(plain.messages, entries), ended.message];
     const { output_text: content } = await response();
-    // A summary says nothing else.
-    const said = content === '' ? [] : [{ role: 'assistant' as const, content }];
-    return [...threadOf(plain.messages, entries), ...said];
+    return [...threadOf(plain.messages, entries), { role: 'assistant', content }];
   }
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];

@@ -171,6 +171,10 @@ describe('a run with the profile of OpenAI', () => {
       'tool_call',
       'thinking',
     ]);
+    const told = completion.choices[0]?.message.reasoning_steps.flatMap((step) =>
+      step.type === 'tool_call' ? [step.tool_call.result] : [],
+    );
+    assert.deepEqual(told, ['Found.', 'It broke.']);
     assert.equal(completion.choices[0]?.message.reasoning_content, 'I look.\n\nI am ready.');
     assert.deepEqual(
       completion.search_results.map(({ url }) => url),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { hadItsShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
@@ -48,7 +49,7 @@ function work(ms: number): void {
 }
 
 /** A call whose receiver works for `ms` with each chunk, and for `endMs` at the end. */
-async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000 } = {}) {
+async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000, gathers = false } = {}) {
   let control: ReceiverControl<string> | undefined;
   const options = {
     receiver: (_head: AnswerHead, given: ReceiverControl<string>) => {
@@ -57,7 +58,8 @@ async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000 } =
         work(endMs);
         return 'ended';
       };
-      return { data: () => work(ms), end, broken: () => 'broken' };
+      const data = () => (gathers ? given.soon(() => work(ms)) : work(ms));
+      return { gathers, data, end, broken: () => 'broken' };
     },
     unanswered: () => 'unanswered',
     signal: new AbortController().signal,
@@ -79,6 +81,41 @@ async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000 } =
 }
 
 const CHUNK = Buffer.from('x');
+
+describe('the silence of a provider that has begun', () => {
+  afterEach(() => {
+    mock.timers.reset();
+    mock.restoreAll();
+  });
+
+  for (const [how, gathers] of [
+    ['as it comes', false],
+    ['together with what else comes in a turn', true],
+  ] as const) {
+    it(`begins anew with each piece of an answer that is read ${how}`, async () => {
+      let now = 0;
+      mock.method(performance, 'now', () => now);
+      mock.timers.enable({ apis: ['setTimeout'] });
+      await using pool = new NotingPool();
+      const { control, listener, result } = await call(pool, 0, { idle: 900, gathers });
+      const wait = async (ms: number) => {
+        now += ms;
+        mock.timers.tick(ms);
+        await new Promise(process.nextTick);
+      };
+      control.started();
+      for (let n = 0; n < 4; n++) {
+        await wait(600);
+        listener.data(CHUNK);
+        await wait(0);
+      }
+      await wait(800);
+      assert.ok(!pool.asked.includes('abort'));
+      await wait(300);
+      assert.equal(await result.promise, 'broken');
+    });
+  }
+});
 
 describe('an answer that takes long to read', () => {
   beforeEach(() => yieldToEventLoop());

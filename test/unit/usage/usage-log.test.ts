@@ -43,6 +43,24 @@ describe('what was used', () => {
     await log[Symbol.asyncDispose]();
   });
 
+  it('is counted once, however often it is noted while a call is under way', async () => {
+    const { store } = faultyStore();
+    await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+    const call = log.begin({ key: 'k', model: 'm' });
+    const used = (inputTokens: number, cost: number) => ({ ...nothingUsed(), inputTokens, cost });
+    call.noted(used(10, 0.1));
+    await log.flush();
+    call.noted(used(25, 0.2));
+    call.ended(used(30, 0.4), { failed: true });
+    await log.flush();
+    const rows = await log.day('2026-11-26');
+    const counted = ['requests', 'errors', 'input_tokens', 'cost_nanos'] as const;
+    assert.deepEqual(
+      counted.map((name) => rows.reduce((sum, row) => sum + row[name], 0)),
+      [1, 1, 30, 4e8],
+    );
+  });
+
   it('is read although calls come faster than a store takes them', async () => {
     const { store } = faultyStore();
     const call = { labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false };
