@@ -37,9 +37,9 @@ export function jsonForwarding(
   return { modelName, model, api, body: raw, modelAt, encoding: 'json', stream: json.stream === true, fields: json };
 }
 
-/** Where a JSON body names its model. @throws GatewayError where it names two. */
+/** Where a JSON body names its model. @throws GatewayError where it names two, `Model` beside `model` too. */
 export function modelIn(raw: Buffer): Span {
-  const [modelAt, second] = topLevelSpans(raw, 'model');
+  const [modelAt, second] = topLevelSpans(raw, 'model', { anyCase: true });
   if (!modelAt || second) {
     // Which of two a provider takes is not ours to guess: access is granted for one.
     throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });

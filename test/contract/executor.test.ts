@@ -96,7 +96,7 @@ describe('executors over Redis', () => {
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question());
       await asked.promise;
-      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
+      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 60_000, force: true }));
       const client = await createClient({ url: server.url }).connect();
       await client.del(`${queue.toKey(run.id)}:lock`);
       client.destroy();

@@ -223,7 +223,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
       await first.executor.stop({ graceMs: 0 });
       const { run } = await first.runs.submit(question());
-      const held = await first.store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true });
+      const held = await first.store.claim(run.id, { owner: 'elsewhere', leaseMs: 60_000, force: true });
       assert.ok(held);
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       await using second = await fixture.open({ chat });

@@ -72,6 +72,13 @@ describe('proxy models at the HTTP floor', () => {
     ['broken JSON', '/v1/embeddings', { raw: '{"model":"gpt"' }, 400, 'invalid_json'],
     ['a model named twice', '/v1/embeddings', { raw: '{"model":"gpt-9","model":"gpt"}' }, 400, 'invalid_parameter'],
     [
+      'a model in capitals beside it',
+      '/v1/embeddings',
+      { raw: '{"model":"gpt","Model":"o"}' },
+      400,
+      'invalid_parameter',
+    ],
+    [
       'a model named twice by escapes',
       '/v1/chat/completions',
       { raw: '{"mod\\u0065l":"x","model":"gpt"}' },

@@ -80,6 +80,8 @@ describe('the WebSocket of /v1/responses', () => {
     const { error: why, ...failed } = await socket.next(({ type }) => type !== 'error');
     assert.deepEqual(failed, { type: 'response.steer.failed', sequence_number: 0, steer });
     assert.ok(isObject(why) && why.code === 'steering_not_supported');
+    const long = JSON.stringify({ type: 'response.steer', input: 'x'.repeat(1024 * 1024) });
+    await refused(long, { code: 'invalid_parameter', param: 'input' });
     await refused(create({ input: 'x', stream_id: 'a b' }), { code: 'invalid_parameter', param: 'stream_id' });
     await refused(create({ input: 'x', background: true }), { code: 'unsupported_parameter', param: 'background' });
     await refused(create({ input: 'x', generate: 1 }), { code: 'invalid_parameter', param: 'generate' });

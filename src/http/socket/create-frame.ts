@@ -47,12 +47,20 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
   return { stream: streamIdOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
 }
 
+/** The longest frame that is sent back, in bytes: what a client does not read stands in memory. */
+const LONGEST_STEER = 1024 * 1024;
+
 /**
  * The answer to a `response.steer`, which would change a response in progress: clients that get their words back so send
- * them with the next `response.create`. Undefined for any other frame.
+ * them with the next `response.create`. Undefined for any other frame. @throws GatewayError for one that is too long.
  */
-export function steerFailed({ type, input, previous_response_id }: Record<string, unknown>): string | undefined {
+export function steerFailed(raw: Buffer, frame: Record<string, unknown>): string | undefined {
+  const { type, input, previous_response_id } = frame;
   if (type !== 'response.steer') return undefined;
+  if (raw.length > LONGEST_STEER) {
+    const too = 'input: responses in progress cannot be steered here, and more than 1 MiB is not sent back.';
+    throw new GatewayError('invalid_parameter', too, { param: 'input' });
+  }
   const message = 'Responses in progress cannot be steered here: send this with the next response.create.';
   const error = { type: 'invalid_request_error', code: 'steering_not_supported', message };
   const steer = { input, previous_response_id };

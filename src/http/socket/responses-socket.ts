@@ -92,7 +92,7 @@ export class ResponsesSocket {
     try {
       place.grow(raw.length);
       const frame = readFrame(raw, { isBinary });
-      const failed = steerFailed(frame);
+      const failed = steerFailed(raw, frame);
       if (failed !== undefined) {
         place[Symbol.dispose]();
         this.#tell(failed);

@@ -206,8 +206,12 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
     if (tool.type === 'function') return [offer(tool, { searches })];
     if (tool.type === 'custom') return [offerText(tool)];
     if (tool.type === 'namespace') {
-      const { name, description: about } = tool;
-      return tool.tools.map((one) => ({ ...offer(one, { searches, about }), name: `${name}.${one.name}` }));
+      const { name, description } = tool;
+      const first = tool.tools.find((one) => one.defer_loading);
+      return tool.tools.map((one) => {
+        const about = one === first ? description : '';
+        return { ...offer(one, { searches, about }), name: `${name}.${one.name}` };
+      });
     }
     return isClientTool(tool) && tool.type !== 'tool_search' ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
@@ -234,7 +238,7 @@ function nameTaken(what: string): GatewayError {
   return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
 }
 
-/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace. */
+/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands with the first one. */
 function offer(
   { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
   { searches, about = '' }: { searches: boolean; about?: string | undefined },

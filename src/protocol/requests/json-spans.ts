@@ -13,13 +13,14 @@ const COMMA = 0x2c;
 
 /**
  * Where the values of a top-level field stand in a JSON object, in order: more than one where the name is repeated,
- * also where it is written with escapes. Lets a value be replaced without parsing and writing the rest again, so that
- * big integers survive. `json` must be valid JSON.
+ * also where it is written with escapes; with `anyCase`, also in other cases, which some providers take for the same
+ * (those in Go and .NET). Lets a value be replaced without parsing and writing the rest again, so that big integers
+ * survive. `json` must be valid JSON, and `name` in lower case.
  */
-export function topLevelSpans(json: Buffer, name: string): Span[] {
+export function topLevelSpans(json: Buffer, name: string, { anyCase = false } = {}): Span[] {
   const spans: Span[] = [];
   eachMember(json, (start, end, from, to) => {
-    if (isName(json, start, end, name)) spans.push({ start: from, end: to });
+    if (isName(json, start, end, name, anyCase)) spans.push({ start: from, end: to });
   });
   return spans;
 }
@@ -142,12 +143,13 @@ export function parseReadable(text: string): JsonValue | undefined {
 }
 
 /** `name` is ASCII: written with escapes it is only longer, so length alone rules most others out. */
-function isName(json: Buffer, start: number, end: number, name: string): boolean {
+function isName(json: Buffer, start: number, end: number, name: string, anyCase = false): boolean {
   const length = end - start - 2;
   if (length < name.length) return false;
-  if (length === name.length) return json.toString('latin1', start + 1, end - 1) === name;
+  const isSame = (text: string) => (anyCase ? text.toLowerCase() : text) === name;
+  if (length === name.length) return isSame(json.toString('latin1', start + 1, end - 1));
   const text = json.toString('utf8', start, end);
-  return text.includes('\\') && JSON.parse(text) === name;
+  return text.includes('\\') && isSame(JSON.parse(text));
 }
 
 function endOfValue(json: Buffer, start: number): number {
@@ -172,14 +174,18 @@ function endOfNested(json: Buffer, start: number): number {
 /** Up to so many bytes looking at each is faster than a native search, which begins slowly. */
 const SHORT = 24;
 
-/** Behind the closing quote of the string that starts at `start`. Long strings are skipped natively. */
+/** Behind the closing quote of the string that starts at `start`. Where quotes are far from each other they are found natively. */
 function endOfString(json: Buffer, start: number): number {
-  for (let at = start + 1; at <= start + SHORT && json[at] !== BACKSLASH; at++) {
-    if (json[at] === QUOTE) return at + 1;
+  for (let from = start + 1; ; ) {
+    for (const near = from + SHORT; from <= near && from < json.length; from++) {
+      if (json[from] === QUOTE) return from + 1;
+      if (json[from] === BACKSLASH) from++;
+    }
+    const at = json.indexOf(QUOTE, from);
+    if (at === -1) return json.length;
+    if (!isEscaped(json, at, start)) return at + 1;
+    from = at + 1;
   }
-  let at = json.indexOf(QUOTE, start + 1);
-  while (at !== -1 && isEscaped(json, at, start)) at = json.indexOf(QUOTE, at + 1);
-  return at === -1 ? json.length : at + 1;
 }
 
 function isEscaped(json: Buffer, at: number, start: number): boolean {

@@ -108,7 +108,7 @@ export interface OfferedFunction extends TurnTool {
   custom?: true | undefined;
   /** It stands for a tool of OpenAI's that runs at the client. */
   shell?: ShellTool | undefined;
-  /** Its client wants it found by a search first. Holds the description of its namespace, '' where it has none. */
+  /** Its client wants it found by a search first. The first one of a namespace holds its description, others ''. */
   deferred?: string | undefined;
 }
 
@@ -139,9 +139,10 @@ export function foundFirst(
 ): Pick<FunctionCall, 'found' | 'namespace'> {
   const offered = functions.find((own) => own.name === name);
   if (offered?.deferred === undefined) return {};
-  const { description, parameters, strict = null, deferred } = offered;
+  const { description, parameters, strict = null } = offered;
   const { name: bare, namespace } = clientNames(name, functions);
   const tool = { type: 'function', name: bare, description, parameters, strict, defer_loading: true };
   if (namespace === undefined) return { found: tool, namespace: name };
-  return { found: { type: 'namespace', name: namespace, description: deferred, tools: [tool] } };
+  const first = functions.find((own) => own.deferred !== undefined && own.name.startsWith(`${namespace}.`));
+  return { found: { type: 'namespace', name: namespace, description: first?.deferred ?? '', tools: [tool] } };
 }

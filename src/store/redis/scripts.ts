@@ -23,6 +23,8 @@ local function timeOf(given)
 end
 local function whole(n) return string.format('%.0f', n) end
 `;
+/** No claim lasts longer, in milliseconds: one that seems to was made before the clock of Redis went back. */
+const LONGEST_LEASE_MS = 60_000;
 const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
 const LOG = LOG_FIELDS.map((field) => `'${field}'`).join(', ');
 
@@ -49,14 +51,21 @@ end
 redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
 return 1`),
 
-  /** KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. */
+  /**
+   * KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. A claim that ends later than
+   * any can was made before the clock went back: it ends a lease from now, and whoever holds it renews it before.
+   */
   claim: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt', 'cancelRequested')
 if not r[1] then return {'missing'} end
 if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
 local now = timeOf(ARGV[1])
-if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > now then return {'held', r[3]} end
 local ends = whole(now + tonumber(ARGV[2]))
+if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > now then
+  if tonumber(r[3]) <= now + ${LONGEST_LEASE_MS} then return {'held', r[3]} end
+  redis.call('HSET', KEYS[1], 'until', ends)
+  return {'held', ends}
+end
 local claims = tonumber(r[4]) + 1
 local attempts = tonumber(r[5]) + 1
 local token = claims .. '-' .. ARGV[4]
@@ -194,6 +203,16 @@ return facts`),
   due: loadScript(`${NOW}
 local limit = whole(timeOf(ARGV[1]) - tonumber(ARGV[2]))
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit, 'WITHSCORES', 'LIMIT', 0, ARGV[3])`),
+
+  /** KEYS claimed runs. ARGV now, count at most. Those whose claim has run out, and those where it ends later than any can. */
+  abandoned: loadScript(`${NOW}
+local now = timeOf(ARGV[1])
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+local late = '(' .. whole(now + ${LONGEST_LEASE_MS})
+for _, part in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], late, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])) do
+  table.insert(found, part)
+end
+return found`),
 
   /** KEYS run, log, compressed log. ARGV compressed log. */
   compress: loadScript(`

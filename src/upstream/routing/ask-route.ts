@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
@@ -124,8 +125,9 @@ function* wholeParts(
   const { provider, model, contextLength, price } = route;
   const calls = turn.calls.map((call) => ({
     ...call,
-    name: names.original(call.name),
-    arguments: mask(call.arguments),
+    id: mask(call.id),
+    name: mask(names.original(call.name)),
+    arguments: maskedArguments(call.arguments, mask),
   }));
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
@@ -133,6 +135,15 @@ function* wholeParts(
   if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(masked(turn.replay, mask), route) };
   const answering = { provider: provider.name, model, contextLength, price };
   yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
+}
+
+/** As they came, unless something in them is masked: also what is written with escapes. */
+function maskedArguments(text: string, mask: (text: string) => string): string {
+  const clean = mask(text);
+  const read = clean.includes('\\') ? parseReadable(clean) : undefined;
+  const plain = read === undefined ? clean : JSON.stringify(read);
+  const safe = mask(plain);
+  return safe === plain ? clean : safe;
 }
 
 /** Fields without what is masked in their texts. */

@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
-import { claimedRun, endedRun, LEASE } from '../../contract/run-store-fixture.ts';
+import { claimedRun, endedRun, LEASE, testClock } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { ask } from '../../support/redis-groups.ts';
 import { patience } from '../../support/time-limit.ts';
@@ -33,6 +33,28 @@ describe('the sets of open runs in Redis', function () {
     assert.equal(await store.claim(run.id, { ...LEASE, force: false }), undefined);
     assert.deepEqual(await store.claimable({ limit: 10 }), []);
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
+  });
+
+  it('hold a claim no longer than a lease where the clock goes back', async () => {
+    const clock = testClock();
+    const { runs: ours } = await openRedisStore({ url: server.url, log: silentLogger, prefix: randomUUID(), clock });
+    try {
+      const { run } = await claimedRun(ours);
+      const alive = await claimedRun(ours);
+      const abandoned = () => ours.claimable({ limit: 10, abandoned: true });
+      clock.ms -= 3_600_000;
+      assert.deepEqual(new Set(await abandoned()), new Set([run.id, alive.run.id]));
+      for (const { id } of [run, alive.run]) assert.equal(await ours.claim(id, { ...LEASE, force: false }), undefined);
+      assert.deepEqual(await abandoned(), [], 'whoever lives has time to renew its claim');
+      clock.ms += LEASE.leaseMs / 2;
+      assert.equal((await ours.renew(alive.run.id, { ...LEASE, token: alive.token })).result, 'ok');
+      clock.ms += LEASE.leaseMs / 2;
+      assert.deepEqual(await abandoned(), [run.id]);
+      assert.equal((await ours.claimNext(LEASE))?.run.id, run.id);
+      assert.equal(await ours.claimNext(LEASE), undefined);
+    } finally {
+      await ours.close();
+    }
   });
 
   it('name a claimed run again that they have lost once its claim is renewed', async () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isReadable, shapeOf, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 
-const spansIn = (text: string, name = 'model') => {
+const spansIn = (text: string, name = 'model', options?: { anyCase: boolean }) => {
   const json = Buffer.from(text);
-  return topLevelSpans(json, name).map(({ start, end }) => json.toString('utf8', start, end));
+  return topLevelSpans(json, name, options).map(({ start, end }) => json.toString('utf8', start, end));
 };
 
 describe('topLevelSpans', () => {
@@ -22,6 +22,35 @@ describe('topLevelSpans', () => {
 
   it('finds a name that is repeated or written with escapes', () => {
     assert.deepEqual(spansIn('{"model":1,"mod\\u0065l":2,"model":3}'), ['1', '2', '3']);
+  });
+
+  it('finds a name in other cases where that is asked for', () => {
+    const json = '{"Model":1,"models":2,"MODE\\u004c":3,"model":4}';
+    assert.deepEqual(spansIn(json), ['4']);
+    assert.deepEqual(spansIn(json, 'model', { anyCase: true }), ['1', '3', '4']);
+  });
+
+  it('finds what stands behind escapes, wherever they begin', () => {
+    for (const text of ['\\"', '\\\\', '\\\\\\"', `${'x'.repeat(30)}\\"`]) {
+      for (let cut = 1; cut < 40; cut++) {
+        const json = `{"${'n'.repeat(cut)}":"${'x'.repeat(cut)}${text.repeat(cut)}","model":"yes"}`;
+        assert.deepEqual(spansIn(json), ['"yes"'], json);
+      }
+    }
+  });
+
+  it('does not look natively for each of many quotes', () => {
+    const json = Buffer.from(`{"x":"${'\\"'.repeat(10_000)}","model":"yes"}`);
+    let count = 0;
+    const counted = new Proxy(Buffer.prototype.indexOf, {
+      apply(find, _, args) {
+        count++;
+        return Reflect.apply(find, json, args);
+      },
+    });
+    Object.defineProperty(json, 'indexOf', { value: counted });
+    assert.equal(topLevelSpans(json, 'model').length, 1);
+    assert.ok(count < 1000, `${count} times`);
   });
 
   it('finds nothing in an empty object', () => {

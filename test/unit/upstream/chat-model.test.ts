@@ -42,6 +42,29 @@ describe('a turn', () => {
     assert.deepEqual(finish.message.replay, { provider: 'main', fields: { reasoning_content: 'I need a search.' } });
   });
 
+  it('tells no credential that a provider says in a call: in its arguments, also with escapes, its name or its id', async () => {
+    const secret = 'provider-secret';
+    const escaped = [...secret].map((sign) => `\\u00${sign.charCodeAt(0).toString(16)}`).join('');
+    await using provider = await scripted.startScriptedProvider({
+      respond: () =>
+        scripted.turn({
+          toolCalls: [
+            { id: secret, name: secret, arguments: `{"key":"${secret}"}` },
+            { id: 'b', name: 'find', arguments: `{"key": "${escaped}"}` },
+            { id: 'c', name: 'find', arguments: '{"n": 1.0, "t": "\\u0061"}' },
+          ],
+        }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: secret } }));
+    await using _ = upstream;
+    const { message } = finishOf(await ask(model));
+    assert.deepEqual(message.tool_calls, [
+      { id: '[redacted]', name: '[redacted]', arguments: '{"key":"[redacted]"}' },
+      { id: 'b', name: 'find', arguments: '{"key":"[redacted]"}' },
+      { id: 'c', name: 'find', arguments: '{"n": 1.0, "t": "\\u0061"}' },
+    ]);
+  });
+
   it('sends the credential of the provider and nothing about us', async () => {
     await using provider = await scripted.startScriptedProvider();
     const { upstream, model } = chat(

@@ -1,4 +1,5 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
+import type { JsonObject } from '../../../base/json.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
 import {
@@ -16,25 +17,49 @@ import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
 type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem;
 
-/** A call that the client is to make, from `index` on: told whole, behind the search that found its function, if any. */
-export function clientCallItems(
-  call: FunctionCall,
+/**
+ * Calls that the client is to make, from `index` on: each told whole, behind the search that found its function, if any.
+ * What was found once is known: a model may call one function a hundred times, and its definition may be long.
+ */
+export function* clientCallItems(
+  calls: readonly FunctionCall[],
   { run, index }: { run: RunId; index: number },
-): ToldItem<ClientItem | ToolSearchItem>[] {
-  const { found } = call;
-  if (!found) return [clientCallItem(call, { run, index })];
+): Generator<ToldItem<ClientItem | ToolSearchItem>> {
+  const known = new Set<string>();
+  let at = index;
+  for (const call of calls) {
+    const found = call.found && foundAnew(call.found, call.name, known);
+    if (found) {
+      yield* searchItems(found, { run, index: at });
+      at += 2;
+    }
+    yield clientCallItem(call, { run, index: at++ });
+  }
+}
+
+/** What a search tells of a tool: nothing of a function that is `known`, and of a namespace its description once. */
+function foundAnew(found: JsonObject, name: string, known: Set<string>): JsonObject | undefined {
+  const space = found.type === 'namespace' ? `${found.name}.` : '';
+  if (known.has(space + name)) return undefined;
+  known.add(space + name);
+  if (space === '') return found;
+  const isTold = known.has(space);
+  known.add(space);
+  return isTold ? { ...found, description: '' } : found;
+}
+
+function searchItems(found: JsonObject, { run, index }: { run: RunId; index: number }): ToldItem<ToolSearchItem>[] {
   const search = { call_id: null, execution: 'server', status: 'completed' } as const;
   const paths = [String(found.name)];
   const items: ToolSearchItem[] = [
     { id: itemId('tsc', run, { output: index }), type: 'tool_search_call', arguments: { paths }, ...search },
     { id: itemId('tso', run, { output: index + 1 }), type: 'tool_search_output', tools: [found], ...search },
   ];
-  const told = items.map((item, n) => {
+  return items.map((item, n) => {
     const begun = { ...item, status: 'in_progress' as const };
     const done = { type: 'response.output_item.done' as const, output_index: index + n, item };
     return { item, events: [added(begun, index + n), done] };
   });
-  return [...told, clientCallItem(call, { run, index: index + 2 })];
 }
 
 function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): ToldItem<ClientItem> {

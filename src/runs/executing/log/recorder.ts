@@ -156,9 +156,8 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const call of step.calls) {
-          const told = clientCallItems(call, { run: this.#runId, index: this.#output.length });
-          for (const one of told) this.#tell(one, this.#output.length);
+        for (const told of clientCallItems(step.calls, { run: this.#runId, index: this.#output.length })) {
+          this.#tell(told, this.#output.length);
         }
         break;
       case 'lane_turn':

@@ -69,7 +69,7 @@ export class RedisClaims extends RedisPart {
   async take(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined> {
     const attempt = await this.#records.claim(id, options);
     if (attempt.outcome === 'claimed') return attempt.claim;
-    if (attempt.outcome !== 'held') await this.#correct(id, attempt);
+    await this.#correct(id, attempt);
     return undefined;
   }
 

@@ -102,9 +102,10 @@ export class Indexes extends RedisPart {
     return await this.#merged(this.keys.queued, limit, ask);
   }
 
-  /** Those whose claim has run out or was given back. */
+  /** Those whose claim has run out or was given back, or was made before the clock went back. */
   async abandoned(limit: number): Promise<RunId[]> {
-    return await this.#due(this.keys.claimed, { agoMs: 0, limit });
+    const args = [this.now(), `${limit}`];
+    return await this.#merged(this.keys.claimed, limit, (key) => this.script(SCRIPTS.abandoned, [key], args));
   }
 
   /** Members of a set by time whose time was so long ago, oldest first. */

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { newRunId } from '../../../src/base/ids.ts';
+import { foundFirst } from '../../../src/research/run/steps.ts';
+import { clientCallItems } from '../../../src/runs/executing/log/client-calls.ts';
+
+describe('Calls of functions that are found first', () => {
+  const long = 'd'.repeat(100_000);
+  const parameters = { type: 'object', properties: {} };
+  const offered = [
+    { name: 'get_weather', description: long, parameters, deferred: '' },
+    { name: 'crm.find', description: 'Finds.', parameters, deferred: long },
+    { name: 'crm.add', description: 'Adds.', parameters, deferred: '' },
+  ];
+  const callsOf = (...names: string[]) =>
+    names.map((name, n) => {
+      return { callId: `call_${n}`, name: name.split('.').at(-1) ?? '', arguments: '{}', ...foundFirst(name, offered) };
+    });
+  const told = (...names: string[]) => [...clientCallItems(callsOf(...names), { run: newRunId(), index: 5 })];
+
+  it('tell what was found once, however often it is called', () => {
+    const items = told(...Array.from({ length: 100 }, () => ['get_weather', 'crm.find', 'crm.add']).flat());
+    const types = items.map(({ item }) => item.type);
+    const search = ['tool_search_call', 'tool_search_output', 'function_call'];
+    assert.deepEqual(types.slice(0, 9), [...search, ...search, ...search]);
+    assert.deepEqual(new Set(types.slice(9)), new Set(['function_call']));
+    assert.equal(items.length, 306);
+    assert.ok(JSON.stringify(items).length < 1_000_000, 'definitions are told more than once');
+    const groups = items.flatMap(({ item }) => (item.type === 'tool_search_output' ? item.tools : []));
+    assert.deepEqual(
+      groups.map(({ name, description }) => [name, String(description).length]),
+      [
+        ['get_weather', long.length],
+        ['crm', long.length],
+        ['crm', 0],
+      ],
+    );
+  });
+
+  it('tell the description of a namespace with whichever of its functions is called first', () => {
+    const [, output] = told('crm.add');
+    assert.ok(output?.item.type === 'tool_search_output');
+    assert.deepEqual([output.item.tools[0]?.name, output.item.tools[0]?.description], ['crm', long]);
+  });
+
+  it('stand at places that follow each other', () => {
+    const items = told('crm.find', 'crm.find', 'get_weather');
+    const places = items.map(({ events }) => events.map((event) => 'output_index' in event && event.output_index));
+    assert.deepEqual(
+      places.map((all) => new Set(all)),
+      [5, 6, 7, 8, 9, 10, 11].map((place) => new Set([place])),
+    );
+  });
+});
