@@ -351,15 +351,18 @@ describe('the counts of an answer', () => {
     support,
   });
 
+  const TEXT = { isStructured: false };
+  const STRUCTURED = { isStructured: true };
+
   it('leave out the heads of tables', async () => {
-    const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', []);
+    const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', [], TEXT);
     assert.equal(unmarked, 1);
   });
 
   it('take the best of several citations, and name sentences with facts and no citation', async () => {
     const text = 'One is 1 [1] [2]. Two is 2 [3]. It was Ada Brand in 1999. Nothing is said here. Three [4].';
     const marks = [cite(9, 'none'), cite(13, 'quoted'), cite(27, 'partial'), cite(text.indexOf('[4]'), 'unchecked')];
-    assert.deepEqual(await countClaims(text, marks), {
+    assert.deepEqual(await countClaims(text, marks, TEXT), {
       checked: 2,
       quoted: 1,
       partial: 1,
@@ -379,9 +382,12 @@ describe('the counts of an answer', () => {
         ['/rows/0/x~0', 'null'],
       ],
     );
-    const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }]);
+    const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }], STRUCTURED);
     assert.deepEqual(counts.unmarked_paths, ['/rows/0/a~1b', '/rows/0/x~0']);
     assert.deepEqual([counts.quoted, counts.unmarked], [1, 2]);
+    const none = await countClaims(json, [], STRUCTURED);
+    assert.deepEqual(none.unmarked_paths, ['/rows/0/name', '/rows/0/a~1b', '/rows/0/x~0']);
+    assert.deepEqual((await countClaims('{}', [], STRUCTURED)).unmarked_paths, []);
   });
 
   it('are taken of a structured answer of very many values, deep or beside each other, in linear time', async () => {
@@ -400,7 +406,7 @@ describe('the counts of an answer', () => {
     const deep = (levels: number) => leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`).length;
     assert.deepEqual([deep(64), deep(65)], [1, 0], 'nobody reads what lies deeper');
     assert.equal(leavesOf(`{"${long}":[1]}`)[0]?.about[0]?.length, 200);
-    const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }]);
+    const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }], STRUCTURED);
     assert.deepEqual([counts.quoted, counts.unmarked, counts.unmarked_paths?.length], [1, 32_000, 1000]);
   });
 });
