@@ -170,6 +170,8 @@ export class TurnError extends Error {
   readonly mostTries: number;
   /** The last route said that the request is wrong, whoever is asked. */
   readonly blamesRequest: boolean;
+  /** The last route answered, and said nothing. */
+  readonly saysNothing: boolean;
 
   constructor(
     kind: TurnFailureKind,
@@ -180,6 +182,7 @@ export class TurnError extends Error {
       retryAfterMs?: number | undefined;
       mostTries?: number;
       blamesRequest?: boolean;
+      saysNothing?: boolean;
       cause?: unknown;
     },
   ) {
@@ -190,6 +193,7 @@ export class TurnError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
     this.blamesRequest = details.blamesRequest ?? false;
+    this.saysNothing = details.saysNothing ?? false;
   }
 }
 

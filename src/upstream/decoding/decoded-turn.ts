@@ -132,7 +132,7 @@ export class Deltas {
     const { calls } = turn;
     const asCalled = calls.length > 0 && turn.reason === 'stop' ? 'tool_calls' : turn.reason;
     const reason = calls.length === 0 && asCalled === 'tool_calls' ? 'stop' : asCalled;
-    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer');
+    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { text, reasoningTokens } = this;
     return { parts: this.take(), turn: { writtenCalls: 0, text, reasoningTokens, ...turn, reason } };
   }

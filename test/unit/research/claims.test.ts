@@ -354,9 +354,16 @@ describe('the counts of an answer', () => {
   const TEXT = { isStructured: false };
   const STRUCTURED = { isStructured: true };
 
-  it('leave out the heads of tables', async () => {
+  it('leave out the heads of tables, and code', async () => {
     const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', [], TEXT);
     assert.equal(unmarked, 1);
+    for (const code of [
+      '~~~\nx = 1\n~~~\n',
+      '````\n```\nx = 1\n````\n',
+      '- So:\n  ```\n  x = 1\n  ```\n',
+      '> ```\n> x = 1\n> ```\n',
+    ])
+      assert.equal((await countClaims(`${code}\nIn 1999 it was 5 m.`, [], TEXT)).unmarked, 1, code);
   });
 
   it('take the best of several citations, and name sentences with facts and no citation', async () => {
