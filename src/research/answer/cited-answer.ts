@@ -28,7 +28,8 @@ export interface BegunAnswer {
 }
 
 interface CitingOptions {
-  keepNumbers?: boolean;
+  /** Markers keep the numbers that the model knows: as they are written, or all of them as `[1, 2]`. */
+  keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
   /** Holds what is cited against its sources; without it nothing is checked. */
   claims?: ClaimChecker | undefined;
@@ -59,7 +60,7 @@ export class CitedAnswer {
   /** The end of the text so far: the claim that the next marker stands for. */
   #tail = '';
   /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
-  #keepsNumbers: boolean;
+  #keepsNumbers: CitingOptions['keepNumbers'];
   /** What was begun is read, not written. */
   #isReading = false;
   /** Citations of what was begun that are not in the log: earlier versions wrote them at the end. */
@@ -70,7 +71,7 @@ export class CitedAnswer {
   constructor(
     sources: SourceRegistry,
     begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers = false, mayShow, claims, charts }: CitingOptions = {},
+    { keepNumbers, mayShow, claims, charts }: CitingOptions = {},
   ) {
     this.#sources = sources;
     this.#begun = begun;
@@ -184,7 +185,9 @@ export class CitedAnswer {
     cited.unknown.push(...numbers.filter((number) => !this.#sources.byId(number)));
     const places = sources.map((source) => ({ source, index: this.#numberOf(source) }));
     const shown = places.map(({ index }) => index).join(', ');
-    const marker = this.#keepsNumbers ? text : sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const numbered = sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const own = this.#keepsNumbers === 'in_brackets' ? `[${numbers.join(', ')}]` : text;
+    const marker = this.#keepsNumbers ? own : numbered;
     const range = { start_index: this.#length, end_index: this.#length + marker.length };
     for (const { source, index } of places) {
       cited.annotations.push(citation(range, { source, index }, this.#supportOf(source)));
@@ -234,7 +237,7 @@ export class CitedAnswer {
     for (const part of parts) {
       // The text of a link that was kept from being one, or whose address was held back, looks like a marker.
       const isOfLink = /^(?: [(:]|$)/.test(text.slice(at + part.text.length, at + part.text.length + 2));
-      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = true;
+      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = 'as_written';
       at += part.text.length;
     }
     if (this.#keepsNumbers) this.#owed = joined([...this.#cite(parts)]);
