@@ -5,6 +5,7 @@ import { ALL, NEGATIONS, UNIVERSAL } from './lexicon.ts';
 import { missingNames } from './names.ts';
 import { contextOf, type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
 import { isSwapped } from './swaps.ts';
+import { isOfAnotherCell } from './table-cells.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
@@ -58,7 +59,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
     if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
-    else if (isSwapped(claim, context)) doubts.push('swap');
+    else if (isSwapped(claim, context) || isOfAnotherCell(claim, best.passage, source)) doubts.push('swap');
   }
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, isCopied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;

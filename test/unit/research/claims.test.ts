@@ -17,6 +17,7 @@ import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const held = (sentence: string, passage: string) =>
   carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
+const MEDALS = '| Country | Gold medals | Silver medals |\n|---|---|---|\n| Japan | 20 | 12 |\n| Australia | 18 | 19 |';
 const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
 
 describe('a sentence held against its source', () => {
@@ -61,6 +62,9 @@ describe('a sentence held against its source', () => {
     ['The loan was two and a half million euros.', 'The loan was 2.5 million euros.'],
     ['Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.', 'Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.'],
     ['यह शहर 2.5 मिलियन लोगों का घर है।', 'पहले यह एक गाँव था। यह शहर 2.5 मिलियन लोगों का घर है। अब यह राजधानी है।'],
+    ['Japan won 20 gold medals, Australia 18.', MEDALS],
+    ['Japan won 12 silver medals and 20 gold ones.', MEDALS],
+    ['Australia has more silver medals than Japan, 19 against 12.', MEDALS],
     ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
@@ -120,6 +124,25 @@ describe('a sentence held against its source', () => {
     ['国土交通省の調査によると、空き家は900万戸である。', '総務省の調査によると、空き家は900万戸である。'],
     ['海外业务受到关税影响。', '海外业务未受到关税影响。'],
     ['The board ruled out job cuts.', 'The board did not rule out job cuts.'],
+    ['The mayor is Ada Pell4.', 'The mayor is Ada Pell3.'],
+    ['Sector12 was closed.', 'Sector13 was closed.'],
+    ['يبلغ ارتفاع البرج 828 قدما.', 'يبلغ ارتفاع البرج في دبي 828 مترا، وهو أعلى مبنى.'],
+    ['Площадь озера 31 722 га.', 'Площадь озера Байкал 31 722 кв. км без островов.'],
+    [
+      'Die Muschel breitet sich im See nicht mehr aus.',
+      'Seit 2016 breitet sich dort im See die Muschel aus, die Rohre zusetzt.',
+    ],
+    [
+      'Bees do not dance for food nearer than 50 metres.',
+      'For food nearer than 50 metres bees dance in a circle instead.',
+    ],
+    ['Japan won 18 gold medals.', MEDALS],
+    ['Japan won 20 gold medals and Australia 20.', MEDALS],
+    ['Japan won 12 gold medals.', MEDALS],
+    [
+      'Tokio hat 9,7 Millionen Einwohner und Osaka 2191 km².',
+      '| Stadt | Einwohner (Mio.) | Fläche |\n|---|---|---|\n| Osaka | 2,7 | 225 km² |\n| Tokio | 9,7 | 2191 km² |',
+    ],
   ];
   for (const [sentence, passage] of other) {
     it(`doubts “${sentence}” where the source says “${passage}”`, () => {
