@@ -200,6 +200,11 @@ describe('a structured answer', () => {
     });
     const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
     assert.equal(annotations.length, 200);
+    const inChat = toChatCompletion(response).choices[0]?.message.annotations ?? [];
+    assert.deepEqual(
+      inChat.map(({ url_citation }) => url_citation.path),
+      annotations.map(({ path }) => path),
+    );
     for (const { start_index, end_index, cited_text } of annotations) {
       assert.ok(cited_text?.includes(response.output_text.slice(start_index, end_index)));
     }
