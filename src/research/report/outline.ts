@@ -130,6 +130,11 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
+/** The same without what the sections are to tell. */
+export function headingsText(outline: readonly OutlineSection[]): string {
+  return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
+}
+
 export function sectionLine({ heading, aim }: OutlineSection, index: number): string {
   return `${index + 1}. ${heading}${aim === '' ? '' : `: ${joinSpaces(aim)}`}`;
 }
