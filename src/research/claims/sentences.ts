@@ -83,8 +83,8 @@ export function plainText(text: string): string {
   return text
     .replace(LIST_MARK, '')
     .replace(/\[([^[\]]*)\]\([^()]*\)/g, '$1')
-    .replace(/[*_`|]+/g, ' ')
-    .replace(/^[\s,;:，、；–-]+/, '')
+    .replace(/[*_`]+/g, ' ')
+    .replace(/^[\s,;:|，、；–-]+|[\s|]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
 }
