@@ -139,6 +139,7 @@ describe('a sentence held against its source', () => {
       'Bees do not dance for food nearer than 50 metres.',
       'For food nearer than 50 metres bees dance in a circle instead.',
     ],
+    ['The bridge was opened in 1955.', 'The Dorn mill was closed in 1955. Wool is sold.'],
     ['Japan won 18 gold medals.', MEDALS],
     ['Japan won 20 gold medals and Australia 20.', MEDALS],
     ['Japan won 12 gold medals.', MEDALS],
