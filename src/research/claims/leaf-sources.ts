@@ -12,7 +12,7 @@ import { sameDate } from './text/dates.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
-import { isOneOf, sameWord } from './text/words.ts';
+import { sameWord } from './text/words.ts';
 
 /** Longer strings are sentences, in UTF-16 code units: what they say is held against a source, not how it is said. */
 const LONGEST_VALUE = 60;
@@ -92,11 +92,13 @@ function findValue(
 ): FoundValue | undefined {
   const isNumber = isMeasure(leaf, value);
   const written = leaf.kind === 'string' ? placesOf(value.folded, text, MOST_PLACES) : [];
-  // A number may be written in other ways: its first digit is the one that all of them have.
-  const [digit = ''] = (isNumber && /\d/.exec(value.folded)) || [];
+  // A number may be written in other ways: its first digit is the one that all of them have, of a date its year.
+  const [digits = ''] = (isNumber && /\d+/.exec(value.folded)) || [];
+  const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
+  const telling = String(year ?? digits.slice(0, 1));
   for (const [places, needsMore] of [
     [written, leaf.text.length < LEAST_LETTERS || value.words.length === 0],
-    [placesOf(digit, text), true],
+    [isNumber ? placesOf(telling, text) : [], true],
   ] as const) {
     let best: FoundValue | undefined;
     for (const index of places) {
@@ -129,18 +131,17 @@ function* placesOf(term: string, text: SourceText, most = Number.POSITIVE_INFINI
   }
 }
 
-/** Whether a value is a number, a date, or one of them with a few words: sources write it in other ways. */
-function isMeasure({ kind }: JsonLeaf, { figures, dates }: Parsed): boolean {
-  return kind === 'number' || figures.length + dates.length > 0;
+/** Whether a value is a number, with its unit or alone, or a date: sources write it in other ways. */
+function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: Parsed): boolean {
+  return kind === 'number' || (words.length === 0 && figures.length + dates.length > 0);
 }
 
-/** Whether a sentence has the dates and figures of a text, and its words. */
+/** Whether a sentence has the dates and figures of a text that is nothing else. */
 function measures(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
   return (
     isMeasure(leaf, value) &&
     value.dates.every((date) => sentence.dates.some((other) => sameDate(date, other))) &&
-    value.figures.every((figure) => sentence.figures.some((other) => sameFigure(figure, other))) &&
-    value.words.every((word) => isOneOf(word, sentence.words))
+    value.figures.every((figure) => sentence.figures.some((other) => sameFigure(figure, other)))
   );
 }
 
