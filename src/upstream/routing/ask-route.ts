@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
@@ -127,7 +126,7 @@ function* wholeParts(
     ...call,
     id: mask(call.id),
     name: mask(names.original(call.name)),
-    arguments: maskedArguments(call.arguments, mask),
+    arguments: mask(call.arguments),
   }));
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
@@ -135,15 +134,6 @@ function* wholeParts(
   if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(masked(turn.replay, mask), route) };
   const answering = { provider: provider.name, model, contextLength, price };
   yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
-}
-
-/** As they came, unless something in them is masked: also what is written with escapes. */
-function maskedArguments(text: string, mask: (text: string) => string): string {
-  const clean = mask(text);
-  const read = clean.includes('\\') ? parseReadable(clean) : undefined;
-  const plain = read === undefined ? clean : JSON.stringify(read);
-  const safe = mask(plain);
-  return safe === plain ? clean : safe;
 }
 
 /** Fields without what is masked in their texts. */

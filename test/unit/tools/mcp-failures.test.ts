@@ -106,8 +106,8 @@ describe('results of MCP tools', () => {
   });
 
   it('that tell of a failure are errors with the message of the tool, without the credentials', async () => {
-    await assert.rejects(outputOf(tools, 's.failing'), failsWith('tool_failed', /it broke with \[redacted\]/));
-    await assert.rejects(outputOf(tools, 's.refusing'), failsWith('invalid_arguments', /bad argument \[redacted\]/));
+    await assert.rejects(outputOf(tools, 's.failing'), failsWith('tool_failed', /it broke with \*+/));
+    await assert.rejects(outputOf(tools, 's.refusing'), failsWith('invalid_arguments', /bad argument \*+/));
   });
 
   it('are cut at their limit and say so', async () => {
