@@ -28,7 +28,7 @@ export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
   judge(answer: HeldAnswer): AttemptResult;
   memory: Permit;
-  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll'>;
+  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll' | 'wholeText'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
   /** Longer ones are relayed, in bytes; absent: none are for their length. */
@@ -98,8 +98,12 @@ export class WholeAnswer implements ResultReceiver {
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
-    this.#options.meter.deliveredInAll(0);
-    return this.#options.judge({ ...this.#head, body: this.#held.take() });
+    const body = this.#held.take();
+    const judged = this.#options.judge({ ...this.#head, body });
+    // A model wrote what nobody can read, too: it is paid. Other answers are counted with what they report.
+    if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.wholeText(body);
+    else this.#options.meter.deliveredInAll(0);
+    return judged;
   }
 
   /** A document that is whole is an answer, also where its provider never ends the body. */
@@ -133,7 +137,8 @@ export function judgeWhole(
   switch (judge(kind, payload)) {
     case 'failed': {
       const failure = target.failureOfStreamError(payload);
-      return { is: 'failed', failure, ...(isClients(failure) && { answer: judged.answer }) };
+      const { answer: told, usage } = judged;
+      return { is: 'failed', failure, ...(isClients(failure) && { answer: told }), ...(usage && { usage }) };
     }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
