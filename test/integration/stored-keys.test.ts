@@ -49,8 +49,11 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
     assert.equal(one.live.cipherOf('eve')?.decrypt(encrypted), 'a token', 'and when the overlap is over');
     assert.ok(secret.length > 0);
     await Promise.all(
-      [one, two].map(({ keys }, n) => keys.update('eve', (settings) => ({ ...settings, tags: [`t${n}`] }))),
+      [one, two].map(({ keys }, n) =>
+        keys.update('eve', (settings) => ({ ...settings, tags: [...(settings.tags ?? []), `t${n}`] })),
+      ),
     );
+    assert.deepEqual((await one.keys.get('eve')).settings.tags?.toSorted(), ['t0', 't1'], 'no change is lost');
     await one.keys.remove('eve');
     await until(async () => two.ids() === 'boss' || undefined);
     await one.keys.create('ann', {});
