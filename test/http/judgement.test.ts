@@ -440,6 +440,16 @@ describe('an answer that says little', () => {
     }
   });
 
+  it('is passed on with a status whose body clients read', async () => {
+    const { gateway, first } = world;
+    for (const { path, request, answer } of Object.values(APIS)) {
+      const good = answer('fine', false);
+      first.respond = () => ({ ...good, status: 205 });
+      const got = await send(gateway, path, { body: { ...request, model: 'patient', stream: false } });
+      assert.deepEqual([got.status, await got.text()], [200, good.steps.map(bytesOf).join('')], path);
+    }
+  });
+
   it('is passed on without the compression that nobody asked for', async () => {
     const { gateway, first } = world;
     for (const [encoding, pack] of [
