@@ -72,7 +72,8 @@ export class AttemptMeter extends CallMeter {
       { price },
       {
         prompt: () => promptOf(body),
-        mostText: text ?? (body?.length ?? 0) / BYTES_A_TOKEN,
+        // Embeddings are made of as much of a text as their model reads.
+        mostText: answersText(api) ? (text ?? (body?.length ?? 0) / BYTES_A_TOKEN) : 0,
         text: () => textOf(body),
         answers: () => askedAnswers(api, fieldsOf(body) ?? {}),
       },

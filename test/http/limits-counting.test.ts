@@ -383,6 +383,13 @@ describe('usage that cannot be', () => {
     await comes(2 * (SENT + 700) + SENT + 5);
   });
 
+  it('is of the part of a text that an embedding is made of', async () => {
+    await using world = await openWorld();
+    world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { prompt_tokens: 120 } });
+    await answerOf(world, '/embeddings', { model: 'paid', input: PROMPT });
+    await until(async () => ((await world.used()) === 120 ? true : undefined));
+  });
+
   it('is a total of embeddings: all of it is input', async () => {
     await using world = await openWorld();
     world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { total_tokens: 1200 } });
