@@ -1,5 +1,5 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
-import { isJsonObject, isObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import { abridged, isReadable } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
@@ -143,8 +143,14 @@ export function judgeWhole(
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
     case 'begun':
-      return judged;
+      if (!isUnfinished(payload, api) || kind.mayBeEmpty()) return judged;
+      return { ...failed('a response that is not over'), ...(judged.usage && { usage: judged.usage }) };
   }
+}
+
+/** Whether a response says that it goes on; one that was asked for in the background may. */
+function isUnfinished({ status }: JsonObject, api: string): boolean {
+  return api === 'responses' && (status === 'in_progress' || status === 'queued');
 }
 
 /** Whether an error inside an answer is for the client to see, because its model says so (`failover_off`). */
