@@ -48,7 +48,10 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
         paid: {
           kind: 'proxy',
           responses: 'native',
-          apis: ['chat_completions', 'async', 'responses', 'completions', 'messages', 'embeddings'],
+          apis: [
+            ...['chat_completions', 'async', 'responses', 'completions', 'messages', 'embeddings'],
+            'images/generations',
+          ],
           ...model,
         },
         run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
@@ -424,6 +427,7 @@ describe('the worst case', () => {
     ['the bound of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
     ['the best of several', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
     ['an answer for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
+    ['a picture that is to be drawn', '/images/generations', { prompt: 'hello' }, 1],
     // 1 000 tokens each, whatever the size.
     ['a picture', '/chat/completions', { messages: [{ role: 'user', content: [PICTURE] }], max_tokens: 200 }, 3],
   ];

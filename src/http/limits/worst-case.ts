@@ -18,6 +18,15 @@ const BOUNDS: Readonly<Record<string, readonly string[]>> = {
   messages: ['max_tokens'],
 };
 
+/** Tokens of the largest picture that models draw, as gpt-image-1 counts them. */
+const PICTURE_TOKENS = 6240;
+/** No provider draws more at once. */
+const MOST_PICTURES = 10;
+
+function askedPictures(fields: Readonly<Record<string, unknown>>): number {
+  return Math.min(MOST_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
+}
+
 /** A request with this body and one answer of so many tokens. `fields`: the body as it was read. */
 export function oneAnswer(
   { raw, json }: { raw: Buffer; json: Readonly<Record<string, unknown>> },
@@ -40,6 +49,8 @@ export function worstCase(
   if (!fields) return { input: formTokens(body.length), output: 0, text: 0 };
   const { input, text } = oneAnswer({ raw: body, json: fields }, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
+  if (api.startsWith('images/'))
+    return { input: input * readers, output: PICTURE_TOKENS * askedPictures(fields), text };
   const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;
   if (!bounds) return { input: input * readers, output: 0, text };
   const longest = longestAnswer(fields, bounds, model.max_completion_tokens);

@@ -55,6 +55,14 @@ describe('the output that is reserved', () => {
     assert.equal(reserved({ max_output_tokens: 3 }, 'messages').output, MOST);
   });
 
+  it('has the tokens of each picture that is to be drawn', () => {
+    const drawn = [{}, { n: 1 }, { n: '4' }, { N: 2 }, { n: 1e9 }, { n: null }];
+    assert.deepEqual(
+      drawn.map((fields) => reserved({ prompt: 'a lamp', ...fields }, 'images/generations').output / 6240),
+      [1, 1, 4, 2, 10, 1],
+    );
+  });
+
   it('has an answer for each of several prompts, however many', () => {
     const prompt = Array.from({ length: 3000 }, () => 'x');
     assert.equal(reserved({ prompt, n: '2', max_tokens: 10 }, 'completions').output, 60_000);
