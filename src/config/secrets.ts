@@ -20,6 +20,7 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     config.files.access_key_id,
     config.files.secret_access_key,
     ...telemetrySecrets(config.telemetry.headers),
+    ...addressSecrets(config.telemetry.otlp_endpoint ?? ''),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
   for (const { secret } of config.keys) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
