@@ -167,6 +167,18 @@ describe('a credential that a provider quotes', () => {
     }
   });
 
+  it('is looked for in errors of a megabyte; longer ones are not passed on', async () => {
+    for (const [length, status] of [
+      [1024 * 1024, 400],
+      [1024 * 1024 + 1, 502],
+    ] as const) {
+      respond = (_, res) => void res.writeHead(400).end(SECRET + 'x'.repeat(length - SECRET.length));
+      const answer = await get();
+      assert.equal(answer.status, status);
+      assert.ok(!answer.body.includes(SECRET));
+    }
+  });
+
   it('does not end broken compression like a whole answer', async () => {
     const half = gzipSync(Buffer.alloc(1_000_000, 'abc')).subarray(0, 500);
     respond = (_, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(half);
