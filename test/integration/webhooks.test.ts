@@ -12,6 +12,7 @@ import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { endedRun, testClock } from '../contract/run-store-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { inwardHosts } from '../support/inward-addresses.ts';
+import { patience } from '../support/time-limit.ts';
 import { startWebServer } from '../support/web-server.ts';
 import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
 
@@ -221,7 +222,9 @@ describe('webhooks', () => {
     assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
   });
 
-  it('leave a receiver that goes on talking', async () => {
+  it('leave a receiver that goes on talking', async function () {
+    // Half a minute of silence would end it too.
+    this.timeout(patience(5));
     const left = Promise.withResolvers<void>();
     await using web = await startWebServer((_, response) => {
       response.once('close', () => left.resolve());
