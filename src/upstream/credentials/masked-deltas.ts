@@ -1,8 +1,5 @@
+import { REDACTED, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { Delta } from '../decoding/decoded-turn.ts';
-import type { SecretMask } from './secret-mask.ts';
-
-/** What stands in place of a secret where no length was announced. */
-export const REDACTED = '[redacted]';
 
 /** Deltas of a turn without secrets: an end that may be the start of one is held until more is there. */
 export class MaskedDeltas {

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { isResponseError } from '../../dialects/stream-errors.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
@@ -58,7 +59,7 @@ export class ResponsesReader implements TurnReader {
 
   accept(payload: Record<string, unknown>): void {
     const { type } = payload;
-    if (type === 'error' || (type === undefined && payload.error)) throw this.#options.failureOf(payload);
+    if (isResponseError(payload)) throw this.#options.failureOf(payload);
     if (payload.object === 'response') this.#whole(payload);
     else if (typeof type === 'string') this.#event(type, payload);
   }
