@@ -1,4 +1,5 @@
 import type { TextFormat } from '../protocol/requests/request-formats.ts';
+import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ReasoningSummary } from '../protocol/response.ts';
 import type { ApprovalRule } from '../research/calls/approvals.ts';
 import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../research/run/request.ts';
@@ -50,6 +51,8 @@ export interface PlainRequest {
   logprobs?: number | undefined;
   /** Requests with the same find a provider's cache again; absent: the run's id. */
   cacheKey?: string | undefined;
+  /** What items of the conversation set for the response, and for those that follow it. */
+  settings?: ThreadSettings | undefined;
 }
 
 /** Calls of an earlier response that the client has approved: made before the model is asked. */

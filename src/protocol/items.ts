@@ -113,6 +113,8 @@ export const customToolCallItem = z.object({
   type: z.literal('custom_tool_call'),
   call_id: z.string(),
   name: z.string(),
+  /** Present where the tool stands in one. */
+  namespace: z.string().optional(),
   input: z.string(),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });

@@ -11,22 +11,25 @@ interface OptionsContext {
   joined?: { items: JsonObject[] } | undefined;
 }
 
+/** A body, whatever its tools are. */
+type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>;
+
 /** Whether something was answered before in what the client sends, or in the conversation that it takes part in. */
-function hasAnswer(body: CreateResponse | CreateChatCompletion, { joined }: OptionsContext): boolean {
+function hasAnswer(body: OptionsBody, { joined }: OptionsContext): boolean {
   const sent = 'input' in body ? body.input : body.messages;
   const isAnswer = (item: object) => 'role' in item && item.role === 'assistant';
   return sent.some(isAnswer) || (joined?.items.some(isAnswer) ?? false);
 }
 
 /** What follows an earlier answer is researched: it may be what was said to a plan that was proposed by default. */
-function defaultPlan(body: CreateResponse | CreateChatCompletion, context: OptionsContext) {
+function defaultPlan(body: OptionsBody, context: OptionsContext) {
   const { plan } = context.model.research;
   const follows = ('input' in body && body.previous_response_id !== undefined) || hasAnswer(body, context);
   return plan === 'propose' && follows ? undefined : plan;
 }
 
 /** What of `research` says how the run works. */
-export function planning(body: CreateResponse | CreateChatCompletion, context: OptionsContext) {
+export function planning(body: OptionsBody, context: OptionsContext) {
   const { model } = context;
   const plan = body.research?.plan ?? defaultPlan(body, context);
   if (plan === 'propose' && isStructured(body)) {
@@ -44,13 +47,13 @@ export function planning(body: CreateResponse | CreateChatCompletion, context: O
   };
 }
 
-function isStructured(body: CreateResponse | CreateChatCompletion): boolean {
+function isStructured(body: OptionsBody): boolean {
   const format = 'input' in body ? body.text?.format : body.response_format;
   return format !== undefined && format.type !== 'text';
 }
 
 /** What of `research` says how many research at the same time. */
-function parallel({ research }: CreateResponse | CreateChatCompletion, { model }: OptionsContext) {
+function parallel({ research }: OptionsBody, { model }: OptionsContext) {
   const asked = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
   if (asked.lanes > 1 && asked.attempts > 1) {
     const message = 'research.attempts: cannot be above 1 together with research.lanes.';
@@ -63,7 +66,7 @@ function parallel({ research }: CreateResponse | CreateChatCompletion, { model }
 }
 
 /** What of `research` says how the answer is written. */
-function writing(body: CreateResponse | CreateChatCompletion, { model }: OptionsContext) {
+function writing(body: OptionsBody, { model }: OptionsContext) {
   const { research } = body;
   const report = research?.report ?? model.research.report;
   const verify = research?.verify ?? model.research.verify;

@@ -88,18 +88,20 @@ const functionOutput = chosenBy((value) => {
   return isMixed ? outputParts : textOutput;
 });
 
+/** A function that was found first and stands in no namespace has its own name as one. */
+function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
+  return namespace === undefined || namespace === name ? name : `${namespace}.${name}`;
+}
+
 /** By the type of the item. */
 export const foreignItems = {
   function_call: z
     .object({ call_id: id, name: z.string(), namespace: id, arguments: output })
-    .transform(({ call_id, name, namespace, arguments: args }) =>
-      // A function that was found first and stands in no namespace has its own name as one.
-      call(namespace === undefined || namespace === name ? name : `${namespace}.${name}`, args, { callId: call_id }),
-    ),
+    .transform(({ call_id, arguments: args, ...named }) => call(fullName(named), args, { callId: call_id })),
   function_call_output: functionOutput,
   custom_tool_call: z
-    .object({ call_id: id, name: z.string(), input: output })
-    .transform(({ call_id, name, input }) => call(name, { input }, { callId: call_id })),
+    .object({ call_id: id, name: z.string(), namespace: id, input: output })
+    .transform(({ call_id, input, ...named }) => call(fullName(named), { input }, { callId: call_id })),
   custom_tool_call_output: functionOutput,
   local_shell_call: z
     .object({ id, call_id: callId, action: z.looseObject({}) })
@@ -165,6 +167,13 @@ export const foreignItems = {
   tool_search_call: silent,
   tool_search_output: silent,
   image_generation_call: silent,
+  // What ran at OpenAI, and went on there: told in words, because no model here can go on with it.
+  computer_call: z
+    .object({ action: anything, actions: anything })
+    .transform(({ action, actions }) => call('computer', action ?? actions)),
+  computer_call_output: z.object({}).transform(() => priorOutput(undefined, '(a screenshot, which is not shown)')),
+  program: z.object({ code: z.string() }).transform(({ code }) => call('program', code)),
+  program_output: z.object({ result: output }).transform(({ result }) => priorOutput(undefined, result)),
 } as const;
 
 /** `tool_calls` of an assistant message in a chat history. */

@@ -12,6 +12,7 @@ import {
   toolMessage,
 } from './foreign-items.ts';
 import { boundedList, byType, cannot, chosenBy, optional, type Refusal, reference } from './parse.ts';
+import { settingItems } from './thread-settings.ts';
 
 /** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
@@ -84,6 +85,21 @@ const bareReference = z
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
   .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
+/** What one agent of the client's tells another. What is encrypted in it no model here can read. */
+const agentMessage = z
+  .object({
+    type: z.literal('agent_message'),
+    author: z.string().max(256),
+    recipient: z.string().max(256),
+    content: z.unknown().transform(withoutEncrypted).pipe(contentParts),
+  })
+  .transform(({ author, recipient, content }): InputMessage => {
+    const from = { type: 'text' as const, text: `Message from ${author} to ${recipient}:` };
+    return { type: 'message', role: 'user', content: [from, ...content] };
+  });
+function withoutEncrypted(parts: unknown): unknown {
+  return Array.isArray(parts) ? parts.filter((part) => !isObject(part) || part.type !== 'encrypted_content') : parts;
+}
 /** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
 const compactionTrigger = z.custom<never>(
   () => false,
@@ -96,6 +112,8 @@ const otherItems = {
   tool_call: priorToolCall,
   reasoning: priorReasoning,
   item_reference: itemReference,
+  agent_message: agentMessage,
+  ...settingItems,
   ...foreignItems,
 };
 
@@ -203,6 +221,8 @@ export const messageComponents = {
       priorToolCall,
       priorReasoning,
       compaction,
+      settingItems.additional_tools,
+      settingItems.configuration_update,
       z
         .object({ type: z.literal(COMPACTION_TRIGGER) })
         .describe('As the last item, for a plain model: the output is a `compaction` item and nothing else.'),

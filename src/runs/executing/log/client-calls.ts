@@ -93,11 +93,12 @@ function approvalRequest(
 
 /** A call of a tool of the client's own that takes a text: told whole. */
 function customCall(
-  { callId, name, arguments: input }: FunctionCall,
+  { callId, name, namespace, arguments: input }: FunctionCall,
   { run, index }: { run: RunId; index: number },
 ): ToldItem<CustomToolCallItem> {
   const id = itemId('ctc', run, { output: index });
-  const begun = { id, type: 'custom_tool_call', call_id: callId, name, input: '', status: 'in_progress' } as const;
+  const named = { name, ...(namespace !== undefined && { namespace }) };
+  const begun = { id, type: 'custom_tool_call', call_id: callId, ...named, input: '', status: 'in_progress' } as const;
   const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
   const place = { item_id: id, output_index: index };
   const events: UnnumberedEvent[] = [
