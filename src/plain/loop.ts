@@ -312,7 +312,7 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
-  const { temperature, topP, format, reasoningEffort, logprobs } = request;
+  const { temperature, topP, stop, format, reasoningEffort, logprobs } = request;
   const isText = format === null || format.type === 'text';
   const hosted = [...run.tools.values()].map(offered);
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
@@ -324,6 +324,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
     ...(topP !== null && { topP }),
+    ...(stop && { stop }),
     ...(!isText && { responseFormat: responseFormat(format) }),
     ...(reasoningEffort !== null && { reasoningEffort }),
     ...(logprobs !== undefined && { logprobs }),

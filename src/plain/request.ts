@@ -35,6 +35,8 @@ export interface PlainRequest {
   maxOutputTokens: number | null;
   temperature: number | null;
   topP: number | null;
+  /** Texts that end the answer where it would say one. */
+  stop?: string[] | undefined;
   format: TextFormat | null;
   reasoningEffort: string | null;
   /** Whether thoughts are shown as summaries, too. */

@@ -21,7 +21,7 @@ export type TurnMessage =
 /** What a user says. `file_data` is a data URL, `data` base64. */
 export type UserPart =
   | { type: 'text'; text: string }
-  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'image_url'; image_url: { url: string; detail?: string | undefined } }
   | { type: 'file'; file: { filename: string; file_data: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
@@ -70,6 +70,8 @@ export interface TurnRequest {
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;
+  /** Texts that end the answer where it would say one; of providers of the Messages API alone. */
+  stop?: readonly string[];
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
   /**

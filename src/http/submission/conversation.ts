@@ -136,7 +136,7 @@ export async function withFilesRead(
       read.push({ ...item, content: content.filter(isForResearch) });
     } else if (item.type === 'prior_output' && item.parts) {
       const { parts: given, ...rest } = item;
-      const parts = await attach(given, `${place}.output`, { isTold: false, isKept });
+      const parts = await attach(given, outputPlace(place), { isTold: false, isKept });
       const texts = parts.map((part) => (part.type === 'text' ? part.text : nameOf(part, model)));
       const images = model.vision ? parts.filter((part) => part.type === 'image').map(({ url }) => url) : [];
       read.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
@@ -212,12 +212,17 @@ export async function standsFor(item: InputItem, place: string, options: Convers
       content: await options.attach(found.content, `${place}.content`, { isTold: found.role === 'user', isKept }),
     };
   if (found.type === 'prior_output' && found.parts) {
-    const parts = await options.attach(found.parts, `${place}.output`, { isTold: true, isKept });
+    const parts = await options.attach(found.parts, outputPlace(place), { isTold: true, isKept });
     return { ...found, output: textAmong(parts), shown: parts.filter(({ type }) => type !== 'text') };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
+}
+
+/** Where the parts of an output stand: in a chat they are the content of its message. */
+export function outputPlace(place: string): string {
+  return `${place}.${place.startsWith('messages[') ? 'content' : 'output'}`;
 }
 
 /** @throws GatewayError for a part that the model does not take. */

@@ -76,17 +76,19 @@ const textOutput = z.object({ call_id: id, output }).transform((item) => priorOu
 /** What a function gave, with images or files among it. */
 const outputParts = z
   .object({ call_id: z.string().min(1), output: contentParts })
-  .transform(({ call_id: callId, output: parts }): PriorOutput => {
-    const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
-    return { type: 'prior_output', callId, output: texts.join('\n'), parts };
-  });
-const MIXED = ['input_image', 'input_file', 'input_audio'];
+  .transform(({ call_id: callId, output: parts }) => outputOf(callId, parts));
+function outputOf(callId: string | undefined, parts: InputPart[]): PriorOutput {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
+  return { type: 'prior_output', callId, output: texts.join('\n'), parts };
+}
 const NAMES = { image: 'an image', image_file: 'an image', file: 'a file', audio: 'audio' } as const;
-const functionOutput = chosenBy((value) => {
-  const parts = isObject(value) && Array.isArray(value.output) ? value.output : [];
-  const isMixed = parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
-  return isMixed ? outputParts : textOutput;
-});
+const functionOutput = chosenBy((value) => (isObject(value) && isMixed(value.output) ? outputParts : textOutput));
+
+/** Whether parts are not text alone, in the words of Responses or of chats. */
+function isMixed(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
+}
+const MIXED = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
 
 /** A function that was found first and stands in no namespace has its own name as one. */
 function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
@@ -182,10 +184,20 @@ export const toolCalls = z
   .max(1000)
   .transform((calls) => calls.map(({ id: callId, function: made }) => call(made.name, made.arguments, { callId })));
 
-/** A `tool` message of a chat history, or a `function` message of an older one. */
-export const toolMessage = z
-  .object({ role: z.enum(['tool', 'function']), tool_call_id: id, name: id, content: output })
+/** `function_call` of an older one, which names nothing but its function: so does the message that answers it. */
+export const functionCalled = z
+  .object({ name: z.string().min(1), arguments: output })
+  .transform(({ name, arguments: args }) => call(name, args, { callId: name }));
+
+const answering = { role: z.enum(['tool', 'function']), tool_call_id: id, name: id };
+const toolText = z
+  .object({ ...answering, content: output })
   .transform((message) => priorOutput(message.tool_call_id ?? message.name, message.content));
+const toolParts = z
+  .object({ ...answering, content: contentParts })
+  .transform((message) => outputOf(message.tool_call_id ?? message.name, message.content));
+/** A `tool` message of a chat history, or a `function` message of an older one. */
+export const toolMessage = chosenBy((value) => (isObject(value) && isMixed(value.content) ? toolParts : toolText));
 
 /** For the API description, by component name. */
 export const foreignComponents = {

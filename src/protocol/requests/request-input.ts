@@ -7,6 +7,7 @@ import {
   type DroppedItem,
   foreignComponents,
   foreignItems,
+  functionCalled,
   type PriorCall,
   toolCalls,
   toolMessage,
@@ -43,8 +44,10 @@ const assistantMessage = z
     content: optional(content),
     refusal: optional(z.string()),
     tool_calls: optional(toolCalls),
+    function_call: optional(functionCalled),
   })
-  .transform(({ content: said = [], refusal, tool_calls: calls = [] }): InputMessage | DroppedItem => {
+  .transform(({ content: said = [], refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
+    const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
     const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
     const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
     if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
@@ -200,11 +203,15 @@ const chatMessage = chosenBy((value) => {
 }).meta(reference('ChatMessage'));
 const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
-export const messageList = chosenBy((value) =>
+/** Whatever they say: a model may be told by its instructions alone, or be shown an image. */
+export const threadMessages = chosenBy((value) =>
   Array.isArray(value)
     ? (tooManyParts(value) ?? listOfMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
-)
+);
+
+/** Messages that ask something. */
+export const messageList = threadMessages
   .refine(asksSomething, NO_USER_TEXT)
   .meta({ type: 'array', items: reference('ChatMessage'), minItems: 1 });
 

@@ -215,6 +215,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   maxOutputTokens: z.number().nullable(),
   temperature: z.number().nullable(),
   topP: z.number().nullable(),
+  stop: z.array(z.string()).optional(),
   format: format.nullable(),
   reasoningEffort: z.string().nullable(),
   reasoningSummary: reasoningSummary.optional(),

@@ -116,7 +116,7 @@ function inputPart(part: UserPart): JsonObject {
     case 'text':
       return { type: 'input_text', text: part.text };
     case 'image_url':
-      return { type: 'input_image', image_url: part.image_url.url, detail: 'auto' };
+      return { type: 'input_image', image_url: part.image_url.url, detail: part.image_url.detail ?? 'auto' };
     case 'file':
       return { type: 'input_file', ...part.file };
     case 'input_audio':
