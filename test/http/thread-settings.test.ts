@@ -203,6 +203,41 @@ describe('items of the input that hold for all that follows', () => {
     });
   });
 
+  it('offer what the client found, where it makes the searches itself', async () => {
+    const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.' };
+    const first = await respond({ tools: [search], input: 'CALL tool_search' });
+    assert.equal(first.headers.get('x-ignored-parameters'), null);
+    assert.equal(sent().tools?.[0].function.description, 'Finds tools.');
+    const [call] = outputOf(first);
+    const { type, execution, arguments: args, call_id } = call;
+    assert.deepEqual([type, execution, args], ['tool_search_call', 'client', { input: 'some text' }]);
+    const group = { type: 'namespace', name: 'crm', description: '', tools: [tool('find', { defer_loading: true })] };
+    const found = { type: 'tool_search_output', call_id, execution: 'client', tools: [group] };
+    const second = await respond({ tools: [search], previous_response_id: first.json.id, input: [found] });
+    assert.match(sent().messages?.at(-1).content, /crm/);
+    assert.match(offered(sent().tools).join(), /^tool_search,crm.*find$/);
+    await respond({ tools: [search], previous_response_id: second.json.id, input: 'Hi' });
+    assert.match(offered(sent().tools).join(), /^tool_search,crm.*find$/);
+    const thread = [said('CALL tool_search'), call, found, said('Go on.')];
+    await respond({ tools: [search], input: thread });
+    assert.match(offered(sent().tools).join(), /^tool_search,crm.*find$/);
+    const refused = await post({ model: 'deep', tools: [search], input: 'Hi' });
+    assertRefused(refused, { status: 400, code: 'unsupported_parameter', param: 'tools' });
+  });
+
+  it('ask no model where a cache is to be prepared, and keep the input', async () => {
+    const before = provider.requests.length;
+    const input = [additional(tool('f')), said('A long text.')];
+    const first = await respond({ input, prompt_cache_options: { prewarm: true } });
+    assert.deepEqual([first.json.status, first.json.output], ['completed', []]);
+    assert.equal(provider.requests.length, before);
+    await respond({ previous_response_id: first.json.id, input: 'Hi' });
+    assert.deepEqual(
+      [sent().messages?.map(({ content }) => content), offered(sent().tools)],
+      [['A long text.', 'Hi'], ['f']],
+    );
+  });
+
   it('tell what agents and programs of other services did', async () => {
     const encrypted = { type: 'encrypted_content', encrypted_content: 'x' };
     await respond({

@@ -23,20 +23,31 @@ export function isClientTool(tool: ResponseTool): tool is ClientTool {
 
 /** What finds functions among those that are offered at once is left out: its places, for `x-ignored-parameters`. */
 export function toolSearches(lists: readonly PlacedTools[]): string[] {
+  const made = searchByClient(lists.flatMap(({ tools }) => tools));
   return lists.flatMap(({ tools, place }) =>
-    tools.flatMap((tool, index) => (isSearch(tool) ? [`${place}[${index}]`] : [])),
+    tools.flatMap((tool, index) => (tool.type === 'tool_search' && tool !== made ? [`${place}[${index}]`] : [])),
   );
 }
 
-function isSearch({ type }: ResponseTool): boolean {
-  return type === 'tool_search';
+type Search = Extract<ResponseTool, { type: 'tool_search' }>;
+
+/** The search that the client makes itself. Functions that the request defers are on offer, and leave nothing to be found. */
+function searchByClient(tools: readonly ResponseTool[]): Search | undefined {
+  if (tools.some(isDeferred)) return undefined;
+  return tools.find((tool): tool is Search => tool.type === 'tool_search' && tool.execution === 'client');
+}
+
+function isDeferred(tool: ResponseTool): boolean {
+  if (tool.type === 'namespace') return tool.tools.some(isDeferred);
+  return tool.type === 'function' && tool.defer_loading === true;
 }
 
 /** Research models call functions alone. @throws GatewayError `unsupported_parameter` */
 export function requireFunctions(tools: readonly ResponseTool[]): void {
+  const made = searchByClient(tools);
   for (const tool of tools) {
     if (tool.type === 'namespace') requireFunctions(tool.tools);
-    if (tool.type !== 'custom' && !isShellType(tool.type)) continue;
+    if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== made) continue;
     const what = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
     const message = `tools: the ${what} cannot be used on a research model: offer functions.`;
     throw new GatewayError('unsupported_parameter', message, { param: 'tools' });
@@ -57,24 +68,13 @@ export function refuseGrammars(lists: readonly PlacedTools[]): void {
   }
 }
 
-/** A search by the client finds tools that are not here, unless the request defers some. @throws GatewayError */
-function refuseClientSearch(tools: readonly ResponseTool[]): void {
-  const at = tools.findIndex((tool) => tool.type === 'tool_search' && tool.execution === 'client');
-  const isDeferred = (tool: ResponseTool): boolean =>
-    tool.type === 'namespace' ? tool.tools.some(isDeferred) : tool.type === 'function' && tool.defer_loading === true;
-  if (at < 0 || tools.some(isDeferred)) return;
-  const param = `tools[${at}].execution`;
-  const message = `${param}: tools that the client finds cannot be added: send them in tools, with defer_loading or without.`;
-  throw new GatewayError('unsupported_parameter', message, { param });
-}
-
 /**
  * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
  * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
  */
 export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
-  refuseClientSearch(tools);
-  const searches = tools.some(isSearch);
+  const made = searchByClient(tools);
+  const searches = !made && tools.some(({ type }) => type === 'tool_search');
   const functions = tools.flatMap((tool) => {
     if (tool.type === 'function') return [offer(tool, { searches })];
     if (tool.type === 'custom') return [offerText(tool)];
@@ -87,7 +87,8 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
         return { ...offered, name: `${name}.${one.name}` };
       });
     }
-    return isClientTool(tool) && tool.type !== 'tool_search' ? [offerShell(tool.type, skillsOf(tool))] : [];
+    if (tool.type === 'tool_search') return tool === made ? [offerSearch(tool)] : [];
+    return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
   const names = new Set(taken);
   for (const { name } of functions) {
@@ -120,6 +121,12 @@ function offer(
   const schema = parameters ?? { type: 'object', properties: {} };
   const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
   return { name, description, parameters: schema, ...given };
+}
+
+function offerSearch({ type, description = 'Finds more tools.', parameters }: Search): OfferedFunction {
+  const query = { type: 'string', description: 'What the tools should do.' };
+  const schema = parameters ?? { type: 'object', properties: { query }, required: ['query'] };
+  return { name: type, description, parameters: schema, search: true };
 }
 
 /** One that takes a text is a function of one string: not every wire has such tools. */

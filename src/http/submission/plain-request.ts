@@ -17,7 +17,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { functionsIn, refuseGrammars } from './client-tools.ts';
+import { functionsIn, refuseGrammars, toolSearches } from './client-tools.ts';
 import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import { approvalRules, BUILTIN_OF_TYPE, ignoredToolParts, requestedTools, requireServers } from './input-tools.ts';
@@ -81,7 +81,7 @@ export function parsePlain(
   const leftOut = lists.flatMap(({ tools, place }) =>
     tools.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`${place}[${index}]`])),
   );
-  const parts = ignoredToolParts(lists, search.provider);
+  const parts = [...toolSearches(lists), ...ignoredToolParts(lists, search.provider)];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
   return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
@@ -93,7 +93,6 @@ function saysBefore({ previous_response_id: previous, conversation }: Record<str
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
-  if (type === 'tool_search') return false;
   return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
 }
 

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { contentParts, type InputPart } from './content-parts.ts';
 import { chosenBy, optional } from './parse.ts';
+import type { ResponseTool } from './request-tools.ts';
+import { carriedTools } from './thread-settings.ts';
 
 /**
  * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
@@ -34,6 +36,8 @@ export interface PriorOutput {
   approves?: boolean;
   /** What it is made of, where that is not text alone: `output` names the rest. */
   parts?: InputPart[] | undefined;
+  /** Of a search by the client: what it found. */
+  tools?: ResponseTool[] | undefined;
   /** Images among them that a research model is shown, by their addresses: `output` says that they are there. */
   images?: string[] | undefined;
 }
@@ -89,6 +93,29 @@ function isMixed(parts: unknown): boolean {
   return Array.isArray(parts) && parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
 }
 const MIXED = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
+
+/** Searches of the client's: those that others made say nothing. */
+const isOurs = (value: unknown) => isObject(value) && typeof value.call_id === 'string' && value.execution !== 'server';
+const searchCall = z
+  .object({ call_id: callId, arguments: output })
+  .transform((item) => call('tool_search', item.arguments, { callId: item.call_id }));
+const searchOutput = z
+  .object({ call_id: callId, tools: carriedTools })
+  .transform(({ call_id, tools: given }): PriorOutput => {
+    const tools = given.map(found);
+    const names = tools.map((tool) => ('name' in tool ? tool.name : tool.type));
+    const told = names.length === 0 ? 'No tools were found.' : `Found, and on offer from now on: ${names.join(', ')}`;
+    return { type: 'prior_output', callId: call_id, output: told, tools };
+  });
+/** What was found waits for nothing. */
+function found(tool: ResponseTool): ResponseTool {
+  if (tool.type === 'function') return { ...tool, defer_loading: undefined };
+  if (tool.type !== 'namespace') return tool;
+  const tools = tool.tools.map((one) => (one.type === 'function' ? { ...one, defer_loading: undefined } : one));
+  return { ...tool, tools };
+}
+const searching = chosenBy((value) => (isOurs(value) ? searchCall : silent));
+const searched = chosenBy((value) => (isOurs(value) ? searchOutput : silent));
 
 /** A function that was found first and stands in no namespace has its own name as one. */
 function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
@@ -166,8 +193,8 @@ export const foreignItems = {
       };
     }),
   mcp_list_tools: silent,
-  tool_search_call: silent,
-  tool_search_output: silent,
+  tool_search_call: searching,
+  tool_search_output: searched,
   image_generation_call: silent,
   // What ran at OpenAI, and went on there: told in words, because no model here can go on with it.
   computer_call: z

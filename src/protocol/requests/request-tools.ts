@@ -56,10 +56,15 @@ export const functionShape = {
 };
 export const functionTool = z.object({ type: z.literal('function'), ...functionShape });
 
-/** Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found. */
+/**
+ * Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found; `client`: where there
+ * are none, the client finds others.
+ */
 export const toolSearch = z.object({
   type: z.literal('tool_search'),
   execution: optional(z.enum(['server', 'client'])),
+  description: optional(z.string()),
+  parameters: optional(z.custom<JsonObject>(isObject, 'expected a JSON Schema object')),
 });
 
 /** What the text of a custom tool keeps to. */

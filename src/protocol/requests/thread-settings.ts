@@ -16,10 +16,8 @@ const carriedTool = chosenBy((value) =>
       }
     : plainTool,
 );
-const additionalTools = z.object({
-  type: z.literal('additional_tools'),
-  tools: boundedList(carriedTool, { max: 128 }),
-});
+export const carriedTools = boundedList(carriedTool, { max: 128 });
+const additionalTools = z.object({ type: z.literal('additional_tools'), tools: carriedTools });
 const configurationUpdate = z.object({
   type: z.literal('configuration_update'),
   reasoning: optional(z.object({ effort: optional(z.string().max(32)) })),
@@ -49,6 +47,7 @@ export function settingsBehind(
   const { tools = [], ...settings } = before;
   const offered = [...tools];
   for (const item of items) {
+    if (findsTools(item)) offer(offered, item.tools);
     if (!isSetting(item)) continue;
     if (item.type === 'additional_tools') offer(offered, item.tools);
     else {
@@ -58,6 +57,11 @@ export function settingsBehind(
   }
   const given = { ...settings, ...(offered.length > 0 && { tools: offered }) };
   return Object.values(given).some((value) => value !== undefined) ? given : undefined;
+}
+
+/** The output of a search that the client made. */
+function findsTools(item: { type: string; tools?: ResponseTool[] }): item is { type: string; tools: ResponseTool[] } {
+  return item.type === 'prior_output' && item.tools !== undefined;
 }
 
 function isSetting(item: { type: string }): item is SettingItem {

@@ -97,7 +97,7 @@ export interface FunctionCall {
   /** As the model wrote them; the text of a custom tool; what a shell tool is to do, as its item has it. */
   arguments: string;
   /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
-  as?: 'custom' | 'approval' | ShellTool;
+  as?: 'custom' | 'approval' | 'search' | ShellTool;
   /** What a search finds, where the client wants its function found first: the tool as the client has it. */
   found?: JsonObject;
 }
@@ -108,6 +108,8 @@ export interface OfferedFunction extends TurnTool {
   custom?: true | undefined;
   /** It stands for a tool of OpenAI's that runs at the client. */
   shell?: ShellTool | undefined;
+  /** It stands for the search of its client, which answers with more tools. */
+  search?: true | undefined;
   /** Its client wants it found by a search first. The first one of a namespace holds its description, others ''. */
   deferred?: string | undefined;
 }

@@ -201,6 +201,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   tools: z.array(
     turnTool.extend({
       custom: z.literal(true).optional(),
+      search: z.literal(true).optional(),
       shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
     }),
   ),

@@ -1,8 +1,9 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
-import type { JsonObject } from '../../../base/json.ts';
+import { type JsonObject, parseJson } from '../../../base/json.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
 import {
+  type ClientSearchCall,
   execAction,
   type McpApprovalRequest,
   patchOperation,
@@ -15,7 +16,7 @@ import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
 /** How calls that the client is to make, or to approve, stand in a log: told whole. */
 
-type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem;
+type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ClientSearchCall | ShellItem;
 
 /**
  * Calls that the client is to make, from `index` on: each told whole, behind the search that found its function, if any.
@@ -64,6 +65,7 @@ function searchItems(found: JsonObject, { run, index }: { run: RunId; index: num
 
 function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): ToldItem<ClientItem> {
   if (call.as === 'custom') return customCall(call, { run, index });
+  if (call.as === 'search') return searchCall(call, { run, index });
   if (call.as === 'approval') return approvalRequest(call, { run, index });
   if (call.as !== undefined) return shellCall({ ...call, as: call.as }, { run, index });
   const { callId, name, namespace, arguments: args } = call;
@@ -89,6 +91,24 @@ function approvalRequest(
   const id = itemId('mcpr', run, { output: index });
   const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
   return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
+}
+
+/** A search for more tools that the client is to make. */
+function searchCall(
+  { callId: call_id, arguments: args }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<ClientSearchCall> {
+  const id = itemId('tsc', run, { output: index });
+  const call = {
+    id,
+    type: 'tool_search_call',
+    call_id,
+    execution: 'client',
+    arguments: parseJson(args) ?? args,
+  } as const;
+  const item: ClientSearchCall = { ...call, status: 'completed' };
+  const begun = added({ ...call, status: 'in_progress' }, index);
+  return { item, events: [begun, { type: 'response.output_item.done', output_index: index, item }] };
 }
 
 /** A call of a tool of the client's own that takes a text: told whole. */
