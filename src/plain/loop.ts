@@ -1,25 +1,22 @@
-import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
-import type { TokenLogprob, UrlCitation } from '../protocol/items.ts';
+import type { UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
-import { Continuation } from '../research/answer/continuation.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
-import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
+import type { LiveSteps } from '../research/run/live-steps.ts';
 import { noted, type ObservedToolCall } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
-import { type Finish, mayRepeat, takeReasoning, unfinished } from '../research/turns.ts';
+import { type Finish, mayRepeat } from '../research/turns.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateTokens } from '../upstream/decoding/estimate.ts';
 import {
   type AssistantMessage,
   type ChatModel,
   noUsage,
-  type TurnDelta,
   TurnError,
   type TurnMessage,
   type TurnRequest,
@@ -33,6 +30,7 @@ import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
 import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
+import { type ShownSoFar, showTurn } from './show-turn.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
@@ -76,7 +74,7 @@ const PARALLEL_CALLS = 4;
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const { text, annotations } = run.answerSoFar;
-  const written: Written = { text, cited: annotations.length, thought: false };
+  const written: ShownSoFar = { text, began: 0, cited: annotations.length, thought: false };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -99,12 +97,12 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     if (written.text === '') yield* compacted(run, truncation);
     const before = written.text.length;
     try {
-      const finish = yield* showTurn(run, written, truncation);
+      const finish = yield* showTurn({ ...run, asked: turnRequest(run, truncation, written.text) }, written);
       const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce });
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
-      const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
+      const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
@@ -112,6 +110,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
         written.text = '';
+        written.began = 0;
         written.cited = 0;
         written.thought = false;
         cuts = 0;
@@ -127,58 +126,6 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }
-}
-
-/** What the client has of a response so far. */
-interface Written {
-  text: string;
-  /** How many citations of it. */
-  cited: number;
-  /** Whether it has a thought of the turn. */
-  thought: boolean;
-}
-
-/** Streams one turn behind what was written before. */
-async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
-  const continuation = new Continuation(written.text);
-  const write = (
-    fresh: string,
-    take: TakeStep,
-    { logprobs, refuses }: { logprobs?: TokenLogprob[] | undefined; refuses?: true | undefined } = {},
-  ) => {
-    if (fresh === '') return;
-    written.text += fresh;
-    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }), ...(refuses && { refuses }) });
-  };
-  const show = (part: TurnDelta, take: TakeStep) => {
-    const { delta } = part;
-    if (part.type === 'text') {
-      const fresh = continuation.push(delta);
-      // Of a text that was joined to another, nobody knows which tokens are left.
-      write(fresh, take, { logprobs: fresh === delta ? part.logprobs : undefined, refuses: part.refuses });
-    }
-    // Items do not interleave: what a model thinks after it began to write is not shown.
-    else if (written.text === '') {
-      written.thought ||= delta !== '';
-      takeReasoning(delta, take);
-    }
-  };
-  const pass = readLive(run.live, show, () => continuation.isDecided);
-  for await (const part of run.chat.turn(turnRequest(run, truncation, written.text), { signal: run.signal, pass })) {
-    if (part.type === 'finish') {
-      yield* stepsOf((take) => write(continuation.end(), take));
-      return part;
-    }
-    if (part.type === 'tool_call') continue;
-    let rest: TurnDelta = part;
-    for (const delta of piecesOf(part.delta)) {
-      yield* stepsOf((take) => show({ ...rest, delta }, take));
-      // The tokens of all pieces stand with the first.
-      rest = { type: part.type, delta };
-      if (delta.length < part.delta.length) await yieldToEventLoop();
-    }
-  }
-  throw unfinished();
 }
 
 /** What a turn said, as its provider wants it back. `oneCall`: not every provider keeps to that by itself. */
@@ -200,7 +147,7 @@ function said(
 async function endOf(
   run: PlainRun,
   finish: Finish,
-  { message, ...shown }: Written & { before: number; message: AssistantMessage },
+  { message, ...shown }: ShownSoFar & { before: number; message: AssistantMessage },
 ): Promise<Step> {
   const encrypted = await encryptedThought(run, finish, shown);
   const entry = noted(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
@@ -220,7 +167,7 @@ async function endOf(
 async function encryptedThought(
   { sealThought }: PlainRun,
   finish: Finish,
-  { text, thought, before }: Written & { before: number },
+  { text, thought, before }: ShownSoFar & { before: number },
 ): Promise<string | undefined> {
   const { replay } = finish.message;
   if (!sealThought || before > 0 || cutOf(finish) !== null) return undefined;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { RouteConfig } from '../config/schema.ts';
-import type { TokenLogprob } from '../protocol/items.ts';
+import type { MessagePhase, TokenLogprob } from '../protocol/items.ts';
 
 /**
  * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
@@ -131,7 +131,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
   /** `refuses`: the model says in it that it will not answer, and its provider tells that apart. */
-  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true }
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true; phase?: MessagePhase }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 

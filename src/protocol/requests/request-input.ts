@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
+import { type MessagePhase, messagePhase } from '../items.ts';
 import { anyPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
 import {
   type DroppedItem,
@@ -42,22 +43,25 @@ const assistantMessage = z
     type,
     role: z.literal('assistant'),
     content: optional(content),
+    phase: optional(messagePhase).catch(undefined),
     refusal: optional(z.string()),
     tool_calls: optional(toolCalls),
     function_call: optional(functionCalled),
   })
-  .transform(({ content: said = [], refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
+  .transform(({ content: said = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
     const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
     const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
     const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
     if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
-    return { type: 'message', role: 'assistant', content: parts, ...(calls.length > 0 && { calls }) };
+    const more = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
+    return { type: 'message', role: 'assistant', content: parts, ...more };
   });
 /** A message of a thread. */
 export interface InputMessage {
   type: 'message';
   role: z.output<typeof role>;
   content: InputPart[];
+  phase?: MessagePhase;
   /** Tools that the assistant called with it. */
   calls?: PriorCall[];
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { TokenLogprob, UrlCitation } from '../../protocol/items.ts';
+import type { MessagePhase, TokenLogprob, UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { TurnTool } from '../../upstream/turn.ts';
 import type { TranscriptEntry } from './transcript.ts';
@@ -37,6 +37,8 @@ export type Step =
       logprobs?: TokenLogprob[] | undefined;
       /** The model says in it that it will not answer. */
       refuses?: true | undefined;
+      /** One that differs from that of the open message begins another one. */
+      phase?: MessagePhase | undefined;
       entry?: TranscriptEntry;
     }
   /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */

@@ -244,11 +244,16 @@ export class Recorder {
     return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
-  #addAnswer({ delta, annotations = [], logprobs, refuses }: Extract<Step, { type: 'answer' }>): void {
+  #addAnswer({ delta, annotations = [], logprobs, refuses, phase }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
     if (!this.#encrypts) this.endReasoning('completed');
+    if (phase !== undefined && phase !== this.#message?.item.phase) this.endMessage('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#runId, { index: this.#output.length, refuses: refuses ?? false });
+      const { open, events } = openedMessage(this.#runId, {
+        index: this.#output.length,
+        refuses: refuses ?? false,
+        phase,
+      });
       this.#tell({ item: open.item, events }, open.index);
       this.#message = open;
     }
