@@ -259,7 +259,7 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
-  const { temperature, topP, stop, format, reasoningEffort, logprobs } = request;
+  const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
   const isText = format === null || format.type === 'text';
   const hosted = [...run.tools.values()].map(offered);
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
@@ -274,6 +274,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(stop && { stop }),
     ...(!isText && { responseFormat: responseFormat(format) }),
     ...(reasoningEffort !== null && { reasoningEffort }),
+    ...(verbosity !== undefined && { verbosity }),
     ...(logprobs !== undefined && { logprobs }),
     // A crash may have come between the last word and the end.
     ...(soFar !== '' && { mayBeEmpty: true }),

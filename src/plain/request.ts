@@ -39,6 +39,8 @@ export interface PlainRequest {
   stop?: string[] | undefined;
   format: TextFormat | null;
   reasoningEffort: string | null;
+  /** How much is to be written, in the words of OpenAI. */
+  verbosity?: string | undefined;
   /** Whether thoughts are shown as summaries, too. */
   reasoningSummary?: ReasoningSummary | undefined;
   /** A conversation of so many tokens, estimated, is summed up before the model is asked; absent: never. */

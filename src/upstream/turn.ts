@@ -82,6 +82,8 @@ export interface TurnRequest {
   oneCallAtOnce?: boolean;
   /** How much the model should think, in the words of the wire; absent: its own way. */
   reasoningEffort?: string;
+  /** How much the model should write, in the words of OpenAI; the Messages API has none. */
+  verbosity?: string;
   /** Requests of one conversation have the same: providers keep their caches by it. */
   cacheKey?: string;
   /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */

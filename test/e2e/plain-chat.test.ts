@@ -250,6 +250,33 @@ it('refuse in a field of its own, where their provider does', async () => {
   }
 });
 
+describe('how much is to be written', () => {
+  it('goes to a provider of the Responses API, unless that refuses it', async () => {
+    await using gateway = await openGateway('responses');
+    const { client, provider, server } = gateway;
+    const text = { verbosity: 'low' as const, format: { type: 'json_object' as const } };
+    const ask = { model: 'plain', input: 'Say it as JSON.', text };
+    const { response } = await client.responses.create(ask).withResponse();
+    assert.equal(response.headers.get('x-ignored-parameters'), null);
+    assert.deepEqual(provider.requests.at(-1)?.body.text, text);
+    provider.respond = (request) => {
+      if (!JSON.stringify(request.body.text ?? '').includes('verbosity')) return server.respond(request);
+      return json({ error: { message: "Unsupported parameter: 'text.verbosity'." } }, { status: 400 });
+    };
+    assert.equal((await client.responses.create(ask)).status, 'completed');
+    assert.deepEqual(provider.requests.at(-1)?.body.text, { format: text.format });
+    const chat = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], verbosity: 'low' as const };
+    assert.ok((await client.chat.completions.create(chat)).choices[0]);
+  });
+
+  it('is named as ignored where a provider has no word for it', async () => {
+    await using gateway = await openGateway('messages');
+    const ask = { model: 'plain', input: 'Hi', text: { verbosity: 'low' as const } };
+    const { response } = await gateway.client.responses.create(ask).withResponse();
+    assert.equal(response.headers.get('x-ignored-parameters'), 'text.verbosity');
+  });
+});
+
 describe('the effort that is asked of a provider of the Messages API', () => {
   /** What was asked of it: effort and thinking. `refuse`: what the server says to a request. */
   async function asked(

@@ -26,6 +26,7 @@ export function parsePlainChat<T extends typeof plainChatBody | typeof plainTask
   if (wanted && !tellsLogprobs) throw refused('logprobs', 'no provider of this model tells them: leave it out');
   if (others > 0 && !wanted) throw refused('top_logprobs', 'send logprobs: true with it');
   if (value.stop && !stops) ignored.push('stop');
+  if (value.verbosity !== undefined && !tellsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
 }
 
@@ -60,6 +61,7 @@ export async function fromPlainChat(
     ...(body.stop && { stop: body.stop }),
     format: body.response_format ?? null,
     reasoningEffort: body.reasoning_effort ?? null,
+    ...(body.verbosity !== undefined && { verbosity: body.verbosity }),
     ...(body.logprobs && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
   };

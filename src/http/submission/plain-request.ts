@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
@@ -84,7 +84,9 @@ export function parsePlain(
   const parts = [...toolSearches(lists), ...ignoredToolParts(lists, search.provider)];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
-  return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
+  // The API that knows no probabilities has no word for how much is written, either.
+  const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
+  return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
 }
 
 /** What says itself what came before may have nothing to add. */
@@ -146,6 +148,7 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     topP: body.top_p ?? null,
     format: settings?.format ?? body.text?.format ?? null,
     reasoningEffort: settings?.effort ?? body.reasoning?.effort ?? null,
+    ...(body.text?.verbosity !== undefined && { verbosity: body.text.verbosity }),
     reasoningSummary: body.reasoning?.summary,
     compactAt: compactAt(body, context),
     ...(body.truncation === 'auto' && { truncates: true }),

@@ -44,6 +44,7 @@ export const plainChatBody = z.object({
   metadata,
   response_format,
   reasoning_effort: z.string().max(32).optional(),
+  verbosity: z.string().max(32).optional(),
   tools: boundedList(chatFunction, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),

@@ -35,7 +35,7 @@ export const plainResponseBody = z.object({
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   reasoning: z.object({ effort: optional(z.string().max(32)), summary: optional(reasoningSummary) }).optional(),
-  text: z.object({ format: optional(textFormat) }).optional(),
+  text: z.object({ format: optional(textFormat), verbosity: optional(z.string().max(32)) }).optional(),
   include: boundedList(z.string(), { max: 32 }).optional(),
   prompt_cache_key: z.string().max(256).optional(),
   safety_identifier: z.string().max(256).optional(),

@@ -219,6 +219,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   stop: z.array(z.string()).optional(),
   format: format.nullable(),
   reasoningEffort: z.string().nullable(),
+  verbosity: z.string().optional(),
   reasoningSummary: reasoningSummary.optional(),
   compactAt: z.number().positive().optional(),
   compacts: z.literal(true).optional(),
