@@ -239,14 +239,18 @@ describe('items of the input that hold for all that follows', () => {
   });
 
   it('tell what agents and programs of other services did', async () => {
-    const encrypted = { type: 'encrypted_content', encrypted_content: 'x' };
+    const encrypted = (text: string) => ({ type: 'encrypted_content', encrypted_content: text });
     await respond({
       input: [
         {
           type: 'agent_message',
           author: '/root',
           recipient: '/a',
-          content: [{ type: 'input_text', text: 'Count.' }, encrypted],
+          content: [
+            { type: 'input_text', text: 'Task:' },
+            encrypted('Count the sheep.'),
+            encrypted('gAAAAABnot_to-read=='),
+          ],
         },
         { type: 'program', id: 'p', call_id: 'c', code: 'count()', fingerprint: 'f' },
         { type: 'program_output', id: 'o', call_id: 'c', result: '42', status: 'completed' },
@@ -256,7 +260,7 @@ describe('items of the input that hold for all that follows', () => {
       ],
     });
     const told = JSON.stringify(sent().messages);
-    assert.match(told, /Message from \/root to \/a:.*Count\..*count\(\).*42.*wait.*Go on\./s);
-    assert.doesNotMatch(told, /data:|encrypted/);
+    assert.match(told, /Message from \/root to \/a:.*Task:.*Count the sheep\..*count\(\).*42.*wait.*Go on\./s);
+    assert.doesNotMatch(told, /data:|gAAAA|encrypted/);
   });
 });

@@ -92,20 +92,29 @@ const bareReference = z
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
   .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
-/** What one agent of the client's tells another. What is encrypted in it no model here can read. */
+/** What one agent of the client's tells another. */
 const agentMessage = z
   .object({
     type: z.literal('agent_message'),
     author: z.string().max(256),
     recipient: z.string().max(256),
-    content: z.unknown().transform(withoutEncrypted).pipe(contentParts),
+    content: z.unknown().transform(readable).pipe(contentParts),
   })
   .transform(({ author, recipient, content }): InputMessage => {
     const from = { type: 'text' as const, text: `Message from ${author} to ${recipient}:` };
     return { type: 'message', role: 'user', content: [from, ...content] };
   });
-function withoutEncrypted(parts: unknown): unknown {
-  return Array.isArray(parts) ? parts.filter((part) => !isObject(part) || part.type !== 'encrypted_content') : parts;
+/**
+ * OpenAI's models encrypt what they write to other agents, and Codex hands on what a model wrote as if all did: what is
+ * no token of that service (Fernet's) is the text itself.
+ */
+function readable(parts: unknown): unknown {
+  if (!Array.isArray(parts)) return parts;
+  return parts.flatMap((part: unknown) => {
+    if (!isObject(part) || part.type !== 'encrypted_content') return [part];
+    const { encrypted_content: text } = part;
+    return typeof text === 'string' && !/^gAAAA[\w-]+=*$/.test(text) ? [{ type: 'input_text', text }] : [];
+  });
 }
 /** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
 const compactionTrigger = z.custom<never>(
