@@ -225,6 +225,23 @@ describe('items of the input that hold for all that follows', () => {
     assertRefused(refused, { status: 400, code: 'unsupported_parameter', param: 'tools' });
   });
 
+  it('are so many at most, in an input, a chain and a conversation', async () => {
+    const some = (from: string) => Array.from({ length: 120 }, (_, n) => tool(`${from}${n}`));
+    const many = (from: string) => Array.from({ length: 8 }, (_, n) => additional(...some(`${from}${n}_`)));
+    const refusal = { status: 400, code: 'invalid_parameter' };
+    const first = await respond({ input: [...many('a'), said('Hi')] });
+    assertRefused(await post({ input: [...many('a'), ...many('b'), said('Hi')] }), { ...refusal, param: 'input' });
+    const next = { previous_response_id: first.json.id, input: [...many('b'), said('Hi')] };
+    for (const model of ['plain', 'deep'])
+      assertRefused(await post({ ...next, model }), { ...refusal, param: 'input' });
+    const { json } = await post({ model: undefined, items: many('a') }, '/v1/conversations');
+    await post({ model: undefined, items: many('b') }, `/v1/conversations/${json.id}/items`);
+    for (const model of ['plain', 'deep']) {
+      const refused = await post({ model, conversation: json.id, input: 'Hi' });
+      assertRefused(refused, { ...refusal, param: 'conversation' });
+    }
+  });
+
   it('ask no model where a cache is to be prepared, and keep the input', async () => {
     const before = provider.requests.length;
     const input = [additional(tool('f')), said('A long text.')];

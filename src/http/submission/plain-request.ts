@@ -8,8 +8,10 @@ import { inputItem, withoutTrigger } from '../../protocol/requests/request-input
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import {
   placedTools,
+  requireFewTools,
   settingsBehind,
   type ThreadSettings,
+  toolsIn,
   withSettings,
 } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -192,6 +194,7 @@ export async function plainThread(
   { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
 ): Promise<SaidSoFar & { settings: ThreadSettings | undefined }> {
   const { messages: before, asked, settings } = id === undefined ? NOTHING_BEFORE : await runs.conversation(caller, id);
+  requireFewTools(toolsIn(joined?.items ?? []), 'conversation');
   const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
   const items = [...said, ...input];
   const messages = await plainMessages(items, {

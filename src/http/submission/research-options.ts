@@ -1,9 +1,19 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { ResearchModelConfig } from '../../config/schema.ts';
-import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
+import type { Effort, ResearchModelConfig } from '../../config/schema.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
+import { inputItem } from '../../protocol/requests/request-input.ts';
+import { type CreateChatCompletion, type CreateResponse, effort } from '../../protocol/requests/requests.ts';
+import {
+  maySet,
+  requireFewTools,
+  settingsBehind,
+  type ThreadSettings,
+  toolsIn,
+} from '../../protocol/requests/thread-settings.ts';
+import type { Caller, Runs } from '../../runs/runs.ts';
 
-/** What `research` of a request asks for, with the defaults of its model (docs/api.md, "`research`"). */
+/** What `research` of a request asks for, with the defaults of its model (docs/api.md, "`research`"), and what its thread sets. */
 
 interface OptionsContext {
   model: ResearchModelConfig;
@@ -76,4 +86,23 @@ function writing(body: OptionsBody, { model }: OptionsContext) {
     ...(verify !== 'auto' && { verify }),
     ...(charts && { charts }),
   };
+}
+
+/** What items ahead of the answer set, in the chain, the conversation and the input. @throws GatewayError as `history`. */
+export async function settingsOf(
+  { input, previous_response_id: previous }: Pick<CreateResponse, 'input' | 'previous_response_id'>,
+  { caller, runs, joined }: Pick<OptionsContext, 'joined'> & { caller: Caller; runs: Pick<Runs, 'settings'> },
+): Promise<ThreadSettings | undefined> {
+  const before = previous === undefined ? undefined : await runs.settings(caller, previous);
+  const setting = (joined?.items ?? []).filter(maySet);
+  requireFewTools(toolsIn(setting), 'conversation');
+  const said = setting.map((item) => parseValue(inputItem, item));
+  return settingsBehind([...said, ...input], before);
+}
+
+export function effortIn(settings: ThreadSettings | undefined): Effort | undefined {
+  const read = effort.optional().safeParse(settings?.effort);
+  if (read.success) return read.data;
+  const message = `input: a configuration_update asks for an effort that is not known: ${settings?.effort}.`;
+  throw new GatewayError('invalid_parameter', message, { param: 'input' });
 }

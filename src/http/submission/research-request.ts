@@ -1,13 +1,13 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
-import type { Effort, KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
-import { type CreateChatCompletion, type CreateResponse, effort } from '../../protocol/requests/requests.ts';
-import { settingsBehind, type ThreadSettings, withSettings } from '../../protocol/requests/thread-settings.ts';
+import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
+import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
@@ -31,7 +31,7 @@ import {
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
 import { boundedLookUp } from './references.ts';
-import { planning } from './research-options.ts';
+import { effortIn, planning, settingsOf } from './research-options.ts';
 import { shownTools } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -93,23 +93,6 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
-}
-
-/** What items ahead of the answer set, in the chain, the conversation and the input. @throws GatewayError as `history`. */
-async function settingsOf(
-  { input, previous_response_id: previous }: Pick<CreateResponse, 'input' | 'previous_response_id'>,
-  { caller, runs, joined }: Pick<SubmissionContext, 'caller' | 'runs' | 'joined'>,
-): Promise<ThreadSettings | undefined> {
-  const before = previous === undefined ? undefined : await runs.settings(caller, previous);
-  const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
-  return settingsBehind([...said, ...input], before);
-}
-
-function effortIn(settings: ThreadSettings | undefined): Effort | undefined {
-  const read = effort.optional().safeParse(settings?.effort);
-  if (read.success) return read.data;
-  const message = `input: a configuration_update asks for an effort that is not known: ${settings?.effort}.`;
-  throw new GatewayError('invalid_parameter', message, { param: 'input' });
 }
 
 /**

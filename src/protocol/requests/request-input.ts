@@ -14,7 +14,7 @@ import {
   toolMessage,
 } from './foreign-items.ts';
 import { boundedList, byType, cannot, chosenBy, optional, type Refusal, reference } from './parse.ts';
-import { settingItems } from './thread-settings.ts';
+import { MOST_TOOLS, settingItems, toolsIn } from './thread-settings.ts';
 
 /** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
@@ -163,7 +163,7 @@ const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 function textOrItems(items: typeof inputItems) {
   return chosenBy((value) => {
     if (typeof value === 'string') return textInput;
-    if (Array.isArray(value)) return tooManyParts(value) ?? items;
+    if (Array.isArray(value)) return tooMany(value) ?? items;
     return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
   }).meta(reference('Input'));
 }
@@ -189,11 +189,14 @@ export function requireQuestion(items: readonly InputItem[]): void {
 }
 
 /** Counted before anything is looked at: what is looked at costs. */
-function tooManyParts(items: readonly unknown[]): Refusal | undefined {
+function tooMany(items: readonly unknown[]): Refusal | undefined {
   let parts = 0;
   for (const item of items) if (isObject(item) && Array.isArray(item.content)) parts += item.content.length;
-  if (parts <= MAX_PARTS_IN_ALL) return undefined;
-  return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+  if (parts > MAX_PARTS_IN_ALL) {
+    return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+  }
+  if (toolsIn(items) <= MOST_TOOLS) return undefined;
+  return { refuse: 'invalid_parameter', message: `expected at most ${MOST_TOOLS} tools in all` };
 }
 
 /** A list that is refused for something else is not looked at. */
@@ -219,7 +222,7 @@ const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 /** Whatever they say: a model may be told by its instructions alone, or be shown an image. */
 export const threadMessages = chosenBy((value) =>
   Array.isArray(value)
-    ? (tooManyParts(value) ?? listOfMessages)
+    ? (tooMany(value) ?? listOfMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
 );
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { boundedList, chosenBy, optional } from './parse.ts';
 import { textFormat } from './request-formats.ts';
@@ -39,13 +40,41 @@ export interface ThreadSettings {
   format?: z.output<typeof textFormat> | undefined;
 }
 
-/** What holds behind these items, where `before` held ahead of them; undefined where nothing does. */
+/** Tools that a thread offers at most, those in namespaces counted singly. */
+export const MOST_TOOLS = 1024;
+
+/** Whether an item, as it was sent, may set something: what others say is not looked at for that. */
+export function maySet({ type }: Record<string, unknown>): boolean {
+  return Object.hasOwn(settingItems, String(type)) || type === 'tool_search_output';
+}
+
+/** How many tools items offer, as they were sent: counted before they are looked at, because that costs. */
+export function toolsIn(items: readonly unknown[]): number {
+  return items.reduce((sum: number, item) => sum + (isObject(item) && maySet(item) ? countOf(item.tools) : 0), 0);
+}
+
+function countOf(tools: unknown): number {
+  if (!Array.isArray(tools)) return 0;
+  return tools.reduce((sum: number, tool) => sum + 1 + (isObject(tool) ? countOf(tool.tools) : 0), 0);
+}
+
+/** @throws GatewayError `invalid_parameter` where they are too many; `param` is where they stand. */
+export function requireFewTools(count: number, param: string): void {
+  if (count <= MOST_TOOLS) return;
+  const message = `${param}: it offers more than ${MOST_TOOLS} tools. Begin a new thread.`;
+  throw new GatewayError('invalid_parameter', message, { param });
+}
+
+/**
+ * What holds behind these items, where `before` held ahead of them; undefined where nothing does.
+ * @throws GatewayError `invalid_parameter` where they offer too many tools.
+ */
 export function settingsBehind(
   items: readonly { type: string }[],
   before: ThreadSettings = {},
 ): ThreadSettings | undefined {
   const { tools = [], ...settings } = before;
-  const offered = [...tools];
+  const offered = new Map(tools.map((tool) => [keyOf(tool), tool]));
   for (const item of items) {
     if (findsTools(item)) offer(offered, item.tools);
     if (!isSetting(item)) continue;
@@ -55,7 +84,9 @@ export function settingsBehind(
       settings.format = item.text?.format ?? settings.format;
     }
   }
-  const given = { ...settings, ...(offered.length > 0 && { tools: offered }) };
+  const all = [...offered.values()];
+  requireFewTools(countOf(all), 'input');
+  const given = { ...settings, ...(all.length > 0 && { tools: all }) };
   return Object.values(given).some((value) => value !== undefined) ? given : undefined;
 }
 
@@ -73,28 +104,32 @@ export function withSettings(
   tools: readonly ResponseTool[] | undefined,
   settings: ThreadSettings | undefined,
 ): ResponseTool[] | undefined {
-  if (!settings?.tools) return tools && [...tools];
-  const offered = [...(tools ?? [])];
-  offer(offered, settings.tools);
-  return offered;
+  const offered = new Map((settings?.tools ?? []).map((tool) => [keyOf(tool), tool]));
+  if (offered.size === 0) return tools && [...tools];
+  const own = (tools ?? []).map((tool) => {
+    const again = offered.get(keyOf(tool));
+    offered.delete(keyOf(tool));
+    return again ? newer(tool, again) : tool;
+  });
+  return [...own, ...offered.values()];
 }
 
-/** One that comes again, as in a thread that is sent again, takes the place of the one before. */
-function offer(tools: ResponseTool[], more: readonly ResponseTool[]): void {
+function offer(offered: Map<string, ResponseTool>, more: readonly ResponseTool[]): void {
   for (const tool of more) {
-    const at = tools.findIndex((one) => one.type === tool.type && nameOf(one) === nameOf(tool));
-    const known = tools[at];
-    if (!known) tools.push(tool);
-    else if (known.type !== 'namespace' || tool.type !== 'namespace') tools[at] = tool;
-    else {
-      const others = known.tools.filter(({ name }) => !tool.tools.some((one) => one.name === name));
-      tools[at] = { ...tool, tools: [...others, ...tool.tools] };
-    }
+    const known = offered.get(keyOf(tool));
+    offered.set(keyOf(tool), known ? newer(known, tool) : tool);
   }
 }
 
-function nameOf(tool: ResponseTool): string | undefined {
-  return 'name' in tool ? tool.name : undefined;
+/** One that comes again, as in a thread that is sent again, takes the place of the one before. */
+function newer(known: ResponseTool, tool: ResponseTool): ResponseTool {
+  if (known.type !== 'namespace' || tool.type !== 'namespace') return tool;
+  const inside = new Map([...known.tools, ...tool.tools].map((one) => [one.name, one]));
+  return { ...tool, tools: [...inside.values()] };
+}
+
+function keyOf(tool: ResponseTool): string {
+  return `${tool.type} ${'name' in tool ? tool.name : ''}`;
 }
 
 /** Tools of a request that stand together. */
