@@ -98,10 +98,12 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     const before = written.text.length;
     try {
       const finish = yield* showTurn({ ...run, asked: turnRequest(run, truncation, written.text) }, written);
-      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce });
+      const mayCall = toolChoice(run) !== 'none';
+      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
+      if (!mayCall && hosted.length > 0) throw calledAnyway(finish);
       const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
@@ -128,14 +130,23 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   }
 }
 
-/** What a turn said, as its provider wants it back. `oneCall`: not every provider keeps to that by itself. */
+/** Not every provider keeps its model to that: tools that run here are not called for ever. */
+function calledAnyway({ usage }: Finish): TurnError {
+  return new TurnError('failed', 'the model called a tool although none may be called', { started: true, usage });
+}
+
+/**
+ * What a turn said, as its provider wants it back. `oneCall`, `mayCall`: not every provider keeps to that by itself; of a
+ * turn that may call nothing the text counts, if there is one.
+ */
 function said(
   { message }: Finish,
-  { text, before, oneCall }: { text: string; before: number; oneCall: boolean },
+  { text, before, oneCall, mayCall }: { text: string; before: number; oneCall: boolean; mayCall: boolean },
 ): AssistantMessage {
   // The end of a text that another turn began: what its provider bound to it does not fit the whole.
   const { replay: _, ...plain } = message;
-  const { tool_calls: calls } = message;
+  const { tool_calls: calls, ...silent } = plain;
+  if (!mayCall && calls?.length && text.trim() !== '') return { ...silent, content: text };
   return {
     ...(before === 0 ? message : plain),
     content: text,
