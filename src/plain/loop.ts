@@ -63,6 +63,8 @@ export interface PlainRun {
 
 /** Turns that call tools that run here; after so many the model has to write. */
 const MAX_TURNS = 100;
+/** The same of turns in a row whose calls were all refused. */
+const MAX_REFUSED = 3;
 /** Tools that run at the same time. */
 const PARALLEL_CALLS = 4;
 
@@ -299,8 +301,15 @@ function offered({ name, description, parameters }: Tool): TurnTool {
 
 /** What was demanded holds for the first turn: after it the model may write. */
 function toolChoice({ request, state }: PlainRun): TurnToolChoice {
-  if (state.turns >= MAX_TURNS) return 'none';
+  if (state.turns >= MAX_TURNS || refusedLast(state) >= MAX_REFUSED) return 'none';
   return state.turns > (request.approved ? 1 : 0) && request.toolChoice !== 'none' ? 'auto' : request.toolChoice;
+}
+
+/** How many of the last turns made none of the calls that they wanted. */
+function refusedLast({ entries }: ResearchState): number {
+  const turns = entries.filter((entry) => entry.t === 'turn');
+  const made = turns.findLastIndex(({ calls }) => calls.some((planned) => 'call' in planned));
+  return turns.length - 1 - made;
 }
 
 function continued(soFar: string, goOn: string): TurnMessage[] {

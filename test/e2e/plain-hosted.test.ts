@@ -270,5 +270,11 @@ describe('tools that run here, in responses of a plain model', () => {
     const { status, error, output } = await gateway.ann.responses.create(ask);
     assert.deepEqual([status, error?.code, output.length], ['failed', 'upstream_error', 100]);
     assert.match(error?.message ?? '', /none may be called/);
+    const before = gateway.provider.requests.length;
+    const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
+    assert.deepEqual([bounded.status, bounded.output.length], ['failed', 1]);
+    const asked = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
+    assert.deepEqual(asked.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
+    assert.ok(asked.length < 12, `${asked.length} turns`);
   });
 });
