@@ -157,6 +157,18 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.ok((await client.chat.completions.create(asked)).choices[0]);
     });
 
+    it('go on with calls in their history where no function is on offer any more', async () => {
+      await using gateway = await openGateway(wire);
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
+      const [first] = (await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] }))
+        .choices;
+      assert.ok(first?.message.tool_calls?.[0]);
+      messages.push(first.message, { role: 'tool', tool_call_id: first.message.tool_calls[0].id, content: '21' });
+      const [last] = (await gateway.client.chat.completions.create({ model: 'plain', messages })).choices;
+      assert.equal(last?.finish_reason, 'stop');
+      assert.deepEqual(gateway.server.refusals, []);
+    });
+
     it('end at texts of the client, where a provider does that', async () => {
       await using gateway = await openGateway(wire);
       const messages = [{ role: 'user' as const, content: 'Go.' }];

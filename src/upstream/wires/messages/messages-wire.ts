@@ -65,7 +65,7 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     ...(system && { system: marks ? system.map(marked) : system }),
     messages,
     ...(thinking ? { thinking } : samplingOf(request)),
-    ...toolsOf(request, names),
+    ...toolsOf(withCalledTools(request), names),
     ...(request.stop && { stop_sequences: [...request.stop] }),
     ...(Object.keys(output_config).length > 0 && { output_config }),
   };
@@ -80,7 +80,18 @@ function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
   };
 }
 
-/** A history with calls needs its tools defined. */
+/** A history with calls needs its tools defined, also where none is on offer any more. */
+function withCalledTools(request: TurnRequest): TurnRequest {
+  if (request.tools?.length) return request;
+  const calls = request.messages.flatMap((message) => (message.role === 'assistant' && message.tool_calls) || []);
+  const tools = [...new Set(calls.map(({ name }) => name))].map((name) => ({
+    name,
+    description: 'No longer on offer.',
+    parameters: { type: 'object', properties: {} },
+  }));
+  return tools.length > 0 ? { ...request, tools, toolChoice: 'none' } : request;
+}
+
 function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
   const offered = tools.map(({ name, description, parameters }) => {
