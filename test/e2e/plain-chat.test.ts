@@ -157,6 +157,26 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.ok((await client.chat.completions.create(asked)).choices[0]);
     });
 
+    it('name the images of tools to a model that reads none', async () => {
+      await using gateway = await openGateway(wire);
+      const { client, provider } = gateway;
+      const image = {
+        type: 'input_image' as const,
+        image_url: 'data:image/png;base64,iVBORw0KGgo=',
+        detail: 'low' as const,
+      };
+      const call = { type: 'function_call' as const, call_id: 'c1', name: 'look', arguments: '{}' };
+      const output = [{ type: 'input_text' as const, text: 'Seen:' }, image];
+      const input = [call, { type: 'function_call_output' as const, call_id: 'c1', output }];
+      const { status } = await client.responses.create({ model: 'plain', input });
+      assert.equal(status, 'completed');
+      const sent = JSON.stringify(provider.requests.at(-1)?.body);
+      assert.match(sent, /Seen:.{1,3}\(an image, which is not shown\)/);
+      assert.doesNotMatch(sent, /iVBOR/);
+      const asked = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
+      await assert.rejects(asked, { status: 400, param: 'input[0].content[0]' });
+    });
+
     it('go on with calls in their history where no function is on offer any more', async () => {
       await using gateway = await openGateway(wire);
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];

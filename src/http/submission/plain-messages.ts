@@ -14,7 +14,6 @@ import {
   checkParts,
   type FoundItem,
   type FoundOutput,
-  outputPlace,
   priorCall,
   priorOutput,
   standsFor,
@@ -40,8 +39,7 @@ export async function plainMessages(
     const isKept = index < kept;
     const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
     const one = await byCallId(await standsFor(item, place, { ...options, isKept }), found, { ...options, place });
-    if (one.type === 'prior_output') checkParts(one.shown ?? [], outputPlace(place), options.model);
-    else if (one.type === 'message') {
+    if (one.type === 'message') {
       const { vision, audio } = options.model;
       // Wires have audio of users alone.
       checkParts(one.content, `${place}.content`, { vision, audio: audio === true && one.role === 'user' });
