@@ -108,7 +108,7 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   ],
   ResponseFileSearchToolCall: () => [{ type: 'file_search_call', id: 'fs_1', queries: ['a'], status: 'completed' }],
   ResponseComputerToolCall: () => [
-    { type: 'computer_call', id: 'cu_1', call_id: 'c', pending_safety_checks: [], status: 'completed' },
+    { type: 'computer_call', id: 'cu_1', call_id: 'c', action: { type: 'wait' }, pending_safety_checks: [] },
   ],
   'ResponseInputItem.ComputerCallOutput': () => [
     {

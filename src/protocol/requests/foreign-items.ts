@@ -199,7 +199,7 @@ export const foreignItems = {
   // What ran at OpenAI, and went on there: told in words, because no model here can go on with it.
   computer_call: z
     .object({ action: anything, actions: anything })
-    .transform(({ action, actions }) => call('computer', action ?? actions)),
+    .transform(({ action, actions }) => (action || actions ? call('computer', action ?? actions) : NOTHING)),
   computer_call_output: z.object({}).transform(() => priorOutput(undefined, '(a screenshot, which is not shown)')),
   program: z.object({ code: z.string() }).transform(({ code }) => call('program', code)),
   program_output: z.object({ result: output }).transform(({ result }) => priorOutput(undefined, result)),
