@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts';
-import type { UrlCitation } from '../protocol/items.ts';
+import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
@@ -48,7 +48,7 @@ export interface PlainRun {
   /** The fold of the stored transcript. */
   state: ResearchState;
   /** What a reader has already, of a message that a crash cut; '' otherwise. */
-  answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
   live?: LiveSteps | undefined;
   /** When the conversation is summed up, and by how much at most; absent: never. */
   compaction?: Compaction | undefined;
@@ -75,8 +75,8 @@ const PARALLEL_CALLS = 4;
  * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
-  const { text, annotations } = run.answerSoFar;
-  const written: ShownSoFar = { text, began: 0, cited: annotations.length, thought: false };
+  const { text, annotations, phase } = run.answerSoFar;
+  const written: ShownSoFar = { text, phase, began: 0, cited: annotations.length, thought: false };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -114,6 +114,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
         written.text = '';
+        written.phase = undefined;
         written.began = 0;
         written.cited = 0;
         written.thought = false;

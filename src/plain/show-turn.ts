@@ -16,7 +16,8 @@ interface ShownTurn {
 /** What the client has of a response so far. */
 export interface ShownSoFar {
   text: string;
-  /** Where its last message begins. */
+  /** What its last message is, and where it begins. */
+  phase: MessagePhase | undefined;
   began: number;
   /** How many citations of that. */
   cited: number;
@@ -30,28 +31,30 @@ export async function* showTurn(
   written: ShownSoFar,
 ): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);
-  // Another turn goes on with the message that was cut, whatever it says of it.
+  // Another turn goes on with the message that was cut: behind notes with the answer, else with that.
   const isWhole = written.text === '';
-  let phase: MessagePhase | undefined;
   const write = (
     fresh: string,
     take: TakeStep,
     how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
   ) => {
     if (fresh === '') return;
-    if (how.phase !== undefined && how.phase !== phase) written.began = written.text.length;
-    phase = how.phase ?? phase;
+    if (how.phase !== undefined && how.phase !== written.phase) written.began = written.text.length;
+    written.phase = how.phase ?? written.phase;
     written.text += fresh;
     take({ type: 'answer', delta: fresh, ...how });
   };
+  // A short text is held back until it is known to be no repetition.
+  let phase: MessagePhase | undefined;
   const show = (part: TurnDelta, take: TakeStep) => {
     const { delta } = part;
     if (part.type === 'text') {
       const fresh = continuation.push(delta);
       // Of a text that was joined to another, nobody knows which tokens are left.
       const { refuses, logprobs } = part;
+      phase = isWhole || part.phase === 'final_answer' ? part.phase : undefined;
       const told = fresh === delta && logprobs && { logprobs };
-      write(fresh, take, { ...told, ...(refuses && { refuses }), ...(isWhole && { phase: part.phase }) });
+      write(fresh, take, { ...told, ...(refuses && { refuses }), ...(phase && { phase }) });
     }
     // Items do not interleave: what a model thinks after it began to write is not shown.
     else if (written.text === '') {
@@ -62,7 +65,7 @@ export async function* showTurn(
   const pass = readLive(live, show, () => continuation.isDecided);
   for await (const part of chat.turn(asked, { signal, pass })) {
     if (part.type === 'finish') {
-      yield* stepsOf((take) => write(continuation.end(), take));
+      yield* stepsOf((take) => write(continuation.end(), take, phase && { phase }));
       return part;
     }
     if (part.type === 'tool_call') continue;

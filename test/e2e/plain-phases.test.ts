@@ -4,7 +4,13 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
-import { frames, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
+import {
+  frames,
+  type Script,
+  type ScriptedProvider,
+  type Step,
+  startScriptedProvider,
+} from '../support/scripted-provider.ts';
 
 const TOOL = { type: 'function' as const, name: 'look', parameters: { type: 'object', properties: {} }, strict: null };
 const thought = (n: number) => {
@@ -37,6 +43,22 @@ function turnOf(output: typeof OUTPUT) {
   return frames([...events, { type: 'response.completed', response }], { done: false });
 }
 
+/** The same, broken off before its last event. */
+function cutOff(script: Script | undefined): Step[] {
+  return (script?.steps ?? []).flatMap((step): Step[] => {
+    if (step.do !== 'send') return [{ do: 'cut' }];
+    return [{ do: 'send', bytes: String(step.bytes).replace(/data: \{"type":"response\.completed"[\s\S]*/, '') }];
+  });
+}
+
+function saidIn({ output }: OpenAI.Responses.Response) {
+  return output.flatMap((item) => {
+    if (item.type !== 'message') return [];
+    const [part] = item.content;
+    return [[item.phase, part?.type === 'output_text' && part.text]];
+  });
+}
+
 describe('an answer whose provider tells notes of the model apart', () => {
   let provider: ScriptedProvider;
   let gateway: Gateway;
@@ -47,7 +69,7 @@ describe('an answer whose provider tells notes of the model apart', () => {
     const config = configSchema.parse({
       server: { port: 0 },
       store: { url: 'memory:' },
-      providers: { only: { base_url: provider.url, wire: 'responses', api_key: 'sk-provider-0123', max_retries: 0 } },
+      providers: { only: { base_url: provider.url, wire: 'responses', api_key: 'sk-provider-0123', max_retries: 1 } },
       models: {
         plain: {
           kind: 'proxy',
@@ -70,12 +92,7 @@ describe('an answer whose provider tells notes of the model apart', () => {
 
   it('has a message for each, streamed and whole, and goes back as it was', async () => {
     const response = await client.responses.stream({ ...ask, input: 'Is it?' }).finalResponse();
-    const said = response.output.flatMap((item) => {
-      if (item.type !== 'message') return [];
-      const [part] = item.content;
-      return [[item.phase, part?.type === 'output_text' && part.text]];
-    });
-    assert.deepEqual(said, [
+    assert.deepEqual(saidIn(response), [
       ['commentary', 'I look.'],
       ['final_answer', '{"it":"is"}'],
     ]);
@@ -109,5 +126,20 @@ describe('an answer whose provider tells notes of the model apart', () => {
       told.reasoning_content += reasoning_content;
     }
     assert.deepEqual(told, { content: '{"it":"is"}', reasoning_content: 'I think.\n\nI look.' });
+  });
+
+  it('has them apart where its provider breaks off between them', async () => {
+    const texts = ['I look at it once more.', '{"it":"is"}'];
+    const [note, answer] = ['commentary', 'final_answer'].map((phase, n) => turnOf([message(n, phase, `${texts[n]}`)]));
+    const asked = provider.requests.length;
+    provider.respond = (_, n) => {
+      if (n > asked) return answer ?? turnOf(OUTPUT);
+      return { status: 200, headers: { 'content-type': 'text/event-stream' }, ...note, steps: [...cutOff(note)] };
+    };
+    const response = await client.responses.create({ ...ask, input: 'Is it?' });
+    assert.deepEqual(saidIn(response), [
+      ['commentary', texts[0]],
+      ['final_answer', texts[1]],
+    ]);
   });
 });

@@ -4,6 +4,7 @@ import type { Profile } from '../../../config/schema.ts';
 import {
   answerIn,
   logprobSize,
+  type MessagePhase,
   type OutputItem,
   type ReasoningItem,
   type TokenLogprob,
@@ -135,9 +136,9 @@ export class Recorder {
   }
 
   /** The answer so far, as its reader has it; text '' where none was begun. */
-  get answer(): { text: string; annotations: readonly UrlCitation[] } {
-    const { text = '', annotations = [] } = this.#message ?? {};
-    return { text, annotations };
+  get answer(): { text: string; annotations: readonly UrlCitation[]; phase: MessagePhase | undefined } {
+    const { text = '', annotations = [], item } = this.#message ?? {};
+    return { text, annotations, phase: item?.phase };
   }
 
   record(step: Step): void {
