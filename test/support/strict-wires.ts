@@ -181,6 +181,10 @@ export function strictMessages(
         `messages.${n}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open}.`,
       );
       open = blocks.filter((block) => block.type === 'tool_use').map((block) => block.id);
+      refuse(
+        open.length > 0 && items(body.tools).length === 0,
+        'Requests which include `tool_use` or `tool_result` blocks must define tools',
+      );
       for (const id of open)
         refuse(!/^[a-zA-Z0-9_-]{1,64}$/.test(String(id)), `tool_use.id: String should match pattern`);
       const isLast = n === messages.length - 2 && open.length > 0;
