@@ -67,7 +67,8 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
       path: wire.path,
       api: wire.api,
       headers: HEADERS,
-      body: JSON.stringify(body),
+      // Bytes, as the HTTP client sends them: the text of a long research would be held beside them until its answer is read.
+      body: Buffer.from(JSON.stringify(body)),
     },
     {
       receiver: (head, control) => {

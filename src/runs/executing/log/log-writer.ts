@@ -10,7 +10,7 @@ import { ClaimLostError, type RunLease } from '../run-lease.ts';
 import { storeSpans } from '../run-span.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedBatches } from './appended-batches.ts';
-import { deltaFrame, eventFrame, type PendingDelta } from './event-frames.ts';
+import { deltaFrame, eventFrame, joinedBytes, type PendingDelta } from './event-frames.ts';
 import { EventTimes } from './event-times.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
@@ -222,17 +222,19 @@ export class LogWriter {
 
   #cut(): Append {
     const first = this.#last + 1;
-    let text = '';
+    const texts: string[] = [];
     let number = first;
-    for (const pending of this.#pending)
-      text += 'delta' in pending ? deltaFrame(pending, number++) : eventFrame(pending, number++);
+    for (const pending of this.#pending) {
+      if ('delta' in pending) texts.push(deltaFrame(pending, number++));
+      else texts.push(...eventFrame(pending, number++));
+    }
     if (this.#pending.length + this.#transcript.length > 0) this.#times.note(number - 1, this.#options.clock.now());
     const transcript = this.#times.giveTo(this.#transcript);
     const batch: Append = {
       token: this.#options.lease.token,
       first,
       count: this.#pending.length,
-      frames: Buffer.from(text),
+      frames: joinedBytes(texts),
       ...(transcript.length > 0 ? { transcript, entriesBefore: this.#entries } : {}),
       ...(this.#progress ? { progress: true } : {}),
       ...(this.#end ? { end: this.#end } : {}),
