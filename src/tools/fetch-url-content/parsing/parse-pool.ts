@@ -3,8 +3,9 @@ import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worke
 import { FairSemaphore } from '../../../base/fair-semaphore.ts';
 import { workOwner } from '../../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
+import { type ChildMessage, childMessage } from './child-message.ts';
 import { ParseFailure } from './parse-failure.ts';
-import { type ChildMessage, childMessage, type ParsedDocument, type ParseJob } from './parse-job.ts';
+import type { ParsedDocument, ParseJob } from './parse-job.ts';
 
 export interface ParsePoolOptions {
   /** Child processes at most. Default 2. */
@@ -79,7 +80,7 @@ export class ParsePool implements Disposable {
 
 function startParser(inBackground: boolean): ConfinedWorker<ChildMessage> {
   return new ConfinedWorker(new URL('./parse-child.ts', import.meta.url), {
-    packages: ['htmlparser2', 'entities', 'yauzl', 'zod', 'unpdf'],
+    packages: ['htmlparser2', 'entities', 'yauzl', 'unpdf'],
     heapMb: HEAP_MB,
     inBackground,
     read: (message) => childMessage.safeParse(message).data,
