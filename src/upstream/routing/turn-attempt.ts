@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { joinedBytes, jsonTexts } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { MaskedDeltas } from '../credentials/masked-deltas.ts';
@@ -68,7 +69,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
       api: wire.api,
       headers: HEADERS,
       // Bytes, as the HTTP client sends them: the text of a long research would be held beside them until its answer is read.
-      body: Buffer.from(JSON.stringify(body)),
+      body: joinedBytes(jsonTexts(body)),
     },
     {
       receiver: (head, control) => {

@@ -5,7 +5,6 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import type { UnnumberedEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { AppendTick } from '../../../src/runs/executing/log/append-tick.ts';
-import { joinedBytes } from '../../../src/runs/executing/log/event-frames.ts';
 import { LogWriter } from '../../../src/runs/executing/log/log-writer.ts';
 import { ClaimLostError, RunLease } from '../../../src/runs/executing/run-lease.ts';
 import { ResponseFold } from '../../../src/runs/reading/response-fold.ts';
@@ -364,15 +363,5 @@ describe('the writer of a run’s log', () => {
     assert.equal(await ending, 'ended');
     await renewed;
     assert.equal(lease.signal.aborted, false, 'the run was ended, not lost');
-  });
-});
-
-describe('the bytes of frames', () => {
-  it('are those of their texts one behind the other, however long each of them is', () => {
-    const units = ['a', 'é', '“', '😀', '\n\n'];
-    const lengths = [0, 1, 1000, 32 * 1024, 32 * 1024 + 1, 100_000];
-    const texts = lengths.flatMap((length) => units.map((unit) => unit.repeat(length / unit.length)));
-    for (const order of [texts, texts.toReversed(), texts.slice(-1), texts.slice(0, 9), []])
-      assert.ok(joinedBytes(order).equals(Buffer.from(order.join(''))));
   });
 });
