@@ -40,7 +40,7 @@ export async function citeLeaves(
   { marked, claims, sources }: { marked: readonly UrlCitation[]; claims: ClaimChecker; sources: readonly Source[] },
 ): Promise<UrlCitation[]> {
   const citations: UrlCitation[] = [];
-  const texts = [...claims.read(sources)];
+  const texts = await claims.read(sources);
   const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
   let next = 0;
   let looked = 0;

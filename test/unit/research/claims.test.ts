@@ -264,7 +264,7 @@ describe('the words that are cited', () => {
           return [at, { t: 'result', call: at, status: 'completed', result, sources: [source], queries: 0 }];
         }),
       );
-      const checker = await ClaimChecker.of({ sources, results });
+      const checker = await ClaimChecker.of({ results });
       for (const claim of claims) {
         const { cited_text: cited } = checker.check(claim, source);
         assert.ok(cited !== null && cited.length <= 400 && cited.isWellFormed(), claim);
@@ -330,7 +330,7 @@ describe('the values of a structured answer', () => {
     const results: ResearchState['results'] = new Map([
       [0, { t: 'result', call: 0, status: 'completed', result, sources: [source], queries: 0 }],
     ]);
-    return { claims: await ClaimChecker.of({ sources, results }), sources: [source] };
+    return { claims: await ClaimChecker.of({ results }), sources: [source] };
   };
 
   it('have the marks that stand in them, and no others', async () => {
