@@ -27,26 +27,19 @@ const SEARCHED_FIRST = 8 * 1024;
 const SEARCHED_LATER = 1024;
 const SEARCHED_ONE_IN = 8;
 
-/** What is known of a call before a route is asked. */
-interface Asked {
-  /** Tokens that an answer may have which goes on in the background; 0 where it ends with its call. */
-  unseen: number;
-  /** Tokens of the text that is sent, at most; absent: as many as its bytes may be. */
-  text?: number | undefined;
-}
-
 /** Adds up what the attempts of one call used: several are paid where routes continue or overtake each other. */
 export class CallAccount {
   readonly #meters: AttemptMeter[] = [];
-  readonly #asked: Asked;
+  readonly #unseen: number;
 
-  constructor({ unseen = 0, text }: Partial<Asked> = {}) {
-    this.#asked = { unseen, text };
+  /** `unseen`: tokens that an answer may have which goes on in the background; 0 where it ends with its call. */
+  constructor({ unseen = 0 } = {}) {
+    this.#unseen = unseen;
   }
 
   /** A route is asked. */
   attempt({ price }: Pick<Route, 'price'>, request: Pick<TargetRequest, 'api' | 'body'>): AttemptMeter {
-    const meter = new AttemptMeter(price, request, this.#asked);
+    const meter = new AttemptMeter(price, request, this.#unseen);
     this.#meters.push(meter);
     return meter;
   }
@@ -67,14 +60,11 @@ export class AttemptMeter extends CallMeter {
   #found = 0;
   #pieces = 0;
 
-  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, { unseen, text }: Asked) {
+  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, unseen: number) {
     super(
       { price },
       {
         prompt: () => promptOf(body),
-        // Embeddings are made of as much of a text as their model reads.
-        mostText: answersText(api) ? (text ?? (body?.length ?? 0) / BYTES_A_TOKEN) : 0,
-        text: () => textOf(body),
         answers: () => askedAnswers(api, fieldsOf(body) ?? {}),
       },
     );
@@ -147,12 +137,6 @@ function isOver(ended: AttemptResult): boolean {
 function promptOf(body: TargetRequest['body']): number {
   const fields = fieldsOf(body);
   return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
-}
-
-/** The same of its text alone; 0 of a form. */
-function textOf(body: TargetRequest['body']): number {
-  const fields = fieldsOf(body);
-  return fields ? promptTokens(fields, { attached: 0 }) : 0;
 }
 
 function fieldsOf(body: TargetRequest['body']): Record<string, unknown> | undefined {

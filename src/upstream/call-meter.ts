@@ -9,13 +9,10 @@ const MOST_THOUGHT = 256 * 1024;
 /** What a model may have read that is not in its request, in tokens: earlier turns, files, pages that its provider found. */
 const MOST_READ = 10_000_000;
 
-/** What a call sends, in tokens. What costs a look at all of it is asked only where a provider's count does not do. */
+/** What a call sends. It costs a look at all of it, so it is asked only where a provider's count does not do. */
 export interface MeteredRequest {
-  /** The estimate of all of it. */
+  /** The estimate of its tokens. */
   prompt(): number;
-  /** The estimate of its text, without images and files; and no less than that, roughly. */
-  text(): number;
-  mostText: number;
   /** How many answers were asked for; absent: one. */
   answers?(): number;
 }
@@ -29,7 +26,6 @@ export class CallMeter {
   readonly #price: RoutePrice | undefined;
   readonly #request: MeteredRequest;
   #promptTokens: number | undefined;
-  #textTokens: number | undefined;
   #isSent = false;
   #isError = false;
   /** Tokens that were delivered so far, estimated, in fractions. */
@@ -110,16 +106,9 @@ export class CallMeter {
     return reported <= seen + MOST_THOUGHT || reported <= seen + MOST_THOUGHT * (this.#request.answers?.() ?? 1);
   }
 
-  /** No request is empty: a provider that counts nothing, or a part that was not in its cache, has not counted. */
+  /** No request is empty: a provider that counts nothing has not counted. */
   #canBeRead(reported: number): boolean {
-    if (reported === 0 || !(isCredible(reported, this.#request.mostText) || isCredible(reported, this.#text)))
-      return false;
-    return reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt();
-  }
-
-  get #text(): number {
-    this.#textTokens ??= this.#request.text();
-    return this.#textTokens;
+    return reported > 0 && (reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt());
   }
 
   #estimatedPrompt(): number {

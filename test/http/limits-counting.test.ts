@@ -265,7 +265,6 @@ describe('usage that cannot be', () => {
     ['is more than models read or write', { prompt_tokens: 99_000_000, completion_tokens: 99_000_000 }],
     ['has thoughts that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, reasoning_tokens: 90_000_000 }],
     ['forgets the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
-    ['forgets what of the prompt was in a cache', { prompt_tokens: 3, completion_tokens: ANSWERED }],
   ];
   for (const [name, usage] of usages) {
     for (const stream of [false, true]) {

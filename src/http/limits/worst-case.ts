@@ -6,8 +6,6 @@ import { ATTACHMENT_TOKENS, attachmentsIn, BYTES_A_TOKEN, formTokens } from '../
 export interface WorstCase {
   input: number;
   output: number;
-  /** Of the input what is text, sent once. */
-  text: number;
 }
 
 /** APIs whose answers are tokens, and what bounds them there: a provider leaves out what bounds answers elsewhere. */
@@ -34,8 +32,7 @@ export function oneAnswer(
 ): WorstCase {
   const attached = attachmentsIn(json);
   const read = Math.max(0, raw.length - attached.bytes);
-  const text = Math.ceil(read / BYTES_A_TOKEN);
-  return { input: text + attached.count * ATTACHMENT_TOKENS, output, text };
+  return { input: Math.ceil(read / BYTES_A_TOKEN) + attached.count * ATTACHMENT_TOKENS, output };
 }
 
 /**
@@ -46,15 +43,14 @@ export function worstCase(
   { api, body, fields }: { api: string; body: Buffer; fields: Readonly<Record<string, unknown>> | undefined },
   model: Pick<ProxyModelConfig, 'max_completion_tokens' | 'hedge_after' | 'continue_streams' | 'routes'>,
 ): WorstCase {
-  if (!fields) return { input: formTokens(body.length), output: 0, text: 0 };
-  const { input, text } = oneAnswer({ raw: body, json: fields }, 0);
+  if (!fields) return { input: formTokens(body.length), output: 0 };
+  const { input } = oneAnswer({ raw: body, json: fields }, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
-  if (api.startsWith('images/'))
-    return { input: input * readers, output: PICTURE_TOKENS * askedPictures(fields), text };
+  if (api.startsWith('images/')) return { input: input * readers, output: PICTURE_TOKENS * askedPictures(fields) };
   const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;
-  if (!bounds) return { input: input * readers, output: 0, text };
+  if (!bounds) return { input: input * readers, output: 0 };
   const longest = longestAnswer(fields, bounds, model.max_completion_tokens);
-  return { input: input * readers, output: longest * askedAnswers(api, fields), text };
+  return { input: input * readers, output: longest * askedAnswers(api, fields) };
 }
 
 /** The largest bound of an answer that the request gives; `most` where it gives none, or one that bounds nothing. */

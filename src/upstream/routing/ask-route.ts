@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
-import { estimateInput, estimateText, estimateTokens } from '../decoding/estimate.ts';
+import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
 import { TokenLogprobs } from '../decoding/token-logprobs.ts';
 import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
@@ -65,11 +65,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const run = options.run ?? newRunTraits();
   const mask = (text: string) => target.maskText(text);
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
-  const meter = new CallMeter(route, {
-    prompt: () => estimateInput(request),
-    text: () => estimateText(request),
-    mostText: Number.POSITIVE_INFINITY,
-  });
+  const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);
   const parts = readTurn({
     target,
