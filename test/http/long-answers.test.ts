@@ -2,17 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { writeJson } from '../../src/http/answers/json.ts';
 import { HeldTexts } from '../../src/http/limits/held-texts.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
-
-setFlagsFromString('--expose_gc');
-/** What is not used any more is not measured. */
-const collectGarbage: () => void = runInNewContext('gc');
 
 async function held({ parts }: TestGateway): Promise<number> {
   return Number(/^gateway_held_answer_bytes (\d+)$/m.exec(await parts.registry.metrics())?.[1]);
