@@ -18,16 +18,40 @@ export function isCredentialHeader(name: string, value: string): boolean {
 export function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name, value]) => isCredentialHeader(name, value))
-    .flatMap(([, value]) => [value, ...value.split(/\s+/).filter((part) => !SCHEME.test(part))]);
+    .flatMap(([, value]) => [
+      value,
+      ...value.split(/\s+/).filter((part) => !SCHEME.test(part)),
+      ...basicSecrets(value),
+    ]);
 }
 
-/** What of a provider's headers is a secret, with what sources gave. */
-export function providerHeaderSecrets({
+/** User and password, and the password alone; of a user without one the user. */
+function basicSecrets(header: string): string[] {
+  const encoded = /^basic\s+(\S+)$/i.exec(header)?.[1];
+  if (encoded === undefined) return [];
+  const both = Buffer.from(encoded, 'base64').toString();
+  const [user = '', password] = both.split(/:(.*)/s);
+  return [both, password || user];
+}
+
+/** What of a provider's headers and address is a secret, with what sources gave. */
+export function providerSecrets({
+  base_url,
   headers,
   refreshed = [],
-}: Pick<RemoteProviderConfig, 'headers' | 'refreshed'>): string[] {
+}: Pick<RemoteProviderConfig, 'base_url' | 'headers' | 'refreshed'>): string[] {
   const given = refreshed.flatMap(({ header }) => (header === undefined ? [] : (headers[header] ?? [])));
-  return [...headerSecrets(headers), ...given];
+  return [...headerSecrets(headers), ...addressSecrets(base_url), ...given];
+}
+
+/** What of an address is a secret: the parameters of its query that are credentials, as they are written and as they are read. */
+export function addressSecrets(address: string): string[] {
+  const query = address.split('?').slice(1).join('?');
+  const named = query.split('&').filter((parameter) => SECRET_PARAMETER.test(`?${parameter}`));
+  return named.flatMap((parameter) => {
+    const [[, read = ''] = []] = new URLSearchParams(parameter);
+    return [parameter.slice(parameter.indexOf('=') + 1), read].filter((value) => value !== '');
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { headerSecrets } from './credential-places.ts';
+import { addressSecrets, headerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
 /** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
@@ -13,13 +13,14 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
   const secrets = [
     ...Object.values(config.providers).flatMap(providerSecrets),
-    ...[search, ...search.fallbacks].map((backend) => backend.api_key),
+    ...[search, ...search.fallbacks].flatMap(({ api_key, url = '' }) => [api_key, ...addressSecrets(url)]),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
     ...config.store.encryption_keys,
     config.files.access_key_id,
     config.files.secret_access_key,
     ...telemetrySecrets(config.telemetry.headers),
+    ...addressSecrets(config.telemetry.otlp_endpoint ?? ''),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
   for (const { secret } of config.keys) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
@@ -35,12 +36,14 @@ export function* credentialsOfKeys({ keys }: Pick<GatewayConfig, 'keys'>): Itera
 }
 
 function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
-  return 'builtin' in provider ? [] : [provider.api_key, ...headerSecrets(provider.headers)];
+  if ('builtin' in provider) return [];
+  return [provider.api_key, ...headerSecrets(provider.headers), ...addressSecrets(provider.base_url)];
 }
 
 function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
   if ('command' in server) return Object.values(server.env);
-  return [server.access_token, server.oauth?.client_secret, ...headerSecrets(server.headers)];
+  const { access_token, oauth, headers, url } = server;
+  return [access_token, oauth?.client_secret, ...headerSecrets(headers), ...addressSecrets(url)];
 }
 
 /** Vendors name the header of their key as they like: what is long may be one. */

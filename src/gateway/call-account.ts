@@ -27,19 +27,26 @@ const SEARCHED_FIRST = 8 * 1024;
 const SEARCHED_LATER = 1024;
 const SEARCHED_ONE_IN = 8;
 
+/** What is known of a call before a route is asked. */
+interface Asked {
+  /** Tokens that an answer may have which goes on in the background; 0 where it ends with its call. */
+  unseen: number;
+  /** Tokens of the text that is sent, at most; absent: as many as its bytes may be. */
+  text?: number | undefined;
+}
+
 /** Adds up what the attempts of one call used: several are paid where routes continue or overtake each other. */
 export class CallAccount {
   readonly #meters: AttemptMeter[] = [];
-  readonly #unseen: number;
+  readonly #asked: Asked;
 
-  /** `unseen`: tokens that an answer may have which goes on in the background; 0 where it ends with its call. */
-  constructor({ unseen = 0 } = {}) {
-    this.#unseen = unseen;
+  constructor({ unseen = 0, text }: Partial<Asked> = {}) {
+    this.#asked = { unseen, text };
   }
 
   /** A route is asked. */
   attempt({ price }: Pick<Route, 'price'>, request: Pick<TargetRequest, 'api' | 'body'>): AttemptMeter {
-    const meter = new AttemptMeter(price, request, this.#unseen);
+    const meter = new AttemptMeter(price, request, this.#asked);
     this.#meters.push(meter);
     return meter;
   }
@@ -54,16 +61,22 @@ export class CallAccount {
 export class AttemptMeter extends CallMeter {
   readonly #api: string;
   readonly #isBackground: boolean;
-  /** What of a stream was searched: bytes, and the tokens in them. */
+  #isBeginning = true;
+  /** What of a stream was searched of late: bytes, and the tokens in them. */
   #searched = 0;
   #found = 0;
   #pieces = 0;
 
-  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, unseen: number) {
+  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, { unseen, text }: Asked) {
     super(
       { price },
-      () => promptOf(body),
-      () => askedAnswers(api, fieldsOf(body) ?? {}),
+      {
+        prompt: () => promptOf(body),
+        // Embeddings are made of as much of a text as their model reads.
+        mostText: answersText(api) ? (text ?? (body?.length ?? 0) / BYTES_A_TOKEN) : 0,
+        text: () => textOf(body),
+        answers: () => askedAnswers(api, fieldsOf(body) ?? {}),
+      },
     );
     this.#api = api;
     this.#isBackground = unseen > 0;
@@ -74,8 +87,12 @@ export class AttemptMeter extends CallMeter {
   events(bytes: Buffer): number {
     const searched = bytes.subarray(0, this.#share());
     const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
-    this.#searched += searched.length;
-    this.#found += found;
+    // What was searched of late stands for what comes: the beginning may have next to no text in its events, or the end.
+    const before =
+      this.#isBeginning || searched.length === 0 ? 1 : SEARCHED_LATER / Math.max(SEARCHED_LATER, this.#searched);
+    this.#searched = this.#searched * before + searched.length;
+    this.#found = this.#found * before + found;
+    this.#isBeginning &&= this.#searched < SEARCHED_FIRST;
     const rest = bytes.length - searched.length;
     const weight = rest > 0 ? found + (rest * this.#found) / this.#searched : found;
     this.delivered(weight);
@@ -84,7 +101,7 @@ export class AttemptMeter extends CallMeter {
 
   /** How much of the next piece is searched, in bytes. */
   #share(): number {
-    if (this.#searched < SEARCHED_FIRST) return SEARCHED_FIRST;
+    if (this.#isBeginning) return SEARCHED_FIRST;
     return ++this.#pieces % SEARCHED_ONE_IN === 0 ? SEARCHED_LATER : 0;
   }
 
@@ -110,6 +127,11 @@ export class AttemptMeter extends CallMeter {
   #answered(body: Buffer, usage: TurnUsage | null): void {
     const { outputTokens } = usage ?? { outputTokens: 0 };
     if (usage && isCommon(outputTokens) && isCredible(outputTokens, body.length / BYTES_A_TOKEN)) return;
+    this.wholeText(body);
+  }
+
+  /** An answer came whole: what its model wrote is in these bytes. */
+  wholeText(body: Buffer): void {
     this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
@@ -125,6 +147,12 @@ function isOver(ended: AttemptResult): boolean {
 function promptOf(body: TargetRequest['body']): number {
   const fields = fieldsOf(body);
   return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
+}
+
+/** The same of its text alone; 0 of a form. */
+function textOf(body: TargetRequest['body']): number {
+  const fields = fieldsOf(body);
+  return fields ? promptTokens(fields, { attached: 0 }) : 0;
 }
 
 function fieldsOf(body: TargetRequest['body']): Record<string, unknown> | undefined {

@@ -19,8 +19,10 @@ const MAX_KEPT = 1024 * 1024;
 const JSON_APIS = new Set(['chat_completions', 'completions', 'responses', 'messages', 'embeddings']);
 
 /** Chooses by the head of an answer who takes its body. */
-export function receiverOf(head: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
+export function receiverOf(given: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
   const { api, client, target, meter, memory } = context;
+  // Clients read no body of a 205: what comes with it would be an empty success.
+  const head = given.status === 205 ? { ...given, status: 200 } : given;
   const whole = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'keep'>) =>
     new WholeAnswer(head, control, { judge, memory, meter, ...options });
   if (head.status >= 300) {

@@ -59,7 +59,10 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const kept = await place?.find();
   const worst = kept ? undefined : worstCase({ api, body, fields }, { ...model, routes });
   // Nobody here sees what is written once the call is over.
-  const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0 });
+  const account = new CallAccount({
+    unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0,
+    text: fields ? worst?.text : 0,
+  });
   const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const price = worst && highestKnownPrice(routes);
   const admitted = await deps.admission.admit({

@@ -81,6 +81,12 @@ export function tellsLogprobs(identity: Routing, name: string, model: ProxyModel
   return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
 }
 
+/** What of a chat completion that the gateway makes a provider of its model can do; `stops`: end at texts of the client's. */
+export function chatAbilities(identity: Routing, name: string, model: ProxyModelConfig) {
+  const stops = wiresOf(identity, name, model).some((wire) => wire === 'messages');
+  return { stops, tellsLogprobs: tellsLogprobs(identity, name, model) };
+}
+
 /** Whether every provider of a model's routes holds it to the grammar of a custom tool: the Responses API alone does. */
 export function takesGrammars(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).every((wire) => wire === 'responses');

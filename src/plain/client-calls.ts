@@ -11,7 +11,8 @@ import { shellArguments } from './shell-tools.ts';
 export function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
   const offered = tools.find((tool) => tool.name === name);
-  if (offered?.custom) return { callId: id, name, arguments: customText(args), as: 'custom' };
+  if (offered?.custom) return { callId: id, ...clientNames(name, tools), arguments: customText(args), as: 'custom' };
+  if (offered?.search) return { callId: id, name, arguments: args, as: 'search' };
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
   if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };

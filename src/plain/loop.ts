@@ -1,25 +1,22 @@
-import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
-import type { TokenLogprob, UrlCitation } from '../protocol/items.ts';
+import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
-import { Continuation } from '../research/answer/continuation.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
-import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
+import type { LiveSteps } from '../research/run/live-steps.ts';
 import { noted, type ObservedToolCall } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
-import { type Finish, mayRepeat, takeReasoning, unfinished } from '../research/turns.ts';
+import { type Finish, mayRepeat } from '../research/turns.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateTokens } from '../upstream/decoding/estimate.ts';
 import {
   type AssistantMessage,
   type ChatModel,
   noUsage,
-  type TurnDelta,
   TurnError,
   type TurnMessage,
   type TurnRequest,
@@ -33,6 +30,7 @@ import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
 import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
+import { type ShownSoFar, showTurn } from './show-turn.ts';
 import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
@@ -50,7 +48,7 @@ export interface PlainRun {
   /** The fold of the stored transcript. */
   state: ResearchState;
   /** What a reader has already, of a message that a crash cut; '' otherwise. */
-  answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
   live?: LiveSteps | undefined;
   /** When the conversation is summed up, and by how much at most; absent: never. */
   compaction?: Compaction | undefined;
@@ -65,6 +63,8 @@ export interface PlainRun {
 
 /** Turns that call tools that run here; after so many the model has to write. */
 const MAX_TURNS = 100;
+/** The same of turns in a row whose calls were all refused. */
+const MAX_REFUSED = 3;
 /** Tools that run at the same time. */
 const PARALLEL_CALLS = 4;
 
@@ -75,8 +75,8 @@ const PARALLEL_CALLS = 4;
  * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
-  const { text, annotations } = run.answerSoFar;
-  const written: Written = { text, cited: annotations.length, thought: false };
+  const { text, annotations, phase } = run.answerSoFar;
+  const written: ShownSoFar = { text, phase, began: 0, cited: annotations.length, thought: false };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -99,12 +99,14 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     if (written.text === '') yield* compacted(run, truncation);
     const before = written.text.length;
     try {
-      const finish = yield* showTurn(run, written, truncation);
-      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce });
+      const finish = yield* showTurn({ ...run, asked: turnRequest(run, truncation, written.text) }, written);
+      const mayCall = toolChoice(run) !== 'none';
+      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
-      const fresh = citationsIn(written.text, run.state.sources).slice(written.cited);
+      if (!mayCall && hosted.length > 0) throw calledAnyway(finish);
+      const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
@@ -112,6 +114,8 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
         written.text = '';
+        written.phase = undefined;
+        written.began = 0;
         written.cited = 0;
         written.thought = false;
         cuts = 0;
@@ -129,66 +133,23 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   }
 }
 
-/** What the client has of a response so far. */
-interface Written {
-  text: string;
-  /** How many citations of it. */
-  cited: number;
-  /** Whether it has a thought of the turn. */
-  thought: boolean;
+/** Not every provider keeps its model to that: tools that run here are not called for ever. */
+function calledAnyway({ usage }: Finish): TurnError {
+  return new TurnError('failed', 'the model called a tool although none may be called', { started: true, usage });
 }
 
-/** Streams one turn behind what was written before. */
-async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
-  const continuation = new Continuation(written.text);
-  const write = (
-    fresh: string,
-    take: TakeStep,
-    { logprobs, refuses }: { logprobs?: TokenLogprob[] | undefined; refuses?: true | undefined } = {},
-  ) => {
-    if (fresh === '') return;
-    written.text += fresh;
-    take({ type: 'answer', delta: fresh, ...(logprobs && { logprobs }), ...(refuses && { refuses }) });
-  };
-  const show = (part: TurnDelta, take: TakeStep) => {
-    const { delta } = part;
-    if (part.type === 'text') {
-      const fresh = continuation.push(delta);
-      // Of a text that was joined to another, nobody knows which tokens are left.
-      write(fresh, take, { logprobs: fresh === delta ? part.logprobs : undefined, refuses: part.refuses });
-    }
-    // Items do not interleave: what a model thinks after it began to write is not shown.
-    else if (written.text === '') {
-      written.thought ||= delta !== '';
-      takeReasoning(delta, take);
-    }
-  };
-  const pass = readLive(run.live, show, () => continuation.isDecided);
-  for await (const part of run.chat.turn(turnRequest(run, truncation, written.text), { signal: run.signal, pass })) {
-    if (part.type === 'finish') {
-      yield* stepsOf((take) => write(continuation.end(), take));
-      return part;
-    }
-    if (part.type === 'tool_call') continue;
-    let rest: TurnDelta = part;
-    for (const delta of piecesOf(part.delta)) {
-      yield* stepsOf((take) => show({ ...rest, delta }, take));
-      // The tokens of all pieces stand with the first.
-      rest = { type: part.type, delta };
-      if (delta.length < part.delta.length) await yieldToEventLoop();
-    }
-  }
-  throw unfinished();
-}
-
-/** What a turn said, as its provider wants it back. `oneCall`: not every provider keeps to that by itself. */
+/**
+ * What a turn said, as its provider wants it back. `oneCall`, `mayCall`: not every provider keeps to that by itself; of a
+ * turn that may call nothing the text counts, if there is one.
+ */
 function said(
   { message }: Finish,
-  { text, before, oneCall }: { text: string; before: number; oneCall: boolean },
+  { text, before, oneCall, mayCall }: { text: string; before: number; oneCall: boolean; mayCall: boolean },
 ): AssistantMessage {
   // The end of a text that another turn began: what its provider bound to it does not fit the whole.
   const { replay: _, ...plain } = message;
-  const { tool_calls: calls } = message;
+  const { tool_calls: calls, ...silent } = plain;
+  if (!mayCall && calls?.length && text.trim() !== '') return { ...silent, content: text };
   return {
     ...(before === 0 ? message : plain),
     content: text,
@@ -200,7 +161,7 @@ function said(
 async function endOf(
   run: PlainRun,
   finish: Finish,
-  { message, ...shown }: Written & { before: number; message: AssistantMessage },
+  { message, ...shown }: ShownSoFar & { before: number; message: AssistantMessage },
 ): Promise<Step> {
   const encrypted = await encryptedThought(run, finish, shown);
   const entry = noted(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
@@ -220,7 +181,7 @@ async function endOf(
 async function encryptedThought(
   { sealThought }: PlainRun,
   finish: Finish,
-  { text, thought, before }: Written & { before: number },
+  { text, thought, before }: ShownSoFar & { before: number },
 ): Promise<string | undefined> {
   const { replay } = finish.message;
   if (!sealThought || before > 0 || cutOf(finish) !== null) return undefined;
@@ -312,7 +273,7 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
-  const { temperature, topP, format, reasoningEffort, logprobs } = request;
+  const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
   const isText = format === null || format.type === 'text';
   const hosted = [...run.tools.values()].map(offered);
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
@@ -324,8 +285,10 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
     ...(topP !== null && { topP }),
+    ...(stop && { stop }),
     ...(!isText && { responseFormat: responseFormat(format) }),
     ...(reasoningEffort !== null && { reasoningEffort }),
+    ...(verbosity !== undefined && { verbosity }),
     ...(logprobs !== undefined && { logprobs }),
     // A crash may have come between the last word and the end.
     ...(soFar !== '' && { mayBeEmpty: true }),
@@ -339,8 +302,15 @@ function offered({ name, description, parameters }: Tool): TurnTool {
 
 /** What was demanded holds for the first turn: after it the model may write. */
 function toolChoice({ request, state }: PlainRun): TurnToolChoice {
-  if (state.turns >= MAX_TURNS) return 'none';
+  if (state.turns >= MAX_TURNS || refusedLast(state) >= MAX_REFUSED) return 'none';
   return state.turns > (request.approved ? 1 : 0) && request.toolChoice !== 'none' ? 'auto' : request.toolChoice;
+}
+
+/** How many of the last turns made none of the calls that they wanted. */
+function refusedLast({ entries }: ResearchState): number {
+  const turns = entries.filter((entry) => entry.t === 'turn');
+  const made = turns.findLastIndex(({ calls }) => calls.some((planned) => 'call' in planned));
+  return turns.length - 1 - made;
 }
 
 function continued(soFar: string, goOn: string): TurnMessage[] {

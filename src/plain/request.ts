@@ -1,4 +1,5 @@
 import type { TextFormat } from '../protocol/requests/request-formats.ts';
+import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ReasoningSummary } from '../protocol/response.ts';
 import type { ApprovalRule } from '../research/calls/approvals.ts';
 import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../research/run/request.ts';
@@ -34,8 +35,12 @@ export interface PlainRequest {
   maxOutputTokens: number | null;
   temperature: number | null;
   topP: number | null;
+  /** Texts that end the answer where it would say one. */
+  stop?: string[] | undefined;
   format: TextFormat | null;
   reasoningEffort: string | null;
+  /** How much is to be written, in the words of OpenAI. */
+  verbosity?: string | undefined;
   /** Whether thoughts are shown as summaries, too. */
   reasoningSummary?: ReasoningSummary | undefined;
   /** A conversation of so many tokens, estimated, is summed up before the model is asked; absent: never. */
@@ -50,6 +55,8 @@ export interface PlainRequest {
   logprobs?: number | undefined;
   /** Requests with the same find a provider's cache again; absent: the run's id. */
   cacheKey?: string | undefined;
+  /** What items of the conversation set for the response, and for those that follow it. */
+  settings?: ThreadSettings | undefined;
 }
 
 /** Calls of an earlier response that the client has approved: made before the model is asked. */

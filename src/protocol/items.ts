@@ -82,11 +82,16 @@ export const toolCallItem = z.object({
   status: z.enum(['in_progress', 'completed', 'failed']),
 });
 
+/** Notes of a model before its answer, or the answer: of providers that tell them apart. */
+export const messagePhase = z.enum(['commentary', 'final_answer']);
+export type MessagePhase = z.output<typeof messagePhase>;
+
 export const messageItem = z.object({
   id: z.string().startsWith('msg_'),
   type: z.literal('message'),
   role: z.literal('assistant'),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
+  phase: messagePhase.optional(),
   /** Responses of plain models may have a refusal. */
   content: z.array(z.discriminatedUnion('type', [outputText, refusalPart])),
 });
@@ -113,6 +118,8 @@ export const customToolCallItem = z.object({
   type: z.literal('custom_tool_call'),
   call_id: z.string(),
   name: z.string(),
+  /** Present where the tool stands in one. */
+  namespace: z.string().optional(),
   input: z.string(),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });

@@ -237,7 +237,18 @@ const toolSearchOutput = z.object({
   tools: z.array(z.custom<JsonObject>(isObject).meta({ type: 'object' })),
   ...ofSearch,
 });
-export const toolSearchItems = [toolSearchCall, toolSearchOutput] as const;
+/** A search that the client makes: it answers with the tools that it found. */
+const clientSearchCall = toolSearchCall.extend({
+  call_id: z.string(),
+  execution: z.literal('client'),
+  /** As the schema of its tool has them; a text where the model wrote no JSON. */
+  arguments: z.custom<JsonValue>().meta({ type: 'object', additionalProperties: true }),
+});
+export const toolSearchItems = [
+  z.discriminatedUnion('execution', [toolSearchCall, clientSearchCall]),
+  toolSearchOutput,
+] as const;
+export type ClientSearchCall = z.output<typeof clientSearchCall>;
 export type ToolSearchItem = z.output<(typeof toolSearchItems)[number]>;
 
 const ofCommand = {

@@ -68,14 +68,6 @@ const functionTool = z.object({
   strict: z.boolean().nullable(),
 });
 
-/** Functions of the client's own that belong together. */
-const namespaceTool = z.object({
-  type: z.literal('namespace'),
-  name: z.string(),
-  description: z.string().nullable(),
-  tools: z.array(functionTool),
-});
-
 /** A tool of the client's own that takes a text. */
 const customTool = z.object({
   type: z.literal('custom'),
@@ -85,6 +77,14 @@ const customTool = z.object({
     z.object({ type: z.literal('text') }),
     z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() }),
   ]),
+});
+
+/** Tools of the client's own that belong together. */
+const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: z.string(),
+  description: z.string().nullable(),
+  tools: z.array(z.union([functionTool, customTool])),
 });
 
 /** A tool of OpenAI's that runs at the client, as a response shows it. */

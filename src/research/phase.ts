@@ -10,6 +10,7 @@ import type { Context } from './context/context.ts';
 import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
 import { recordsOf } from './context/result-records.ts';
+import { sentWhole } from './context/segment.ts';
 import { verdictOn } from './guards/guards.ts';
 import { lanesDue } from './lanes/deal.ts';
 import { remindOfPlan } from './plan/plan-messages.ts';
@@ -194,6 +195,7 @@ async function* executePending(
     const read = isObject(args) ? notesOn(args) : undefined;
     if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
     else if (made) entry.records = await recordsOf(made, entry, extraction);
+    if (made) sentWhole(entry, { id: made.id, fence: run.fence });
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

@@ -5,6 +5,7 @@ import type { ResearchModelConfig } from '../config/schema.ts';
 import type { PlainRequest } from '../plain/request.ts';
 import type { TurnPrompt } from '../protocol/operating/turn-prompt.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
+import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
@@ -226,6 +227,8 @@ export interface Runs {
   findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
   /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
   history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
+  /** What items of the conversation up to and with a response have set. @throws GatewayError as `history`. */
+  settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;
   /**
    * The research that waits for these outputs of functions: that of `previous`, else the one that the last of their calls
    * names. Undefined where there is none. @throws GatewayError as `goOn` of its own, where `previous` is named.
@@ -233,12 +236,16 @@ export interface Runs {
   goOn(caller: Caller, answered: FunctionOutputs & { previous?: string | undefined }): Promise<GoingOn | undefined>;
   /**
    * The same for a plain model: the whole conversation up to and with that response. Also of an `incomplete` one. `asked`:
-   * the calls that it asks approval for, by the ids of their requests.
+   * the calls that it asks approval for, by the ids of their requests; `settings`: what items of it have set.
    */
   conversation(
     caller: Caller,
     previousResponseId: string,
-  ): Promise<{ messages: TurnMessage[]; asked: ReadonlyMap<string, string> }>;
+  ): Promise<{
+    messages: TurnMessage[];
+    asked: ReadonlyMap<string, string>;
+    settings: ThreadSettings | undefined;
+  }>;
 
   countOpen(): Promise<{ queued: number; inProgress: number }>;
   /** Runs that this process drives. */

@@ -18,7 +18,7 @@ import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
-import { readPlainRequest, readResearchRequest } from './stored/stored-request.ts';
+import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import { goOn, runOfCalls } from './submitting/go-on.ts';
 import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
@@ -230,11 +230,15 @@ class StoredRuns implements Runs {
     return run?.status === 'completed' ? await go(run) : undefined;
   }
 
+  async settings(caller: Caller, previousResponseId: string) {
+    return readSettings(await this.#previous(caller, previousResponseId));
+  }
+
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
     const messages = await conversationUpTo(this.#store, run, () => this.response(run));
     const output = async () => (await this.response(run)).output;
-    return { messages, asked: await askedIn(run, { output, messages }) };
+    return { messages, asked: await askedIn(run, { output, messages }), settings: readSettings(run) };
   }
 
   /** The run of a response that another one follows. */

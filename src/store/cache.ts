@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { JsonValue } from '../base/json.ts';
+import { inOwnMemory, OWN_MEMORY_BYTES } from '../base/load/own-memory.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
@@ -24,7 +25,7 @@ export interface CacheOptions<T> {
   ttlMs: number;
   /** Checks what comes back: another version of the gateway may have written it. Undefined counts as a miss. */
   parse(value: unknown): T | undefined;
-  /** Memory for this cache where it lives in the process, in bytes; 16 MiB where absent. */
+  /** Memory for this cache where it lives in the process, in bytes; 8 MiB where absent. */
   maxBytes?: number;
 }
 
@@ -44,7 +45,7 @@ export function sharedCache(caches: Caches, options: Pick<CacheOptions<JsonValue
   };
 }
 
-const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;
+const DEFAULT_MAX_BYTES = 8 * 1024 ** 2;
 /** A cache that is slower than this is not worth waiting for. */
 const WAIT_MS = 500;
 
@@ -58,18 +59,20 @@ export function memoryCaches(options: { log: Logger }): Caches {
   };
 }
 
-/** What is larger than a quarter of the bound is not kept at all. */
+/**
+ * What is larger than half of the bound is not kept at all. Values are bytes: as texts pages take twice as much, and what
+ * outlives them in the heap as well.
+ */
 function boundedStore(maxSize: number) {
-  const values = new LRUCache<string, string>({
+  const values = new LRUCache<string, Buffer>({
     maxSize,
-    maxEntrySize: Math.ceil(maxSize / 4),
-    // Texts take one or two bytes a character; the larger is counted, and what an entry costs beside.
-    sizeCalculation: (value, key) => 2 * (key.length + value.length) + 100,
+    maxEntrySize: Math.ceil(maxSize / 2),
+    sizeCalculation: (value, key) => value.length + 2 * key.length + OWN_MEMORY_BYTES,
   });
   return {
-    get: (key: string) => values.get(key),
+    get: (key: string) => values.get(key)?.toString(),
     // Keyv gives a time as well, which it looks at itself.
-    set: (key: string, value: string) => void values.set(key, value),
+    set: (key: string, value: string) => void values.set(key, inOwnMemory([Buffer.from(value)])),
     delete: (key: string) => values.delete(key),
     clear: () => values.clear(),
   };

@@ -9,6 +9,17 @@ const MOST_THOUGHT = 256 * 1024;
 /** What a model may have read that is not in its request, in tokens: earlier turns, files, pages that its provider found. */
 const MOST_READ = 10_000_000;
 
+/** What a call sends, in tokens. What costs a look at all of it is asked only where a provider's count does not do. */
+export interface MeteredRequest {
+  /** The estimate of all of it. */
+  prompt(): number;
+  /** The estimate of its text, without images and files; and no less than that, roughly. */
+  text(): number;
+  mostText: number;
+  /** How many answers were asked for; absent: one. */
+  answers?(): number;
+}
+
 /**
  * What one call to a provider used. The rule for every road (docs/operating.md, "What is counted"): what the provider
  * reported; else an estimate of the prompt, once it was sent, and of what was delivered. A call that was answered with an
@@ -16,9 +27,9 @@ const MOST_READ = 10_000_000;
  */
 export class CallMeter {
   readonly #price: RoutePrice | undefined;
-  readonly #prompt: () => number;
-  readonly #answers: () => number;
+  readonly #request: MeteredRequest;
   #promptTokens: number | undefined;
+  #textTokens: number | undefined;
   #isSent = false;
   #isError = false;
   /** Tokens that were delivered so far, estimated, in fractions. */
@@ -27,14 +38,9 @@ export class CallMeter {
   #isWhole = false;
   #unseen = 0;
 
-  /**
-   * `prompt`: the estimated tokens of the request; asked only where nobody reports them. `answers`: how many were asked for;
-   * asked only where more is reported than one can be.
-   */
-  constructor({ price }: { price?: RoutePrice | undefined }, prompt: () => number, answers = () => 1) {
+  constructor({ price }: { price?: RoutePrice | undefined }, request: MeteredRequest) {
     this.#price = price;
-    this.#prompt = prompt;
-    this.#answers = answers;
+    this.#request = request;
   }
 
   /** The request is on its way. */
@@ -54,6 +60,11 @@ export class CallMeter {
   /** The answer came to its end: what was delivered is this, whatever was told before. */
   deliveredInAll(weight: number): void {
     this.#delivered = weight;
+  }
+
+  /** No fewer than so many tokens were delivered, estimated. */
+  deliveredAtLeast(weight: number): void {
+    this.#delivered = Math.max(this.#delivered, weight);
   }
 
   /** Tokens at most that are written though nobody is shown them: they count until the provider reports or the answer is over. */
@@ -96,16 +107,23 @@ export class CallMeter {
 
   #canBeWritten(reported: number, delivered: number): boolean {
     const seen = FACTOR * delivered;
-    return reported <= seen + MOST_THOUGHT || reported <= seen + MOST_THOUGHT * this.#answers();
+    return reported <= seen + MOST_THOUGHT || reported <= seen + MOST_THOUGHT * (this.#request.answers?.() ?? 1);
   }
 
-  /** No request is empty: a provider that counts nothing has not counted. */
+  /** No request is empty: a provider that counts nothing, or a part that was not in its cache, has not counted. */
   #canBeRead(reported: number): boolean {
-    return reported > 0 && (reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt());
+    if (reported === 0 || !(isCredible(reported, this.#request.mostText) || isCredible(reported, this.#text)))
+      return false;
+    return reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt();
+  }
+
+  get #text(): number {
+    this.#textTokens ??= this.#request.text();
+    return this.#textTokens;
   }
 
   #estimatedPrompt(): number {
-    this.#promptTokens ??= this.#prompt();
+    this.#promptTokens ??= this.#request.prompt();
     return this.#promptTokens;
   }
 }

@@ -18,7 +18,14 @@ export { BYTES_A_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts'
 export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { readInputUsage, readUsage } from './decoding/usage.ts';
-export { brokenChoice, isErrorOf, isPlainError, isStreamError } from './dialects/stream-errors.ts';
+export {
+  brokenChoice,
+  isErrorOf,
+  isMessageError,
+  isPlainError,
+  isResponseError,
+  isStreamError,
+} from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';
 export type { TurnUsage } from './turn.ts';

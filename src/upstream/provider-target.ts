@@ -1,6 +1,7 @@
+import { REDACTED, SecretMask } from '../base/secrets/secret-mask.ts';
+import { providerSecrets } from '../config/credential-places.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/requests/request-target.ts';
-import { REDACTED } from './credentials/masked-deltas.ts';
 import {
   headersToClient,
   headersToProvider,
@@ -8,7 +9,6 @@ import {
   type Road,
   requestIdOf,
 } from './credentials/provider-headers.ts';
-import { SecretMask } from './credentials/secret-mask.ts';
 import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import { type FailoverRules, judgedBy } from './routing/failover-rules.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
@@ -23,7 +23,7 @@ import {
   withoutMark,
 } from './transport/held-call.ts';
 
-export { MaskedBody } from './credentials/secret-mask.ts';
+export { MaskedBody } from '../base/secrets/secret-mask.ts';
 export { decoderOf, UNASKED } from './transport/answer-decoder.ts';
 export {
   type AnswerHead,
@@ -80,7 +80,7 @@ export class ProviderTarget {
   ) {
     const { config, pool } = provider;
     this.config = config;
-    this.mask = new SecretMask({ credential, headers: config.headers, refreshed: config.refreshed });
+    this.mask = new SecretMask([...(credential === undefined ? [] : [credential]), ...providerSecrets(config)]);
     this.#pool = pool;
     this.#rules = rules ?? {};
     this.#base = new URL(config.base_url);

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { RouteConfig } from '../config/schema.ts';
-import type { TokenLogprob } from '../protocol/items.ts';
+import type { MessagePhase, TokenLogprob } from '../protocol/items.ts';
 
 /**
  * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
@@ -21,7 +21,7 @@ export type TurnMessage =
 /** What a user says. `file_data` is a data URL, `data` base64. */
 export type UserPart =
   | { type: 'text'; text: string }
-  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'image_url'; image_url: { url: string; detail?: string | undefined } }
   | { type: 'file'; file: { filename: string; file_data: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
@@ -70,6 +70,8 @@ export interface TurnRequest {
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;
+  /** Texts that end the answer where it would say one; of providers of the Messages API alone. */
+  stop?: readonly string[];
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
   /**
@@ -80,6 +82,8 @@ export interface TurnRequest {
   oneCallAtOnce?: boolean;
   /** How much the model should think, in the words of the wire; absent: its own way. */
   reasoningEffort?: string;
+  /** How much the model should write, in the words of OpenAI; the Messages API has none. */
+  verbosity?: string;
   /** Requests of one conversation have the same: providers keep their caches by it. */
   cacheKey?: string;
   /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */
@@ -129,7 +133,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
   /** `refuses`: the model says in it that it will not answer, and its provider tells that apart. */
-  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true }
+  | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true; phase?: MessagePhase }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 
@@ -170,6 +174,8 @@ export class TurnError extends Error {
   readonly mostTries: number;
   /** The last route said that the request is wrong, whoever is asked. */
   readonly blamesRequest: boolean;
+  /** The last route answered, and said nothing. */
+  readonly saysNothing: boolean;
 
   constructor(
     kind: TurnFailureKind,
@@ -180,6 +186,7 @@ export class TurnError extends Error {
       retryAfterMs?: number | undefined;
       mostTries?: number;
       blamesRequest?: boolean;
+      saysNothing?: boolean;
       cause?: unknown;
     },
   ) {
@@ -190,6 +197,7 @@ export class TurnError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
     this.blamesRequest = details.blamesRequest ?? false;
+    this.saysNothing = details.saysNothing ?? false;
   }
 }
 

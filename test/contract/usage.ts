@@ -43,6 +43,17 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     );
   });
 
+  it('a batch that is given again is added once', async () => {
+    const { store, peer } = open();
+    const key = `k ${randomUUID()}`;
+    const rows = [{ ...emptyUsage({ day: '2026-03-01', key, team: '', model: 'm', tag: '' }), requests: 1 }];
+    const source = randomUUID();
+    for (const id of [1, 1, 2, 2, 2, 3]) await store.add(rows, batchOf(source, id));
+    await peer.add(rows, batchOf(randomUUID(), 3));
+    const read = await peer.read({ from: '2026-03-01', to: '2026-03-01' });
+    assert.equal(read.find((row) => row.key === key)?.requests, 4);
+  });
+
   it('a call that is noted while it is under way counts once, on one day, as what it came to', async () => {
     const { store } = open();
     const key = randomUUID();

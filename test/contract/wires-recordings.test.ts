@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SecretMask } from '../../src/upstream/credentials/secret-mask.ts';
+import { SecretMask } from '../../src/base/secrets/secret-mask.ts';
 import type { DecodedTurn } from '../../src/upstream/decoding/decoded-turn.ts';
 import { EventStream } from '../../src/upstream/decoding/event-stream.ts';
 import { AttemptFailure } from '../../src/upstream/routing/attempt-failure.ts';
@@ -51,7 +51,7 @@ interface Read {
 function read(wire: 'responses' | 'messages', bytes: Buffer, cuts: readonly number[] = []): Read {
   const stream = new EventStream();
   const reader = WIRES[wire].reader({
-    failureOf: (payload) => failureOfStreamError(payload, new SecretMask({ credential: undefined, headers: {} })),
+    failureOf: (payload) => failureOfStreamError(payload, new SecretMask([])),
     tools: [tool('a_tool')],
     mayBeEmpty: true,
   });
@@ -152,7 +152,7 @@ for (const wire of ['responses', 'messages'] as const) {
       if (finish === 'http_error') {
         it(`${entry.file} is a failure`, () => {
           const answer = { status: entry.status ?? 400, headers: {}, text: raw.toString('utf8') };
-          const failure = failureOfAnswer(answer, new SecretMask({ credential: undefined, headers: {} }), 0);
+          const failure = failureOfAnswer(answer, new SecretMask([]), 0);
           assert.equal(failure.kind, entry.file.includes('context_length') ? 'context_length' : failure.kind);
           assert.notEqual(failure.message, '');
         });

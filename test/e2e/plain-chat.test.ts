@@ -13,9 +13,18 @@ const TOOL = {
   function: { name: 'look_up', description: 'Looks up.', parameters: { type: 'object', properties: {} } },
 };
 
-async function openGateway(wire: 'messages' | 'responses', script?: Script) {
+interface Kind {
+  vision?: boolean;
+  thinks?: 'adaptive' | 'enabled';
+}
+
+async function openGateway(
+  wire: 'messages' | 'responses',
+  script?: Script,
+  { vision = false, thinks = 'adaptive' }: Kind = {},
+) {
   const stack = new AsyncDisposableStack();
-  const server = wire === 'messages' ? strictMessages(1, { thinks: 'adaptive' }) : strictResponses(1);
+  const server = wire === 'messages' ? strictMessages(1, { thinks }) : strictResponses(1);
   const provider = stack.use(await startScriptedProvider({ respond: (request) => script ?? server.respond(request) }));
   const config = configSchema.parse({
     server: { port: 0 },
@@ -26,6 +35,7 @@ async function openGateway(wire: 'messages' | 'responses', script?: Script) {
         kind: 'proxy',
         apis: ['chat_completions', 'async', 'responses'],
         responses: 'gateway',
+        vision,
         routes: [{ provider: 'scripted', model: 'm' }],
       },
     },
@@ -113,6 +123,84 @@ for (const wire of ['messages', 'responses'] as const) {
       }
     });
 
+    it('take instructions alone, images of tools, and calls in the words of older clients', async () => {
+      await using gateway = await openGateway(wire, undefined, { vision: true });
+      const { client, provider } = gateway;
+      const say = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
+        await client.chat.completions.create({ model: 'plain', messages });
+        return JSON.stringify(provider.requests.at(-1)?.body);
+      };
+      assert.match(await say([{ role: 'system', content: 'Greet.' }]), /Greet\./);
+      const url = 'data:image/png;base64,iVBORw0KGgo=';
+      const image = { type: 'image_url' as const, image_url: { url, detail: 'low' as const } };
+      assert.match(await say([{ role: 'user', content: [image] }]), wire === 'messages' ? /"image"/ : /"detail":"low"/);
+      const call = { id: 'c1', type: 'function' as const, function: { name: 'look', arguments: '{}' } };
+      const tool = {
+        role: 'tool',
+        tool_call_id: 'c1',
+        content: [image],
+      } as unknown as OpenAI.ChatCompletionToolMessageParam;
+      const shown = await say([{ role: 'user', content: 'Go.' }, { role: 'assistant', tool_calls: [call] }, tool]);
+      assert.match(shown, /Images of the result of look:/);
+      assert.doesNotMatch(shown, /\\"image_url/);
+      const old = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"n":1}' } };
+      const said = await say([
+        { role: 'user', content: 'Go.' },
+        old,
+        { role: 'function', name: 'look', content: 'Seen.' },
+      ]);
+      assert.match(
+        said,
+        wire === 'messages' ? /"tool_use".*"tool_result".*Seen/ : /"function_call".*"function_call_output".*Seen/,
+      );
+      const asked = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
+      assert.ok((await client.chat.completions.create(asked)).choices[0]);
+    });
+
+    it('name the images of tools to a model that reads none', async () => {
+      await using gateway = await openGateway(wire);
+      const { client, provider } = gateway;
+      const image = {
+        type: 'input_image' as const,
+        image_url: 'data:image/png;base64,iVBORw0KGgo=',
+        detail: 'low' as const,
+      };
+      const call = { type: 'function_call' as const, call_id: 'c1', name: 'look', arguments: '{}' };
+      const output = [{ type: 'input_text' as const, text: 'Seen:' }, image];
+      const input = [call, { type: 'function_call_output' as const, call_id: 'c1', output }];
+      const { status } = await client.responses.create({ model: 'plain', input });
+      assert.equal(status, 'completed');
+      const sent = JSON.stringify(provider.requests.at(-1)?.body);
+      assert.match(sent, /Seen:.{1,3}\(an image, which is not shown\)/);
+      assert.doesNotMatch(sent, /iVBOR/);
+      const asked = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
+      await assert.rejects(asked, { status: 400, param: 'input[0].content[0]' });
+    });
+
+    it('go on with calls in their history where no function is on offer any more', async () => {
+      await using gateway = await openGateway(wire);
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
+      const [first] = (await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] }))
+        .choices;
+      assert.ok(first?.message.tool_calls?.[0]);
+      messages.push(first.message, { role: 'tool', tool_call_id: first.message.tool_calls[0].id, content: '21' });
+      const [last] = (await gateway.client.chat.completions.create({ model: 'plain', messages })).choices;
+      assert.equal(last?.finish_reason, 'stop');
+      assert.deepEqual(gateway.server.refusals, []);
+    });
+
+    it('end at texts of the client, where a provider does that', async () => {
+      await using gateway = await openGateway(wire);
+      const messages = [{ role: 'user' as const, content: 'Go.' }];
+      for (const stop of ['END', ['END', 'FIN']]) {
+        const asked = gateway.client.chat.completions.create({ model: 'plain', messages, stop });
+        const { response } = await asked.withResponse();
+        const ends = wire === 'messages' ? [stop].flat() : undefined;
+        assert.deepEqual(gateway.provider.requests.at(-1)?.body.stop_sequences, ends);
+        assert.equal(response.headers.get('x-ignored-parameters'), ends ? null : 'stop');
+      }
+    });
+
     it('refuse what cannot be honoured with the field that is meant', async () => {
       await using gateway = await openGateway(wire);
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
@@ -192,4 +280,84 @@ it('refuse in a field of its own, where their provider does', async () => {
     assert.equal(choices[0]?.message.refusal, 'I cannot say.');
     assert.equal(choices[0].message.content || null, null);
   }
+});
+
+describe('how much is to be written', () => {
+  it('goes to a provider of the Responses API, unless that refuses it', async () => {
+    await using gateway = await openGateway('responses');
+    const { client, provider, server } = gateway;
+    const text = { verbosity: 'low' as const, format: { type: 'json_object' as const } };
+    const ask = { model: 'plain', input: 'Say it as JSON.', text };
+    const { response } = await client.responses.create(ask).withResponse();
+    assert.equal(response.headers.get('x-ignored-parameters'), null);
+    assert.deepEqual(provider.requests.at(-1)?.body.text, text);
+    provider.respond = (request) => {
+      if (!JSON.stringify(request.body.text ?? '').includes('verbosity')) return server.respond(request);
+      return json({ error: { message: "Unsupported parameter: 'text.verbosity'." } }, { status: 400 });
+    };
+    assert.equal((await client.responses.create(ask)).status, 'completed');
+    assert.deepEqual(provider.requests.at(-1)?.body.text, { format: text.format });
+    const chat = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], verbosity: 'low' as const };
+    assert.ok((await client.chat.completions.create(chat)).choices[0]);
+  });
+
+  it('is named as ignored where a provider has no word for it', async () => {
+    await using gateway = await openGateway('messages');
+    const ask = { model: 'plain', input: 'Hi', text: { verbosity: 'low' as const } };
+    const { response } = await gateway.client.responses.create(ask).withResponse();
+    assert.equal(response.headers.get('x-ignored-parameters'), 'text.verbosity');
+  });
+});
+
+describe('the effort that is asked of a provider of the Messages API', () => {
+  /** What was asked of it: effort and thinking. `refuse`: what the server says to a request. */
+  async function asked(
+    effort: string,
+    refuse: (body: Record<string, unknown>) => string | undefined = () => undefined,
+    thinks: Kind['thinks'] = 'adaptive',
+  ) {
+    await using gateway = await openGateway('messages', undefined, { thinks });
+    const { provider, server, client } = gateway;
+    provider.respond = (request) => {
+      const message = refuse(request.body);
+      if (message === undefined) return server.respond(request);
+      return json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 });
+    };
+    const response = await client.responses.create({
+      model: 'plain',
+      input: 'Hi',
+      reasoning: { effort: effort as 'low' },
+    });
+    assert.equal(response.status, 'completed');
+    const { output_config, thinking } = provider.requests.at(-1)?.body ?? {};
+    return { output_config, thinking };
+  }
+  const effortIn = ({ output_config: config }: Record<string, unknown>) => Object(config).effort;
+  const summarized = { type: 'adaptive', display: 'summarized' };
+
+  it('goes to it in its own words', async () => {
+    for (const [effort, told] of [
+      ['minimal', 'low'],
+      ['medium', 'medium'],
+      ['xhigh', 'xhigh'],
+    ] as const) {
+      assert.deepEqual(await asked(effort), { output_config: { effort: told }, thinking: summarized });
+    }
+    assert.deepEqual(await asked('none'), { output_config: undefined, thinking: undefined });
+    assert.deepEqual(await asked('odd'), { output_config: undefined, thinking: summarized });
+  });
+
+  it('is lowered or left out where it is refused', async () => {
+    const levels = "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.";
+    const lowered = await asked('xhigh', (body) => (effortIn(body) === 'xhigh' ? levels : undefined));
+    assert.deepEqual(lowered.output_config, { effort: 'high' });
+    const unknown = 'output_config.effort: Extra inputs are not permitted';
+    const without = await asked('low', (body) => (effortIn(body) === undefined ? undefined : unknown));
+    assert.deepEqual(without, { output_config: undefined, thinking: summarized });
+  });
+
+  it('bounds the thoughts of a model that thinks on request', async () => {
+    const told = await asked('low', () => undefined, 'enabled');
+    assert.deepEqual(told, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
+  });
 });

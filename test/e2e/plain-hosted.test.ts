@@ -7,6 +7,7 @@ import { CALM } from '../support/calm.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
+import { patience } from '../support/time-limit.ts';
 
 const LOOK_UP = {
   type: 'function' as const,
@@ -249,5 +250,31 @@ describe('tools that run here, in responses of a plain model', () => {
         (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
       );
     }
+  });
+
+  it('are not called where none may be, whatever the model does', async () => {
+    await using gateway = await openPlain(() => turn({ text: 'No need.', toolCalls: [SEARCH] }));
+    const ask = { model: 'plain', input: 'Hi', tools: [LOOK_UP, { type: 'web_search' as const }] };
+    const { output } = await gateway.ann.responses.create({ ...ask, tool_choice: 'none' });
+    assert.deepEqual(
+      output.map(({ type }) => type),
+      ['message'],
+    );
+  });
+
+  it('are not called for ever', async function () {
+    // A hundred turns.
+    this.timeout(patience(30));
+    await using gateway = await openPlain(() => turn({ toolCalls: [SEARCH] }));
+    const ask = { model: 'plain', input: 'Hi', tools: [{ type: 'web_search' as const }] };
+    const { status, error, output } = await gateway.ann.responses.create(ask);
+    assert.deepEqual([status, error?.code, output.length], ['failed', 'upstream_error', 100]);
+    assert.match(error?.message ?? '', /none may be called/);
+    const before = gateway.provider.requests.length;
+    const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
+    assert.deepEqual([bounded.status, bounded.output.length], ['failed', 1]);
+    const asked = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
+    assert.deepEqual(asked.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
+    assert.ok(asked.length < 12, `${asked.length} turns`);
   });
 });

@@ -25,7 +25,7 @@ const offersTools = ({ body }: ProviderRequest) => (body.tools?.length ?? 0) > 0
 
 /** Searches once, asks the desk `STOPS` times, then writes. */
 function asking(request: ProviderRequest): Script {
-  const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+  const usage = { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 };
   const done = results(request);
   const desk = { id: `call_p${done}`, name: 'ask_desk', arguments: `{"n":${done}}` };
   if (!offersTools(request)) return turn({ text: 'Kyoto is old [1] and the desk agrees [2].', usage });
@@ -106,8 +106,8 @@ describe('functions of the client in a research', () => {
     );
     assert.equal(gateway.search.requests.length, 1);
     // Each response has the usage of its own turns.
-    assert.equal(first.usage?.input_tokens, 100);
-    assert.equal(response.usage?.input_tokens, 200);
+    assert.equal(first.usage?.input_tokens, 1000);
+    assert.equal(response.usage?.input_tokens, 2000);
     // What was sent stays the beginning of what is sent next, over responses.
     const asked = gateway.provider.requests.map(({ body }) => body.messages ?? []);
     for (const [at, messages] of asked.slice(1, STOPS + 1).entries()) {

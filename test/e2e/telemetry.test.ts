@@ -47,13 +47,14 @@ async function openScene(telemetry: object, more: object = {}): Promise<Scene> {
   const failing = stack.use(
     await startScriptedProvider({ respond: () => json({ error: { message: 'broken' } }, { status: 503 }) }),
   );
+  const usage = { prompt_tokens: 1100, completion_tokens: 7, total_tokens: 1107 };
   const good = stack.use(
     await startScriptedProvider({
       respond: ({ body }) => {
         if (!body.stream) return json(completion('Five metres.'));
         const isAnswered = body.messages?.some(({ role }) => role === 'tool');
-        if (body.tools?.length && !isAnswered) return turn({ toolCalls: [fetchDocument('tides.txt')] });
-        return turn({ text: 'Five metres.' });
+        if (body.tools?.length && !isAnswered) return turn({ toolCalls: [fetchDocument('tides.txt')], usage });
+        return turn({ text: 'Five metres.', usage });
       },
     }),
   );
@@ -153,7 +154,7 @@ describe('OpenTelemetry', () => {
       'gen_ai.response.finish_reasons': ['tool_calls'],
       'gen_ai.provider.name': 'good',
       'gen_ai.response.model': 'good-model',
-      'gen_ai.usage.input_tokens': 11,
+      'gen_ai.usage.input_tokens': 1100,
       'gen_ai.usage.cache_read.input_tokens': 0,
       'gen_ai.usage.output_tokens': 7,
       'gen_ai.usage.reasoning.output_tokens': 0,
@@ -310,7 +311,7 @@ describe('OpenTelemetry', () => {
     const input = of('gen_ai.client.token.usage', 'deep').find(
       ({ attributes }) => attributes['gen_ai.token.type'] === 'input',
     );
-    assert.deepEqual([input?.unit, input?.sum], ['{token}', 11 * Number(turns.count)]);
+    assert.deepEqual([input?.unit, input?.sum], ['{token}', 1100 * Number(turns.count)]);
   });
 
   it('shows nothing of what is said, and no secret', async () => {

@@ -114,7 +114,7 @@ const RESPONSES: typeof SHARED = {
     [{ input: say([{ type: 'input_text', text: 7 }]) }, 'input[0].content[0].text'],
     [{ input: [...say('a'), { type: 'item_reference' }] }, 'input[1].id', MISSING],
     [{ input: [...say('a'), { type: 'function_call', arguments: '{}' }] }, 'input[1].name', MISSING],
-    [{ input: [...say('a'), { type: 'computer_call' }] }, 'input[1].type'],
+    [{ input: [...say('a'), { type: 'telepathy_call' }] }, 'input[1].type'],
     [{ input: [...say('a'), { type: 'mcp_call', name: 7 }] }, 'input[1].name'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input'],
     [{ input: Array.from({ length: 10_001 }, () => say('a')[0]) }, 'input'],

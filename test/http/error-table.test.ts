@@ -406,6 +406,7 @@ function bound(runs: Runs): Runs {
     history: (caller, id) => runs.history(caller, id),
     goOn: (caller, answered) => runs.goOn(caller, answered),
     conversation: (caller, id) => runs.conversation(caller, id),
+    settings: (caller, id) => runs.settings(caller, id),
     executing: () => runs.executing(),
     countOpen: () => runs.countOpen(),
     idOf: (run, api) => runs.idOf(run, api),

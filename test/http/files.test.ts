@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
@@ -9,14 +12,24 @@ describe('files', () => {
   let gateway: TestGateway;
   let ann: OpenAI;
   let bob: OpenAI;
+  let folder: string;
   before(async () => {
-    gateway = await openGateway({ files: { max_bytes: '1mb', per_user_bytes: '2mb' } });
+    folder = await mkdtemp(join(tmpdir(), 'files-test-'));
+    gateway = await openGateway({ files: { url: `file:${folder}`, max_bytes: '1mb', per_user_bytes: '2mb' } });
     const client = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     ann = client(KEYS.ann);
     bob = client(KEYS.bob);
   });
-  after(() => gateway[Symbol.asyncDispose]());
+  after(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
 
+  /** How many files have bytes in the folder. */
+  const stored = async () => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).length;
+  };
   const upload = (client: OpenAI, name: string, bytes: Buffer | string = 'some text', more: object = {}) => {
     const body = { purpose: 'user_data' as const, ...more };
     return toFile(Buffer.from(bytes), name).then((file) => client.files.create({ ...body, file }));
@@ -77,8 +90,10 @@ describe('files', () => {
       await upload(ann, 'b.bin', Buffer.alloc(1_000_000)),
     ];
     await assert.rejects(upload(ann, 'c.bin', Buffer.alloc(500_000)), /429/);
+    assert.equal(await stored(), kept.length);
     for (const { id } of kept) await ann.files.delete(id);
     await ann.files.delete((await upload(ann, 'c.bin', Buffer.alloc(500_000))).id);
+    assert.equal(await stored(), 0);
   });
 
   it('have names without paths', async () => {

@@ -69,6 +69,9 @@ function packed(script: Script, pack: (body: Buffer) => Uint8Array, headers: Rec
   return { ...raw(pack(body)), headers: { ...script.headers, ...headers } };
 }
 
+/** A message of a response. */
+const TOLD = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'half of' }] };
+
 const half = (body: Uint8Array) => body.subarray(0, Math.floor(body.length / 2));
 
 /** Answers that are none, of every API. */
@@ -129,6 +132,7 @@ function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolea
     ...(api === 'responses' &&
       !stream && {
         'has not ended': json({ object: 'response', status: 'in_progress', output: [] }),
+        'has not ended though it has begun': json({ object: 'response', status: 'in_progress', output: [TOLD] }),
         'is a whole stream that nobody asked for': answer('x', true),
       }),
     ...(api === 'responses' && {
@@ -437,6 +441,16 @@ describe('an answer that says little', () => {
         if (seen.length === held.length + text.length) gate.resolve();
       }
       assert.ok(seen.startsWith(held + text), seen);
+    }
+  });
+
+  it('is passed on with a status whose body clients read', async () => {
+    const { gateway, first } = world;
+    for (const { path, request, answer } of Object.values(APIS)) {
+      const good = answer('fine', false);
+      first.respond = () => ({ ...good, status: 205 });
+      const got = await send(gateway, path, { body: { ...request, model: 'patient', stream: false } });
+      assert.deepEqual([got.status, await got.text()], [200, good.steps.map(bytesOf).join('')], path);
     }
   });
 

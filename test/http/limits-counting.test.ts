@@ -48,7 +48,10 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
         paid: {
           kind: 'proxy',
           responses: 'native',
-          apis: ['chat_completions', 'async', 'responses', 'completions', 'messages', 'embeddings'],
+          apis: [
+            ...['chat_completions', 'async', 'responses', 'completions', 'messages', 'embeddings'],
+            'images/generations',
+          ],
           ...model,
         },
         run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
@@ -262,6 +265,7 @@ describe('usage that cannot be', () => {
     ['is more than models read or write', { prompt_tokens: 99_000_000, completion_tokens: 99_000_000 }],
     ['has thoughts that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, reasoning_tokens: 90_000_000 }],
     ['forgets the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
+    ['forgets what of the prompt was in a cache', { prompt_tokens: 3, completion_tokens: ANSWERED }],
   ];
   for (const [name, usage] of usages) {
     for (const stream of [false, true]) {
@@ -301,6 +305,53 @@ describe('usage that cannot be', () => {
     });
   }
 
+  it('is absent of a response that came with its last event alone', async () => {
+    await using world = await openWorld();
+    const response = { id: 'r', object: 'response', status: 'completed', output: [] as object[] };
+    const begun = { type: 'response.created', response };
+    for (const item of [
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
+      { type: 'function_call', name: 'f', call_id: 'c', arguments: text },
+    ]) {
+      const before = await world.used();
+      const ended = { type: 'response.completed', response: { ...response, output: [item] } };
+      world.one.respond = () => raw([begun, ended].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+      await (await send(world.gateway, '/responses', { body: { model: 'paid', input: PROMPT, stream: true } })).text();
+      await comesTo(world, () => before + SENT + ANSWERED);
+    }
+  });
+
+  it('is absent of sound: what is said in it is counted', async () => {
+    await using world = await openWorld();
+    const audio = { id: 'a', data: 'A'.repeat(200_000), transcript: text };
+    world.one.respond = () => json({ choices: [{ index: 0, message: { audio }, finish_reason: 'stop' }] });
+    await answerOf(world, '/chat/completions', { model: 'paid', messages });
+    await comesTo(world, () => sentTo(world.one) + ANSWERED);
+  });
+
+  for (const [name, body] of [
+    ['a stream that nobody asked for', chunk(words(text)) + chunk(end)],
+    ['JSON that is cut', JSON.stringify(completion(text, { usage: undefined })).slice(0, -20)],
+  ] as const) {
+    it(`is absent of ${name}: what the model wrote is paid, and counted`, async () => {
+      await using world = await openWorld();
+      world.one.respond = () => raw(body, { headers: { 'content-type': 'application/json' } });
+      world.two.respond = () => status(400, { body: { error: { message: 'no' } } });
+      await (await send(world.gateway, '/chat/completions', { body: { model: 'paid', messages } })).text();
+      await comesTo(world, () => sentTo(world.one) + ANSWERED);
+    });
+  }
+
+  it('comes with an answer that the provider gave up: it is counted', async () => {
+    await using world = await openWorld();
+    const usage = { prompt_tokens: 2500, completion_tokens: 900 };
+    const choices = [{ index: 0, message: { content: text }, finish_reason: 'error' }];
+    world.one.respond = () => json({ choices, usage });
+    world.two.respond = () => status(400, { body: { error: { message: 'no' } } });
+    await (await send(world.gateway, '/chat/completions', { body: { model: 'paid', messages } })).text();
+    await comesTo(world, () => 3400 * world.one.requests.length);
+  });
+
   it('is absent beside arguments of a tool: they are counted', async () => {
     await using world = await openWorld();
     const content = [{ type: 'tool_use', id: 't', name: 'f', input: { query: text } }];
@@ -335,6 +386,13 @@ describe('usage that cannot be', () => {
     await comes(2 * (SENT + 700) + SENT + 5);
   });
 
+  it('is of the part of a text that an embedding is made of', async () => {
+    await using world = await openWorld();
+    world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { prompt_tokens: 120 } });
+    await answerOf(world, '/embeddings', { model: 'paid', input: PROMPT });
+    await until(async () => ((await world.used()) === 120 ? true : undefined));
+  });
+
   it('is a total of embeddings: all of it is input', async () => {
     await using world = await openWorld();
     world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { total_tokens: 1200 } });
@@ -365,9 +423,11 @@ describe('the worst case', () => {
     ['as many as a provider reads in a text', '/chat/completions', { ...chat(), n: '10', max_tokens: 200 }, 2],
     ['the longest answer of the model', '/chat/completions', chat(), 4],
     ['a bound in any of its names', '/chat/completions', { ...chat(), max_completion_tokens: 2000 }, 2],
+    ['no bound that its API does not have', '/responses', { input: 'hello', max_tokens: 1, stream: true }, 4],
     ['the bound of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
     ['the best of several', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
     ['an answer for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
+    ['a picture that is to be drawn', '/images/generations', { prompt: 'hello' }, 1],
     // 1 000 tokens each, whatever the size.
     ['a picture', '/chat/completions', { messages: [{ role: 'user', content: [PICTURE] }], max_tokens: 200 }, 3],
   ];

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
+import { CLIENT_KEY, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { startWebServer } from '../support/web-server.ts';
 
 const SECRET = 'sk-secret-of-the-provider-0123456789';
+/** One in the query of an address. */
+const PARAMETER = 'parameter/of=the+operator';
 const BLANK = '*'.repeat(SECRET.length);
 const QUOTE = `before ${SECRET} after ${SECRET}`;
 const MASKED = `before ${BLANK} after ${BLANK}`;
@@ -74,7 +76,11 @@ describe('a credential that a provider quotes', () => {
     provider = stack.use(await startProvider());
     gateway = stack.use(
       await startProxyGateway({
-        providers: { only: { url: provider.url, apiKey: SECRET } },
+        providers: {
+          only: { url: provider.url, apiKey: SECRET },
+          query: { url: `${provider.url}?key=${encodeURIComponent(PARAMETER)}` },
+        },
+        models: { 'by-query': { kind: 'proxy', routes: [{ provider: 'query', model: 'm' }] } },
         passthrough: [
           { path: '/v1/files', provider: 'only' },
           { path: '/v1/realtime', provider: 'only', websocket: true },
@@ -122,6 +128,22 @@ describe('a credential that a provider quotes', () => {
     assert.deepEqual([headers['openai-version'], body], [BLANK, 'hello']);
   });
 
+  it('is masked where it stood in the query of the address, and in every form that JSON has', async () => {
+    const parts = [PARAMETER, encodeURIComponent(PARAMETER), PARAMETER.replaceAll('/', '\\/').replace('p', '\\u0070')];
+    respond = (req, res) =>
+      void res
+        .writeHead(404, { 'content-type': 'application/json', 'x-request-id': PARAMETER })
+        .end(`{"error":{"message":"no route ${req.url} ${parts.join(' ')}"}}`);
+    for (const stream of [false, true]) {
+      const body = { model: 'by-query', messages: [{ role: 'user', content: 'hello' }], stream };
+      const answer = await send(gateway, '/chat/completions', { body });
+      const { error } = JSON.parse(await answer.text());
+      const seen = `${error.message} ${[...answer.headers].join(' ')} ${gateway.log.join('')}`;
+      assert.match(seen, /no route \/v1\/chat\/completions/);
+      assert.doesNotMatch(seen, /the.{0,6}operator/);
+    }
+  });
+
   it('could stand in what nobody can look into, which is refused', async () => {
     for (const [coding, status] of [
       ['aws-chunked', 200],
@@ -133,6 +155,18 @@ describe('a credential that a provider quotes', () => {
       const answer = await get();
       assert.equal(answer.status, 502, coding);
       assert.match(answer.body, /content coding that was not asked for/);
+    }
+  });
+
+  it('is looked for in errors of a megabyte; longer ones are not passed on', async () => {
+    for (const [length, status] of [
+      [1024 * 1024, 400],
+      [1024 * 1024 + 1, 502],
+    ] as const) {
+      respond = (_, res) => void res.writeHead(400).end(SECRET + 'x'.repeat(length - SECRET.length));
+      const answer = await get();
+      assert.equal(answer.status, status);
+      assert.ok(!answer.body.includes(SECRET));
     }
   });
 

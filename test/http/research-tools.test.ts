@@ -117,6 +117,20 @@ describe('tools of a run', () => {
     });
   }
 
+  it('read the files of the user alone, whatever address a model names', async () => {
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new File([PAGE], 'mine.txt', { type: 'text/plain' }));
+    const headers = { authorization: 'Bearer sk-ann' };
+    const made = await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form });
+    const { id } = (await made.json()) as { id: string };
+    const address = `file:///${id}/mine.txt`;
+    const [mine, others] = [await run([reading(address)]), await run([reading(address)], {}, 'bob')];
+    assert.equal(mine.results[0].content, PAGE);
+    assert.equal(others.results[0].error.code, 'not_found');
+    assert.ok(!JSON.stringify(others.response).includes(PAGE));
+  });
+
   it('read nothing but the domains that a request allows, redirects included', async () => {
     const tools = [{ type: 'web_search', filters: { allowed_domains: ['https://127.0.0.1/', '*.example.org'] } }];
     const before = web.requests.length;

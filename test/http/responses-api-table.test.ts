@@ -108,7 +108,7 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   ],
   ResponseFileSearchToolCall: () => [{ type: 'file_search_call', id: 'fs_1', queries: ['a'], status: 'completed' }],
   ResponseComputerToolCall: () => [
-    { type: 'computer_call', id: 'cu_1', call_id: 'c', pending_safety_checks: [], status: 'completed' },
+    { type: 'computer_call', id: 'cu_1', call_id: 'c', action: { type: 'wait' }, pending_safety_checks: [] },
   ],
   'ResponseInputItem.ComputerCallOutput': () => [
     {
@@ -127,8 +127,8 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   'ResponseInputItem.FunctionCallOutput': () => [{ type: 'function_call_output', call_id: 'call_1', output: 'b' }],
   'ResponseInputItem.ToolSearchCall': () => [{ type: 'tool_search_call', arguments: {} }],
   ResponseToolSearchOutputItemParam: () => [{ type: 'tool_search_output', tools: [] }],
-  'ResponseInputItem.AdditionalTools': () => [{ type: 'additional_tools', role: 'developer', tools: [] }],
-  ResponseConfigurationUpdateItemParam: () => [{ type: 'configuration_update' }],
+  'ResponseInputItem.AdditionalTools': () => [{ type: 'additional_tools', role: 'developer', tools: [FUNCTION] }],
+  ResponseConfigurationUpdateItemParam: () => [{ type: 'configuration_update', reasoning: { effort: 'high' } }],
   ResponseReasoningItem: () => [{ type: 'reasoning', id: 'rs_1', summary: [] }],
   ResponseCompactionItemParam: ({ compaction }) => [compaction],
   'ResponseInputItem.ImageGenerationCall': () => [
@@ -174,8 +174,10 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   ],
   'ResponseInputItem.CompactionTrigger': () => [{ type: 'compaction_trigger' }],
   'ResponseInputItem.ItemReference': ({ item }) => [{ type: 'item_reference', id: item }],
-  'ResponseInputItem.Program': () => [{ type: 'program', id: 'p', code: 'a' }],
-  'ResponseInputItem.ProgramOutput': () => [{ type: 'program_output', id: 'p', output: 'b' }],
+  'ResponseInputItem.Program': () => [{ type: 'program', id: 'p', call_id: 'c', code: 'a', fingerprint: 'f' }],
+  'ResponseInputItem.ProgramOutput': () => [
+    { type: 'program_output', id: 'p', call_id: 'c', result: 'b', status: 'completed' },
+  ],
 };
 
 /** The parameters that the SDK lists, and the members of a union. */

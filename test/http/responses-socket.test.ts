@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { parsePublicId } from '../../src/base/ids.ts';
 import { isObject } from '../../src/base/json.ts';
 import { assertRefused, ended, eventsIn, rawExchange, responseIn, send } from '../support/http-client.ts';
@@ -60,6 +62,27 @@ describe('the WebSocket of /v1/responses', () => {
     for (let n = 0; n < 16; n++) await gateway.release();
     for (let n = 0; n < 15; n++) await socket.end(`s${n}`);
     for (let n = 0; n < 17; n++) await socket.end();
+  });
+
+  it('ends for a client that sends without reading what it is told', async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect({ host: hostname, port: Number(port) }).pause();
+    let isOver = false;
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        isOver = true;
+      });
+    const head = ['GET /v1/responses HTTP/1.1', 'host: x', 'connection: upgrade', 'upgrade: websocket'];
+    head.push('sec-websocket-version: 13', 'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==');
+    socket.write(`${[...head, `authorization: Bearer ${KEYS.ann}`].join('\r\n')}\r\n\r\n`);
+    // A text of one character that is no JSON, a thousand times: masked with zeros.
+    const frames = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x7b])));
+    // They are taken as long as the gateway waits for its client; what ends this is that it does not.
+    while (!isOver) {
+      await new Promise<void>((resolve) => socket.write(frames, () => resolve()));
+      await setImmediate();
+    }
   });
 
   it('answers what cannot be read or done with an error that names it, and goes on', async () => {

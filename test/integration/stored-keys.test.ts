@@ -16,12 +16,20 @@ const FILE = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss'
 /** An instance of the gateway, as far as keys go. */
 async function instance(store: EntryStore) {
   const live = new LiveConfig(FILE);
-  const replace = async (next: typeof FILE) => live.replace(next);
+  const fails = { next: false };
+  const replace = async (next: typeof FILE) => {
+    if (fails.next) {
+      fails.next = false;
+      throw new Error('not now');
+    }
+    live.replace(next);
+  };
   const keys = new StoredKeys({ store, live, replace, clock: systemClock, log: silentLogger });
   await keys.start();
   return {
     keys,
     live,
+    fails,
     ids: () =>
       live
         .current()
@@ -49,8 +57,11 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
     assert.equal(one.live.cipherOf('eve')?.decrypt(encrypted), 'a token', 'and when the overlap is over');
     assert.ok(secret.length > 0);
     await Promise.all(
-      [one, two].map(({ keys }, n) => keys.update('eve', (settings) => ({ ...settings, tags: [`t${n}`] }))),
+      [one, two].map(({ keys }, n) =>
+        keys.update('eve', (settings) => ({ ...settings, tags: [...(settings.tags ?? []), `t${n}`] })),
+      ),
     );
+    assert.deepEqual((await one.keys.get('eve')).settings.tags?.toSorted(), ['t0', 't1'], 'no change is lost');
     await one.keys.remove('eve');
     await until(async () => two.ids() === 'boss' || undefined);
     await one.keys.create('ann', {});
@@ -70,6 +81,20 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
 }
 
 describe('keys of the store', () => {
+  it('go on with the file of before where a new one cannot be put in force', async () => {
+    const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const { keys, ids, fails } = await instance(store.beside.entries);
+    await using _ = keys;
+    const next = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'chief', secret: 'sk-chief' }] });
+    fails.next = true;
+    await assert.rejects(keys.reload(next), /not now/);
+    await keys.create('eve', {});
+    assert.equal(ids(), 'boss,eve');
+    await keys.reload(next);
+    assert.equal(ids(), 'chief,eve');
+    await store.close();
+  });
+
   sharedKeys('SQLite', async () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const { entries } = store.beside;

@@ -12,6 +12,8 @@ import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { endedRun, testClock } from '../contract/run-store-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { inwardHosts } from '../support/inward-addresses.ts';
+import { patience } from '../support/time-limit.ts';
+import { startWebServer } from '../support/web-server.ts';
 import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
 
 const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
@@ -218,6 +220,21 @@ describe('webhooks', () => {
     await hooks.webhooks.ended(run.id);
     const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
     assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
+  });
+
+  it('leave a receiver that goes on talking', async function () {
+    // Half a minute of silence would end it too.
+    this.timeout(patience(5));
+    const left = Promise.withResolvers<void>();
+    await using web = await startWebServer((_, response) => {
+      response.once('close', () => left.resolve());
+      response.writeHead(200).write('and another thing');
+    });
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: web.origin });
+    await hooks.webhooks.ended(run.id);
+    await left.promise;
+    assert.equal((await hooks.webhooks.of(run))[0]?.attempts[0]?.status_code, 200);
   });
 
   it('of a dead receiver hold up no others', async () => {

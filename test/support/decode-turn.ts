@@ -1,4 +1,4 @@
-import { SecretMask } from '../../src/upstream/credentials/secret-mask.ts';
+import { SecretMask } from '../../src/base/secrets/secret-mask.ts';
 import type { DecodedTurn } from '../../src/upstream/decoding/decoded-turn.ts';
 import { EventStream } from '../../src/upstream/decoding/event-stream.ts';
 import { TurnDecoder } from '../../src/upstream/decoding/turn-decoder.ts';
@@ -18,7 +18,7 @@ export function decodeTurn(
 ): Decoded {
   const stream = new EventStream();
   const decoder = new TurnDecoder({
-    failureOf: (payload) => failureOfStreamError(payload, new SecretMask({ credential: undefined, headers: {} })),
+    failureOf: (payload) => failureOfStreamError(payload, new SecretMask([])),
     tools: options.tools,
     startsThinking: options.startsThinking ?? false,
   });

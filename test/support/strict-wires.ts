@@ -2,6 +2,11 @@ import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../src/base/json.ts';
 import { json, type ProviderRequest, raw, type Script, status } from './scripted-provider.ts';
 
+/** The tokens of what was sent, as a server may count them. */
+function readOf(sent: unknown): number {
+  return Math.ceil(JSON.stringify(sent).length / 4);
+}
+
 /** A server of one of the wires that refuses what the real ones refuse, and calls a tool `calls` times. */
 export interface StrictServer {
   respond(request: ProviderRequest): Script;
@@ -73,7 +78,7 @@ export function strictResponses(calls: number, tool: CalledTool = lookUp): Stric
     return input;
   }
 
-  function answer(input: readonly Item[]): Script {
+  function answer(body: Item, input: readonly Item[]): Script {
     const turn = input.filter((item) => item.type === 'function_call_output').length;
     const thought = `rs_${turn}_${digest(input)}`;
     const next = `${turn < calls ? 'fc' : 'msg'}_${turn}_${digest(input)}`;
@@ -107,7 +112,11 @@ export function strictResponses(calls: number, tool: CalledTool = lookUp): Stric
           object: 'response',
           status: 'completed',
           output: [{ ...reasoning, encrypted_content: 'another one' }, done[1]],
-          usage: { input_tokens: 20, input_tokens_details: { cached_tokens: 5 }, output_tokens: 7, total_tokens: 27 },
+          usage: {
+            input_tokens: readOf(body),
+            input_tokens_details: { cached_tokens: 5 },
+            output_tokens: 7,
+          },
         },
       },
     ]);
@@ -115,7 +124,7 @@ export function strictResponses(calls: number, tool: CalledTool = lookUp): Stric
 
   return server(
     refusals,
-    ({ body }) => answer(check(body)),
+    ({ body }) => answer(body, check(body)),
     (message) => ({
       error: { message, type: 'invalid_request_error', param: null, code: null },
     }),
@@ -172,6 +181,10 @@ export function strictMessages(
         `messages.${n}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open}.`,
       );
       open = blocks.filter((block) => block.type === 'tool_use').map((block) => block.id);
+      refuse(
+        open.length > 0 && items(body.tools).length === 0,
+        'Requests which include `tool_use` or `tool_result` blocks must define tools',
+      );
       for (const id of open)
         refuse(!/^[a-zA-Z0-9_-]{1,64}$/.test(String(id)), `tool_use.id: String should match pattern`);
       const isLast = n === messages.length - 2 && open.length > 0;
@@ -232,7 +245,12 @@ export function strictMessages(
           type: 'message',
           role: 'assistant',
           content: [],
-          usage: { input_tokens: 9, cache_read_input_tokens: 4, cache_creation_input_tokens: 2, output_tokens: 1 },
+          usage: {
+            input_tokens: readOf(body),
+            cache_read_input_tokens: 4,
+            cache_creation_input_tokens: 2,
+            output_tokens: 1,
+          },
         },
       },
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },

@@ -200,6 +200,18 @@ describe('the import graph', () => {
     ]);
   });
 
+  it('has no library for schemas in the process that reads pages, which would take a sixth more memory', () => {
+    const files = new Map(sources.map((file) => [file.name, file]));
+    const met = new Set(['tools/fetch-url-content/parsing/parse-child.ts']);
+    for (const name of met) for (const file of files.get(name)?.files ?? []) met.add(file);
+    const packages = new Set([...met].flatMap((name) => files.get(name)?.packages ?? []));
+    assert.ok(packages.has('htmlparser2'));
+    assert.deepEqual(
+      [...packages].filter((name) => name.startsWith('zod')),
+      [],
+    );
+  });
+
   it('reads the environment in config only', () => {
     const wrong = sources.filter(
       (file) => folderOf(file.name) !== 'config' && /\bprocess\s*\.\s*env\b/.test(file.code),

@@ -10,8 +10,8 @@ export interface ClaimPair {
   kind: string;
 }
 
-/** The files of this folder: what rules are made with, and what no rule was made with. */
-export const CLAIM_FILES = ['made-with', 'held-out'] as const;
+/** The files of this folder: what rules are made with, and two that no rule was made with. */
+export const CLAIM_FILES = ['made-with', 'held-out', 'public-facts'] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
 /** The pairs of a file of this folder; the head of held-out.txt says how they are written. */

@@ -1,5 +1,5 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
-import { isJsonObject, isObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import { abridged, isReadable } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
@@ -28,7 +28,7 @@ export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
   judge(answer: HeldAnswer): AttemptResult;
   memory: Permit;
-  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll'>;
+  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll' | 'wholeText'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
   /** Longer ones are relayed, in bytes; absent: none are for their length. */
@@ -98,8 +98,12 @@ export class WholeAnswer implements ResultReceiver {
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
-    this.#options.meter.deliveredInAll(0);
-    return this.#options.judge({ ...this.#head, body: this.#held.take() });
+    const body = this.#held.take();
+    const judged = this.#options.judge({ ...this.#head, body });
+    // A model wrote what nobody can read, too: it is paid. Other answers are counted with what they report.
+    if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.wholeText(body);
+    else this.#options.meter.deliveredInAll(0);
+    return judged;
   }
 
   /** A document that is whole is an answer, also where its provider never ends the body. */
@@ -133,13 +137,20 @@ export function judgeWhole(
   switch (judge(kind, payload)) {
     case 'failed': {
       const failure = target.failureOfStreamError(payload);
-      return { is: 'failed', failure, ...(isClients(failure) && { answer: judged.answer }) };
+      const { answer: told, usage } = judged;
+      return { is: 'failed', failure, ...(isClients(failure) && { answer: told }), ...(usage && { usage }) };
     }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
     case 'begun':
-      return judged;
+      if (!isUnfinished(payload, api) || kind.mayBeEmpty()) return judged;
+      return { ...failed('a response that is not over'), ...(judged.usage && { usage: judged.usage }) };
   }
+}
+
+/** Whether a response says that it goes on; one that was asked for in the background may. */
+function isUnfinished({ status }: JsonObject, api: string): boolean {
+  return api === 'responses' && (status === 'in_progress' || status === 'queued');
 }
 
 /** Whether an error inside an answer is for the client to see, because its model says so (`failover_off`). */

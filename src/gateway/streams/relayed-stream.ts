@@ -26,7 +26,7 @@ import {
   saysDone,
   TOO_MANY_VALUES,
 } from './frames.ts';
-import { failurePayloads, usageAtEnd } from './stream-end.ts';
+import { failurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */
@@ -327,6 +327,9 @@ export class RelayedStream implements ResultReceiver {
   }
 
   #usageAtEnd(text: string) {
-    return usageAtEnd(text, { api: this.#context.api, first: this.#first });
+    const { api, meter } = this.#context;
+    const told = usageAtEnd(text, { api, first: this.#first });
+    if (!told.usage) meter.deliveredAtLeast(weightAtEnd(text, api));
+    return told;
   }
 }

@@ -25,6 +25,21 @@ export function usageAtEnd(
   return { usage: nothing ?? (first ? usageOfPayload(first, api) : null), midway: true };
 }
 
+/**
+ * The estimated tokens of an answer that stands in the last events of its stream as a whole: of a response, whose provider may
+ * have sent no delta of it.
+ */
+export function weightAtEnd(text: string, api: string): number {
+  if (api !== 'responses') return 0;
+  for (const { payload } of payloadsFromEnd(text, WHOLE_RESPONSE)) {
+    const output = isObject(payload.response) ? payload.response.output : undefined;
+    if (Array.isArray(output)) return deliveredWeight(JSON.stringify(output), { api, streamed: false });
+  }
+  return 0;
+}
+
+const WHOLE_RESPONSE = /"response"\s{0,16}:\s{0,16}\{/;
+
 /** Anthropic's Messages tell of the input in their first event, and some never again. */
 function usageOfStart(first: JsonObject | undefined): JsonObject | undefined {
   const message = first?.type === 'message_start' ? first.message : undefined;

@@ -7,7 +7,9 @@ import {
   chatSigns,
   embeddingSigns,
   isErrorOf,
+  isMessageError,
   isPlainError,
+  isResponseError,
   isStreamError,
   messageSigns,
   promptsIn,
@@ -111,7 +113,7 @@ const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'respons
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
-  isError: isErrorOf(['type', 'object', 'output']),
+  isError: isResponseError,
   signs: responseSigns,
   mayBeEmpty: () => false,
   speaks: Buffer.from('response.output_text.delta'),
@@ -121,7 +123,7 @@ const RESPONSE_STREAM: StreamKind = {
 
 /** Streams of Anthropic's Messages. */
 const MESSAGE_STREAM: StreamKind = {
-  isError: isErrorOf(['type', 'content']),
+  isError: isMessageError,
   signs: messageSigns,
   mayBeEmpty: () => false,
   isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),

@@ -1,16 +1,31 @@
 import type { ProxyModelConfig } from '../../config/schema.ts';
-import { askedAnswers, askedNumber } from '../../upstream/decoding/asked-answers.ts';
+import { askedAnswers, numbersIn } from '../../upstream/decoding/asked-answers.ts';
 import { ATTACHMENT_TOKENS, attachmentsIn, BYTES_A_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
 
 /** The most tokens that a request may use, before that is known: what is reserved of its key's limits. */
 export interface WorstCase {
   input: number;
   output: number;
+  /** Of the input what is text, sent once. */
+  text: number;
 }
 
-/** APIs whose answers are tokens. */
-const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-const BOUNDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'];
+/** APIs whose answers are tokens, and what bounds them there: a provider leaves out what bounds answers elsewhere. */
+const BOUNDS: Readonly<Record<string, readonly string[]>> = {
+  chat_completions: ['max_completion_tokens', 'max_tokens'],
+  completions: ['max_tokens'],
+  responses: ['max_output_tokens'],
+  messages: ['max_tokens'],
+};
+
+/** Tokens of the largest picture that models draw, as gpt-image-1 counts them. */
+const PICTURE_TOKENS = 6240;
+/** No provider draws more at once. */
+const MOST_PICTURES = 10;
+
+function askedPictures(fields: Readonly<Record<string, unknown>>): number {
+  return Math.min(MOST_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
+}
 
 /** A request with this body and one answer of so many tokens. `fields`: the body as it was read. */
 export function oneAnswer(
@@ -19,7 +34,8 @@ export function oneAnswer(
 ): WorstCase {
   const attached = attachmentsIn(json);
   const read = Math.max(0, raw.length - attached.bytes);
-  return { input: Math.ceil(read / BYTES_A_TOKEN) + attached.count * ATTACHMENT_TOKENS, output };
+  const text = Math.ceil(read / BYTES_A_TOKEN);
+  return { input: text + attached.count * ATTACHMENT_TOKENS, output, text };
 }
 
 /**
@@ -30,17 +46,20 @@ export function worstCase(
   { api, body, fields }: { api: string; body: Buffer; fields: Readonly<Record<string, unknown>> | undefined },
   model: Pick<ProxyModelConfig, 'max_completion_tokens' | 'hedge_after' | 'continue_streams' | 'routes'>,
 ): WorstCase {
-  if (!fields) return { input: formTokens(body.length), output: 0 };
-  const { input } = oneAnswer({ raw: body, json: fields }, 0);
+  if (!fields) return { input: formTokens(body.length), output: 0, text: 0 };
+  const { input, text } = oneAnswer({ raw: body, json: fields }, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
-  if (!ANSWERING.has(api)) return { input: input * readers, output: 0 };
-  const longest = longestAnswer(fields, model.max_completion_tokens);
-  return { input: input * readers, output: longest * askedAnswers(api, fields) };
+  if (api.startsWith('images/'))
+    return { input: input * readers, output: PICTURE_TOKENS * askedPictures(fields), text };
+  const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;
+  if (!bounds) return { input: input * readers, output: 0, text };
+  const longest = longestAnswer(fields, bounds, model.max_completion_tokens);
+  return { input: input * readers, output: longest * askedAnswers(api, fields), text };
 }
 
 /** The largest bound of an answer that the request gives; `most` where it gives none, or one that bounds nothing. */
-function longestAnswer(fields: Readonly<Record<string, unknown>>, most: number): number {
-  const bounds = BOUNDS.flatMap((name) => askedNumber(fields[name]) ?? []);
+function longestAnswer(fields: Readonly<Record<string, unknown>>, names: readonly string[], most: number): number {
+  const bounds = numbersIn(fields, names);
   if (bounds.length === 0) return most;
   return Math.max(...bounds.map((bound) => (bound >= 1 && Number.isFinite(bound) ? bound : most)));
 }

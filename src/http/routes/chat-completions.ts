@@ -14,7 +14,7 @@ import { forward, jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chooseModel, makesChat, tellsLogprobs } from '../models.ts';
+import { chatAbilities, chooseModel, makesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
@@ -81,8 +81,7 @@ async function readRequest(
   const keepMs = deps.config.current().runs.maxRunMs;
   await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
-    const tells = { tellsLogprobs: tellsLogprobs(identity, name, model) };
-    const { value, headers } = parsePlainChat(plainChatBody, body, tells);
+    const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
   }
   const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);

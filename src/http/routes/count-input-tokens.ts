@@ -1,5 +1,6 @@
 import { parseBody } from '../../protocol/requests/parse.ts';
 import { countBody } from '../../protocol/requests/requests.ts';
+import { settingsBehind } from '../../protocol/requests/thread-settings.ts';
 import { estimateRequest, promptTokens } from '../../upstream/decoding/estimate.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -28,12 +29,14 @@ export function countInputTokens(deps: AppDeps): Endpoint {
     await deps.attachments.keepData(body.json.input, keeping);
     const { value, ignored } = parseBody(countBody, body.json);
     const messages = await requestedThread(value, { ...deps, ...identity, name, model });
-    const { instructions, tools, text } = value;
+    const { instructions, text } = value;
+    const additional = settingsBehind(value.input ?? [])?.tools ?? [];
+    const tools = [...(value.tools ?? []), ...additional];
     const instructed = instructions ? [{ role: 'system' as const, content: instructions }] : [];
     // As the usage of a provider that counts nothing is estimated.
     const tokens =
       estimateRequest([...instructed, ...messages]) +
-      promptTokens({ ...(tools && { tools }), ...(text != null && { text }) });
+      promptTokens({ ...(tools.length > 0 && { tools }), ...(text != null && { text }) });
     const counted = { object: 'response.input_tokens', input_tokens: tokens, estimated: true };
     return json(counted, { headers: ignoredHeader(ignored, {}) });
   };

@@ -10,7 +10,7 @@ import { modelIn } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chooseModel, makesChat, tellsLogprobs } from '../models.ts';
+import { type ChosenModel, chatAbilities, chooseModel, makesChat } from '../models.ts';
 import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
@@ -77,7 +77,7 @@ async function taskOf(
   const parts = { ...deps, caller, key, name };
   const { value, headers, request } =
     model.kind === 'proxy'
-      ? await plainTask(body, { ...parts, model, tellsLogprobs: tellsLogprobs(identity, name, model) })
+      ? await plainTask(body, { ...parts, model, ...chatAbilities(identity, name, model) })
       : await researchTask(body, { ...parts, model, toolsConfig: tools, signal: context.signal });
   return {
     submission: {
@@ -94,7 +94,10 @@ async function taskOf(
 }
 
 /** Of a model whose chat completions the gateway makes. */
-async function plainTask(body: JsonBody, context: Parameters<typeof fromPlainChat>[1] & { tellsLogprobs: boolean }) {
+async function plainTask(
+  body: JsonBody,
+  context: Parameters<typeof fromPlainChat>[1] & ReturnType<typeof chatAbilities>,
+) {
   const { value, headers } = parsePlainChat(plainTaskBody, body, context);
   return { value, headers, request: await fromPlainChat(value, context) };
 }

@@ -97,7 +97,10 @@ export class Attachments {
   }
 
   async #resolved(part: InputPart, context: AttachmentContext): Promise<PlainPart> {
-    if (part.type === 'image_file') return { type: 'image', url: await this.#image(part.id, context) };
+    if (part.type === 'image_file') {
+      const { id, type: _, ...detail } = part;
+      return { type: 'image', url: await this.#image(id, context), ...detail };
+    }
     if (part.type !== 'file') return part;
     return (await this.#pdf(part, context)) ?? { type: 'text', text: await this.#document(part, context) };
   }

@@ -41,12 +41,24 @@ function choose<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Cho
 
 /** @throws GatewayError where a tool is named that is not among the tools. */
 function requireNamed(
-  named: NamedTool,
+  given: NamedTool,
   { tools, hosted, mcpServers, param }: OfferedTools & { param: string },
 ): NamedTool {
+  const named = given.type === 'function' || given.type === 'custom' ? offeredAs(given, tools) : given;
   if (isThere(named, { tools, hosted, mcpServers })) return named;
   const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
   throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
+}
+
+/** As the model is offered it. A tool in a namespace may be named alone where no other one has its name. */
+function offeredAs<Named extends Extract<NamedTool, { type: 'function' | 'custom' }>>(
+  named: Named,
+  tools: readonly OfferedFunction[],
+): Named {
+  const name = named.namespace === undefined ? named.name : `${named.namespace}.${named.name}`;
+  const [inside, ...others] = tools.filter((tool) => tool.name.endsWith(`.${name}`));
+  const isAlone = inside && others.length === 0 && !tools.some((tool) => tool.name === name);
+  return { ...named, name: isAlone ? inside.name : name };
 }
 
 function isThere(named: NamedTool, { tools, hosted, mcpServers }: OfferedTools): boolean {

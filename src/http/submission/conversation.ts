@@ -136,13 +136,22 @@ export async function withFilesRead(
       read.push({ ...item, content: content.filter(isForResearch) });
     } else if (item.type === 'prior_output' && item.parts) {
       const { parts: given, ...rest } = item;
-      const parts = await attach(given, `${place}.output`, { isTold: false, isKept });
-      const texts = parts.map((part) => (part.type === 'text' ? part.text : nameOf(part, model)));
+      const parts = await attach(given, outputPlace(place), { isTold: false, isKept });
+      const texts = parts.map((part) => asText(part, model).text);
       const images = model.vision ? parts.filter((part) => part.type === 'image').map(({ url }) => url) : [];
       read.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
     } else read.push(item);
   }
   return read;
+}
+
+/** Whether a model takes a part as it is. */
+function senses({ type }: PlainPart, { vision, audio = false }: Senses): boolean {
+  return type === 'image' ? vision : type !== 'audio' || audio;
+}
+
+function asText(part: PlainPart, model: Senses): Extract<PlainPart, { type: 'text' }> {
+  return part.type === 'text' ? part : { type: 'text', text: nameOf(part, model) };
 }
 
 function nameOf({ type }: PlainPart, { vision }: Senses): string {
@@ -212,20 +221,28 @@ export async function standsFor(item: InputItem, place: string, options: Convers
       content: await options.attach(found.content, `${place}.content`, { isTold: found.role === 'user', isKept }),
     };
   if (found.type === 'prior_output' && found.parts) {
-    const parts = await options.attach(found.parts, `${place}.output`, { isTold: true, isKept });
-    return { ...found, output: textAmong(parts), shown: parts.filter(({ type }) => type !== 'text') };
+    const parts = await options.attach(found.parts, outputPlace(place), { isTold: true, isKept });
+    const isShown = (part: PlainPart) => part.type !== 'text' && senses(part, options.model);
+    // A client cannot take back what its tool gave: what is not shown is named.
+    const told = parts.filter((part) => !isShown(part)).map((part) => asText(part, options.model));
+    return { ...found, output: textAmong(told), shown: parts.filter(isShown) };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
 }
 
+/** Where the parts of an output stand: in a chat they are the content of its message. */
+function outputPlace(place: string): string {
+  return `${place}.${place.startsWith('messages[') ? 'content' : 'output'}`;
+}
+
 /** @throws GatewayError for a part that the model does not take. */
 export function checkParts(parts: readonly PlainPart[], place: string, { vision, audio = false }: Senses): void {
-  for (const [index, { type }] of parts.entries()) {
-    const lacks = type === 'image' && !vision ? 'read images' : type === 'audio' && !audio ? 'hear audio' : undefined;
-    if (lacks === undefined) continue;
+  for (const [index, part] of parts.entries()) {
+    if (senses(part, { vision, audio })) continue;
     const param = `${place}[${index}]`;
+    const lacks = part.type === 'image' ? 'read images' : 'hear audio';
     throw new GatewayError('unsupported_parameter', `${param}: this model does not ${lacks}.`, { param });
   }
 }

@@ -2,14 +2,9 @@ import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
-import { offerShell } from '../../plain/shell-tools.ts';
-import {
-  type ClientTool,
-  type RequestMcpServer,
-  type ResponseTool,
-  unknownFields,
-} from '../../protocol/requests/request-tools.ts';
+import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
+import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { ApprovalRule } from '../../research/calls/approvals.ts';
 import type {
@@ -19,9 +14,9 @@ import type {
   RequestedSources,
   ResearchRequest,
 } from '../../research/run/request.ts';
-import type { OfferedFunction } from '../../research/run/steps.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
 import { filter } from '../../vector-stores/filters.ts';
+import { isClientTool } from './client-tools.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
@@ -143,17 +138,15 @@ function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): voi
  * The parts of tools that are accepted and not acted on, as paths for `x-ignored-parameters`: what no tool understands,
  * and what of a user's place `provider` cannot search by.
  */
-export function ignoredToolParts(
-  tools: NonNullable<ToolFields['tools']>,
-  { sent, provider }: { sent: unknown; provider: SearchProviderName },
-): string[] {
-  return tools.flatMap((tool, index) => {
-    if (isClientTool(tool)) return [];
-    const given: unknown = Array.isArray(sent) ? sent[index] : undefined;
-    const unknown = isObject(given) ? unknownFields(given, tool) : [];
-    const location = tool.type === 'web_search' ? ignoredLocation(tool, provider) : [];
-    return [...unknown, ...location].map((name) => `tools[${index}].${name}`);
-  });
+export function ignoredToolParts(lists: readonly PlacedTools[], provider: SearchProviderName): string[] {
+  return lists.flatMap(({ tools, sent, place }) =>
+    tools.flatMap((tool, index) => {
+      const given: unknown = Array.isArray(sent) ? sent[index] : undefined;
+      const unknown = isObject(given) ? unknownFields(given, tool) : [];
+      const location = tool.type === 'web_search' ? ignoredLocation(tool, provider) : [];
+      return [...unknown, ...location].map((name) => `${place}[${index}].${name}`);
+    }),
+  );
 }
 
 function ignoredLocation({ user_location: location }: SearchTool, provider: SearchProviderName): string[] {
@@ -162,97 +155,6 @@ function ignoredLocation({ user_location: location }: SearchTool, provider: Sear
   return (['city', 'region', 'timezone'] as const)
     .filter((name) => location[name] !== undefined)
     .map((name) => `user_location.${name}`);
-}
-
-const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
-  'function',
-  'namespace',
-  'custom',
-  'tool_search',
-  'local_shell',
-  'shell',
-  'apply_patch',
-]);
-
-/** Whether a tool runs at the client. */
-export function isClientTool(tool: ResponseTool): tool is ClientTool {
-  return CLIENT_TYPES.has(tool.type);
-}
-
-/** What finds functions among those that are offered at once is left out: its places, for `x-ignored-parameters`. */
-export function toolSearches(tools: readonly ResponseTool[]): string[] {
-  return tools.flatMap(({ type }, index) => (type === 'tool_search' ? [`tools[${index}]`] : []));
-}
-
-/** A search by the client finds tools that are not here, unless the request defers some. @throws GatewayError */
-function refuseClientSearch(tools: readonly ResponseTool[]): void {
-  const at = tools.findIndex((tool) => tool.type === 'tool_search' && tool.execution === 'client');
-  const isDeferred = (tool: ResponseTool): boolean =>
-    tool.type === 'namespace' ? tool.tools.some(isDeferred) : tool.type === 'function' && tool.defer_loading === true;
-  if (at < 0 || tools.some(isDeferred)) return;
-  const param = `tools[${at}].execution`;
-  const message = `${param}: tools that the client finds cannot be added: send them in tools, with defer_loading or without.`;
-  throw new GatewayError('unsupported_parameter', message, { param });
-}
-
-/**
- * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
- * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
- */
-export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
-  refuseClientSearch(tools);
-  const searches = toolSearches(tools).length > 0;
-  const functions = tools.flatMap((tool) => {
-    if (tool.type === 'function') return [offer(tool, { searches })];
-    if (tool.type === 'custom') return [offerText(tool)];
-    if (tool.type === 'namespace') {
-      const { name, description } = tool;
-      const first = tool.tools.find((one) => one.defer_loading);
-      return tool.tools.map((one) => {
-        const about = one === first ? description : '';
-        return { ...offer(one, { searches, about }), name: `${name}.${one.name}` };
-      });
-    }
-    return isClientTool(tool) && tool.type !== 'tool_search' ? [offerShell(tool.type, skillsOf(tool))] : [];
-  });
-  const names = new Set(taken);
-  for (const { name } of functions) {
-    if (names.has(name)) throw nameTaken(`the function ${name} has the name of another tool`);
-    names.add(name);
-  }
-  const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
-  const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
-  if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
-  return functions;
-}
-
-/** What the client's machine has for the model to read, where it says so. */
-function skillsOf(tool: ClientTool): string {
-  const skills = (tool.type === 'shell' && tool.environment?.skills) || [];
-  if (skills.length === 0) return '';
-  const lines = skills.map(({ name, description, path }) => `- ${name} (${path}): ${description}`);
-  return `\nInstructions for some tasks stand in these folders, in SKILL.md:\n${lines.join('\n')}`;
-}
-
-function nameTaken(what: string): GatewayError {
-  return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
-}
-
-/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands with the first one. */
-function offer(
-  { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
-  { searches, about = '' }: { searches: boolean; about?: string | undefined },
-): OfferedFunction {
-  const schema = parameters ?? { type: 'object', properties: {} };
-  const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
-  return { name, description, parameters: schema, ...given };
-}
-
-/** One that takes a text is a function of one string: not every wire has such tools. */
-function offerText({ name, description = '', format }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
-  const input = { type: 'string', description: 'What the tool is given, as plain text.' };
-  const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
-  return { name, description, parameters, custom: true, ...(format?.type === 'grammar' && { grammar: format }) };
 }
 
 function checkServers(servers: { param: string; server: RequestedMcpServer }[], key: KeyConfig): void {

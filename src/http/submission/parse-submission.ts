@@ -3,10 +3,12 @@ import type { ToolsConfig } from '../../config/schema.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { createChatCompletion, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
+import { placedTools } from '../../protocol/requests/thread-settings.ts';
 import type { JsonBody } from '../middleware/body.ts';
+import { toolSearches } from './client-tools.ts';
 import { droppedItems } from './conversation.ts';
 import { ignoredHeader, withoutUnusedTools } from './ignored.ts';
-import { ignoredToolParts, toolSearches } from './input-tools.ts';
+import { ignoredToolParts } from './input-tools.ts';
 
 /** A body that was read, and the header that says what of it is not acted on. */
 export interface ParsedSubmission<T> {
@@ -24,8 +26,8 @@ export function parseSubmission<
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
-  const parts = ignoredToolParts(value.tools ?? [], { sent: body.tools, provider });
-  const searches = toolSearches(value.tools ?? []);
+  const lists = placedTools('input' in value ? value : { tools: value.tools }, body);
+  const parts = [...toolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
-  return { value, headers: ignoredHeader([...ignored, ...unused, ...searches, ...parts, ...dropped], body) };
+  return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };
 }

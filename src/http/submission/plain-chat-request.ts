@@ -13,18 +13,20 @@ import { boundedLookUp } from './references.ts';
 
 /**
  * The body of a chat completion that the gateway makes of a plain model. `tellsLogprobs`: a provider of its routes can say
- * how probable tokens are.
+ * how probable tokens are; `stops`: one ends an answer at texts of the client's.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
   schema: T,
   { json }: JsonBody,
-  { tellsLogprobs }: { tellsLogprobs: boolean },
+  { tellsLogprobs, stops }: { tellsLogprobs: boolean; stops: boolean },
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
   const { logprobs: wanted = false, top_logprobs: others = 0 } = value;
   if (wanted && !tellsLogprobs) throw refused('logprobs', 'no provider of this model tells them: leave it out');
   if (others > 0 && !wanted) throw refused('top_logprobs', 'send logprobs: true with it');
+  if (value.stop && !stops) ignored.push('stop');
+  if (value.verbosity !== undefined && !tellsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
 }
 
@@ -56,8 +58,10 @@ export async function fromPlainChat(
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
+    ...(body.stop && { stop: body.stop }),
     format: body.response_format ?? null,
     reasoningEffort: body.reasoning_effort ?? null,
+    ...(body.verbosity !== undefined && { verbosity: body.verbosity }),
     ...(body.logprobs && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
   };

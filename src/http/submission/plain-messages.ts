@@ -2,6 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/thoughts.ts';
+import type { MessagePhase } from '../../protocol/items.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, inputItem } from '../../protocol/requests/request-input.ts';
@@ -38,8 +39,7 @@ export async function plainMessages(
     const isKept = index < kept;
     const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
     const one = await byCallId(await standsFor(item, place, { ...options, isKept }), found, { ...options, place });
-    if (one.type === 'prior_output') checkParts(one.shown ?? [], `${place}.output`, options.model);
-    else if (one.type === 'message') {
+    if (one.type === 'message') {
       const { vision, audio } = options.model;
       // Wires have audio of users alone.
       checkParts(one.content, `${place}.content`, { vision, audio: audio === true && one.role === 'user' });
@@ -58,7 +58,7 @@ export async function plainMessages(
     // What was approved and made stands there as its call.
     if (item.type === 'prior_call' && item.asks && made.has(item.callId)) continue;
     if (item.type === 'message') {
-      if (item.content.length > 0) thread.say(asTurnMessage(item));
+      if (item.content.length > 0) thread.say(asTurnMessage(item), item.phase);
       for (const call of item.calls ?? []) thread.call(call);
     } else if (item.type === 'prior_call') thread.call(item);
     else if (item.type === 'thought') thread.think(item);
@@ -176,6 +176,8 @@ class Thread {
   #turn: AssistantMessage | undefined;
   /** How far the open turn is, where the client sent its thought: its message may follow, or was said. */
   #thought: 'thought' | 'said' | undefined;
+  /** What was said of that turn last were notes before its answer. */
+  #isNoted = false;
 
   constructor(
     before: readonly TurnMessage[],
@@ -192,10 +194,13 @@ class Thread {
     }
   }
 
-  say(message: TurnMessage): void {
-    if (this.#thought === 'thought' && message.role === 'assistant' && this.#turn?.tool_calls === undefined) {
-      this.#turn = { ...this.#turn, ...message };
+  say(message: TurnMessage, phase?: MessagePhase): void {
+    const isOfThought = this.#thought !== undefined && message.role === 'assistant' && !this.#turn?.tool_calls;
+    if (isOfThought && (this.#thought === 'thought' || this.#isNoted)) {
+      // Notes and answer are one turn, and its thought is bound to both.
+      this.#turn = { ...this.#turn, ...message, content: (this.#turn?.content ?? '') + message.content };
       this.#thought = 'said';
+      this.#isNoted = phase === 'commentary';
       return;
     }
     this.#close();

@@ -1,26 +1,28 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
 import { type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
 import { inputItem, withoutTrigger } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
+import {
+  placedTools,
+  requireFewTools,
+  settingsBehind,
+  type ThreadSettings,
+  toolsIn,
+  withSettings,
+} from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { chosenAmong } from './chosen-tools.ts';
+import { functionsIn, refuseGrammars, toolSearches } from './client-tools.ts';
 import { droppedItems, openedFor, type Sealed } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
-import {
-  approvalRules,
-  BUILTIN_OF_TYPE,
-  functionsIn,
-  ignoredToolParts,
-  requestedTools,
-  requireServers,
-} from './input-tools.ts';
+import { approvalRules, BUILTIN_OF_TYPE, ignoredToolParts, requestedTools, requireServers } from './input-tools.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages, type SaidSoFar } from './plain-messages.ts';
 import { boundedLookUp } from './references.ts';
@@ -65,8 +67,10 @@ export function parsePlain(
   }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
   const said = withoutTrigger(json.input);
-  const parsed = parseBody(plainResponseBody, said ? { ...json, input: said } : json);
-  if (!takesGrammars) refuseGrammars(parsed.value.tools ?? []);
+  const input = said ?? json.input ?? (saysBefore(json) ? [] : undefined);
+  const parsed = parseBody(plainResponseBody, { ...json, input });
+  const lists = placedTools(parsed.value, json);
+  if (!takesGrammars) refuseGrammars(lists);
   const { include = [], top_logprobs: others } = parsed.value;
   const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
   const ignored = [...parsed.ignored, ...(others !== undefined && !tellsLogprobs ? ['top_logprobs'] : [])];
@@ -76,25 +80,23 @@ export function parsePlain(
     top_logprobs: tellsLogprobs ? others : undefined,
     ...(said && { compacts: true as const }),
   };
-  const all = value.tools ?? [];
-  const leftOut = all.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`tools[${index}]`]));
-  const parts = ignoredToolParts(all, { sent: json.tools, provider: search.provider });
+  const leftOut = lists.flatMap(({ tools, place }) =>
+    tools.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`${place}[${index}]`])),
+  );
+  const parts = [...toolSearches(lists), ...ignoredToolParts(lists, search.provider)];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
-  return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
+  // The API that knows no probabilities has no word for how much is written, either.
+  const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
+  return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
 }
 
-function refuseGrammars(tools: readonly ResponseTool[]): void {
-  for (const [index, tool] of tools.entries()) {
-    if (tool.type !== 'custom' || tool.format?.type !== 'grammar') continue;
-    const param = `tools[${index}].format`;
-    const message = `${param}: the custom tool ${tool.name} cannot have a grammar here: use the format text.`;
-    throw new GatewayError('unsupported_parameter', message, { param });
-  }
+/** What says itself what came before may have nothing to add. */
+function saysBefore({ previous_response_id: previous, conversation }: Record<string, unknown>): boolean {
+  return previous != null || conversation != null;
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
-  if (type === 'tool_search') return false;
   return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
 }
 
@@ -126,12 +128,13 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
     throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
   }
-  const said = await plainThread(body, context);
+  const { settings, ...said } = await plainThread(body, context);
   if (said.messages.length === 0 && !said.approved && !body.instructions) {
     throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
   }
   if (body.truncation !== 'auto') checkLength(said.messages, context);
-  const tools = chosenTools(body.compacts ? {} : body, context);
+  const offered = { ...body, tools: withSettings(body.tools, settings) };
+  const tools = chosenTools(body.compacts ? {} : offered, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
   const request: PlainRequest = {
@@ -145,8 +148,9 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     maxOutputTokens: body.max_output_tokens ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: body.text?.format ?? null,
-    reasoningEffort: body.reasoning?.effort ?? null,
+    format: settings?.format ?? body.text?.format ?? null,
+    reasoningEffort: settings?.effort ?? body.reasoning?.effort ?? null,
+    ...(body.text?.verbosity !== undefined && { verbosity: body.text.verbosity }),
     reasoningSummary: body.reasoning?.summary,
     compactAt: compactAt(body, context),
     ...(body.truncation === 'auto' && { truncates: true }),
@@ -154,6 +158,7 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     ...(body.include?.includes(ENCRYPTED) && { encryptedReasoning: true }),
     ...(asksLogprobs(body) && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
+    ...(settings && { settings }),
   };
   return { request, shown: shownOf(body, context) };
 }
@@ -187,12 +192,12 @@ function unitsOf(content: TurnMessage['content']): number {
 export async function plainThread(
   { input, previous_response_id: id }: Pick<PlainResponseBody, 'input' | 'previous_response_id'>,
   { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
-): Promise<SaidSoFar> {
-  const { messages: before, asked } =
-    id === undefined ? { messages: [], asked: undefined } : await runs.conversation(caller, id);
+): Promise<SaidSoFar & { settings: ThreadSettings | undefined }> {
+  const { messages: before, asked, settings } = id === undefined ? NOTHING_BEFORE : await runs.conversation(caller, id);
+  requireFewTools(toolsIn(joined?.items ?? []), 'conversation');
   const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
   const items = [...said, ...input];
-  return await plainMessages(items, {
+  const messages = await plainMessages(items, {
     model,
     field: 'input',
     kept: said.length,
@@ -206,7 +211,10 @@ export async function plainThread(
     before,
     asked,
   });
+  return { ...messages, settings: settingsBehind(items, settings) };
 }
+
+const NOTHING_BEFORE = { messages: [], asked: undefined, settings: undefined };
 
 /** The bytes of images, files and audio that go to a model again. */
 function sentIn(messages: readonly TurnMessage[]): number {

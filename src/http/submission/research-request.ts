@@ -7,6 +7,7 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
+import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
@@ -18,6 +19,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
+import { functionsIn, isClientTool, requireFunctions } from './client-tools.ts';
 import {
   type ConversationOptions,
   chatMessages,
@@ -27,16 +29,9 @@ import {
   withFilesRead,
 } from './conversation.ts';
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
-import {
-  approvalRules,
-  functionsIn,
-  isClientTool,
-  type RequestedTools,
-  requestedTools,
-  requireServers,
-} from './input-tools.ts';
+import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
 import { boundedLookUp } from './references.ts';
-import { planning } from './research-options.ts';
+import { effortIn, planning, settingsOf } from './research-options.ts';
 import { shownTools } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -46,7 +41,7 @@ export interface SubmissionContext extends Sealed {
   /** The model's name and configuration. */
   name: string;
   model: ResearchModelConfig;
-  runs: Pick<Runs, 'findItems' | 'history' | 'goOn'>;
+  runs: Pick<Runs, 'findItems' | 'history' | 'goOn' | 'settings'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
   /** The tools that the request names, where it names any. */
@@ -62,9 +57,15 @@ export interface SubmissionContext extends Sealed {
 export async function fromResponse(body: CreateResponse, context: SubmissionContext): Promise<ResearchRequest> {
   const { caller, model, runs } = context;
   const profile = profileOf(context);
-  const common = commonParts(body, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
-  checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const previous = body.previous_response_id;
+  const settings = await settingsOf(body, context);
+  const text = [body.instructions ?? '', textIn(body.input)];
+  const wanted = settings?.format ? { format: settings.format } : body.text;
+  const common = commonParts(
+    { ...body, text: wanted, tools: withSettings(body.tools, settings) },
+    { ...context, text },
+  );
+  checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const asked = { ...context, tools: common.tools, param: 'input' };
   const options = optionsOf(body.input, asked);
   const { input, ...answered } = await answersIn(body.input, options, { all: previous !== undefined });
@@ -85,9 +86,10 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(askedBack && { clarify: false }),
     ...said,
     earlierSources: [...said.earlierSources, ...shownDocuments(said.conversation)],
-    effort: body.reasoning?.effort ?? model.research.effort,
+    effort: effortIn(settings) ?? body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_output_tokens ?? null,
-    format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
+    format: await formatOf(wanted?.format, { ...context, param: 'text.format.schema' }),
+    ...(settings && { settings }),
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
@@ -153,10 +155,10 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   };
 }
 
-function commonParts(
-  body: CreateResponse | CreateChatCompletion,
-  context: SubmissionContext & { text: readonly string[] },
-) {
+/** A body with the tools that its thread has, too. */
+type AskedBody = (Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>) & Pick<ToolFields, 'tools'>;
+
+function commonParts(body: AskedBody, context: SubmissionContext & { text: readonly string[] }) {
   const tools = requestedTools(body, {
     offered: context.model.research.tools,
     key: context.key,
@@ -180,10 +182,11 @@ function commonParts(
 
 /** The functions of the client's own, and which of all tools may be called, or have to be. */
 function functionParts(
-  { tools = [], tool_choice: choice = 'auto' }: CreateResponse | CreateChatCompletion,
+  { tools = [], tool_choice: choice = 'auto' }: AskedBody,
   { model, requested }: SubmissionContext & { requested: RequestedTools },
 ): Partial<ResearchRequest> & Pick<ResearchRequest, 'toolChoice'> {
   const own = model.research.tools;
+  requireFunctions(tools);
   const functions = functionsIn(tools, [...own, UPDATE_PLAN, ASK_USER]);
   if (choice === 'none') return { toolChoice: 'none' };
   if (functions.length === 0) {

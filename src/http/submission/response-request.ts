@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
 import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
 import type { Submission } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
@@ -71,13 +72,14 @@ export async function submitResponse(
   },
 ) {
   const { name, model, body, value, joined, asked } = read;
-  if (how?.generate === false && asked.request.kind === 'plain' && asked.request.approved) {
+  const keepsOnly = how?.generate === false || prewarms(body.json);
+  if (keepsOnly && asked.request.kind === 'plain' && asked.request.approved) {
     const message = 'generate: calls that are approved are made at once: leave it out.';
     throw new GatewayError('conflicting_parameters', message, { param: 'generate' });
   }
   const submission = {
     ...storing(value, how?.keepMs),
-    ...(how?.generate === false && { generate: how.generate }),
+    ...(keepsOnly && { generate: false as const }),
     model: name,
     ...asked,
     input: await keptItems(body.json.input, { runs: deps.runs, caller: identity.caller, field: 'input' }),
@@ -90,6 +92,11 @@ export async function submitResponse(
   const worst = oneAnswer(body, value.max_output_tokens ?? model.max_completion_tokens);
   const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission, tools: value.tools });
   return { ...submitted, submission };
+}
+
+/** A request that prepares a cache wants no answer: of providers none is asked, and the input is kept. */
+function prewarms({ prompt_cache_options: options }: Record<string, unknown>): boolean {
+  return isObject(options) && options.prewarm === true;
 }
 
 /** How long a response with `store: false` answers retries behind its end, in milliseconds: as long as they are remembered. */

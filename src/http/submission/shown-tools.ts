@@ -1,12 +1,16 @@
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
-type FunctionTool = Extract<ResponseTool, { type: 'function' }>;
+type ToolOf<Type> = Extract<ResponseTool, { type: Type }>;
 type ShownTool = ResponseObject['tools'][number];
-type ShownFunction = Extract<ShownTool, { type: 'function' }>;
+type ShownOf<Type> = Extract<ShownTool, { type: Type }>;
 
-function shownFunction({ type, name, description, parameters, strict }: FunctionTool): ShownFunction {
+function shownFunction({ type, name, description, parameters, strict }: ToolOf<'function'>): ShownOf<'function'> {
   return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
+}
+
+function shownCustom({ type, name, description, format = { type: 'text' } }: ToolOf<'custom'>): ShownOf<'custom'> {
+  return { type, name, ...(description && { description }), format };
 }
 
 /** Tools as the response shows them: what an MCP server is reached with is not shown, nor what is left out. */
@@ -20,12 +24,11 @@ function shownTool(tool: Exclude<ResponseTool, { type: 'tool_search' }>): ShownT
       return shownFunction(tool);
     case 'namespace': {
       const { type, name, description = null } = tool;
-      return { type, name, description, tools: tool.tools.map(shownFunction) };
+      const tools = tool.tools.map((one) => (one.type === 'custom' ? shownCustom(one) : shownFunction(one)));
+      return { type, name, description, tools };
     }
-    case 'custom': {
-      const { type, name, description, format = { type: 'text' as const } } = tool;
-      return { type, name, ...(description && { description }), format };
-    }
+    case 'custom':
+      return shownCustom(tool);
     case 'mcp': {
       const { type, server_label, allowed_tools = null, require_approval } = tool;
       return { type, server_label, allowed_tools, require_approval: require_approval ?? 'never' };

@@ -16,16 +16,25 @@ const imageUrl = z
     (url) => (/^https:\/\//i.test(url) ? URL.canParse(url) : /^data:[^,]*,./is.test(url)),
     'must be an https URL or a data URL',
   );
+/** How closely a model looks; `auto` says nothing, and where `original` is not known `high` is the nearest. */
+const detail = optional(z.enum(['auto', 'low', 'high', 'original'])).transform((asked) => {
+  if (asked === 'auto') return undefined;
+  return asked === 'original' ? 'high' : asked;
+});
 const imagePart = z
   .object({
     type: z.enum(['input_image', 'image_url']),
-    image_url: z.union([imageUrl, z.object({ url: imageUrl })]).describe('An https or data URL.'),
+    image_url: z.union([imageUrl, z.object({ url: imageUrl, detail })]).describe('An https or data URL.'),
+    detail,
   })
-  .transform(({ image_url: url }) => ({ type: 'image' as const, url: typeof url === 'string' ? url : url.url }))
+  .transform(({ image_url: at, detail: asked }) => {
+    const { url, detail = asked } = typeof at === 'string' ? { url: at } : at;
+    return { type: 'image' as const, url, ...(detail && { detail }) };
+  })
   .describe('Only for models that read images.');
 const imageFile = z
-  .object({ type: z.literal('input_image'), file_id: z.string().min(1) })
-  .transform(({ file_id: id }) => ({ type: 'image_file' as const, id }))
+  .object({ type: z.literal('input_image'), file_id: z.string().min(1), detail })
+  .transform(({ file_id: id, detail }) => ({ type: 'image_file' as const, id, ...(detail && { detail }) }))
   .describe('Only for models that read images.');
 /** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
 const document = z.object({

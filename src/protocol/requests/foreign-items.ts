@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { contentParts, type InputPart } from './content-parts.ts';
 import { chosenBy, optional } from './parse.ts';
+import type { ResponseTool } from './request-tools.ts';
+import { carriedTools } from './thread-settings.ts';
 
 /**
  * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
@@ -34,6 +36,8 @@ export interface PriorOutput {
   approves?: boolean;
   /** What it is made of, where that is not text alone: `output` names the rest. */
   parts?: InputPart[] | undefined;
+  /** Of a search by the client: what it found. */
+  tools?: ResponseTool[] | undefined;
   /** Images among them that a research model is shown, by their addresses: `output` says that they are there. */
   images?: string[] | undefined;
 }
@@ -76,30 +80,57 @@ const textOutput = z.object({ call_id: id, output }).transform((item) => priorOu
 /** What a function gave, with images or files among it. */
 const outputParts = z
   .object({ call_id: z.string().min(1), output: contentParts })
-  .transform(({ call_id: callId, output: parts }): PriorOutput => {
-    const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
-    return { type: 'prior_output', callId, output: texts.join('\n'), parts };
-  });
-const MIXED = ['input_image', 'input_file', 'input_audio'];
+  .transform(({ call_id: callId, output: parts }) => outputOf(callId, parts));
+function outputOf(callId: string | undefined, parts: InputPart[]): PriorOutput {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
+  return { type: 'prior_output', callId, output: texts.join('\n'), parts };
+}
 const NAMES = { image: 'an image', image_file: 'an image', file: 'a file', audio: 'audio' } as const;
-const functionOutput = chosenBy((value) => {
-  const parts = isObject(value) && Array.isArray(value.output) ? value.output : [];
-  const isMixed = parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
-  return isMixed ? outputParts : textOutput;
-});
+const functionOutput = chosenBy((value) => (isObject(value) && isMixed(value.output) ? outputParts : textOutput));
+
+/** Whether parts are not text alone, in the words of Responses or of chats. */
+function isMixed(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
+}
+const MIXED = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
+
+/** Searches of the client's: those that others made say nothing. */
+const isOurs = (value: unknown) => isObject(value) && typeof value.call_id === 'string' && value.execution !== 'server';
+const searchCall = z
+  .object({ call_id: callId, arguments: output })
+  .transform((item) => call('tool_search', item.arguments, { callId: item.call_id }));
+const searchOutput = z
+  .object({ call_id: callId, tools: carriedTools })
+  .transform(({ call_id, tools: given }): PriorOutput => {
+    const tools = given.map(found);
+    const names = tools.map((tool) => ('name' in tool ? tool.name : tool.type));
+    const told = names.length === 0 ? 'No tools were found.' : `Found, and on offer from now on: ${names.join(', ')}`;
+    return { type: 'prior_output', callId: call_id, output: told, tools };
+  });
+/** What was found waits for nothing. */
+function found(tool: ResponseTool): ResponseTool {
+  if (tool.type === 'function') return { ...tool, defer_loading: undefined };
+  if (tool.type !== 'namespace') return tool;
+  const tools = tool.tools.map((one) => (one.type === 'function' ? { ...one, defer_loading: undefined } : one));
+  return { ...tool, tools };
+}
+const searching = chosenBy((value) => (isOurs(value) ? searchCall : silent));
+const searched = chosenBy((value) => (isOurs(value) ? searchOutput : silent));
+
+/** A function that was found first and stands in no namespace has its own name as one. */
+function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
+  return namespace === undefined || namespace === name ? name : `${namespace}.${name}`;
+}
 
 /** By the type of the item. */
 export const foreignItems = {
   function_call: z
     .object({ call_id: id, name: z.string(), namespace: id, arguments: output })
-    .transform(({ call_id, name, namespace, arguments: args }) =>
-      // A function that was found first and stands in no namespace has its own name as one.
-      call(namespace === undefined || namespace === name ? name : `${namespace}.${name}`, args, { callId: call_id }),
-    ),
+    .transform(({ call_id, arguments: args, ...named }) => call(fullName(named), args, { callId: call_id })),
   function_call_output: functionOutput,
   custom_tool_call: z
-    .object({ call_id: id, name: z.string(), input: output })
-    .transform(({ call_id, name, input }) => call(name, { input }, { callId: call_id })),
+    .object({ call_id: id, name: z.string(), namespace: id, input: output })
+    .transform(({ call_id, input, ...named }) => call(fullName(named), { input }, { callId: call_id })),
   custom_tool_call_output: functionOutput,
   local_shell_call: z
     .object({ id, call_id: callId, action: z.looseObject({}) })
@@ -162,9 +193,16 @@ export const foreignItems = {
       };
     }),
   mcp_list_tools: silent,
-  tool_search_call: silent,
-  tool_search_output: silent,
+  tool_search_call: searching,
+  tool_search_output: searched,
   image_generation_call: silent,
+  // What ran at OpenAI, and went on there: told in words, because no model here can go on with it.
+  computer_call: z
+    .object({ action: anything, actions: anything })
+    .transform(({ action, actions }) => (action || actions ? call('computer', action ?? actions) : NOTHING)),
+  computer_call_output: z.object({}).transform(() => priorOutput(undefined, '(a screenshot, which is not shown)')),
+  program: z.object({ code: z.string() }).transform(({ code }) => call('program', code)),
+  program_output: z.object({ result: output }).transform(({ result }) => priorOutput(undefined, result)),
 } as const;
 
 /** `tool_calls` of an assistant message in a chat history. */
@@ -173,10 +211,20 @@ export const toolCalls = z
   .max(1000)
   .transform((calls) => calls.map(({ id: callId, function: made }) => call(made.name, made.arguments, { callId })));
 
-/** A `tool` message of a chat history, or a `function` message of an older one. */
-export const toolMessage = z
-  .object({ role: z.enum(['tool', 'function']), tool_call_id: id, name: id, content: output })
+/** `function_call` of an older one, which names nothing but its function: so does the message that answers it. */
+export const functionCalled = z
+  .object({ name: z.string().min(1), arguments: output })
+  .transform(({ name, arguments: args }) => call(name, args, { callId: name }));
+
+const answering = { role: z.enum(['tool', 'function']), tool_call_id: id, name: id };
+const toolText = z
+  .object({ ...answering, content: output })
   .transform((message) => priorOutput(message.tool_call_id ?? message.name, message.content));
+const toolParts = z
+  .object({ ...answering, content: contentParts })
+  .transform((message) => outputOf(message.tool_call_id ?? message.name, message.content));
+/** A `tool` message of a chat history, or a `function` message of an older one. */
+export const toolMessage = chosenBy((value) => (isObject(value) && isMixed(value.content) ? toolParts : toolText));
 
 /** For the API description, by component name. */
 export const foreignComponents = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, byType, chosenBy, unsupported } from './parse.ts';
+import { boundedList, byType, cannot, chosenBy } from './parse.ts';
+import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { createChatCompletion } from './requests.ts';
@@ -25,13 +26,13 @@ const toolChoice = chosenBy((value) => {
   return byType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
 });
 
-const { model, messages, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
+const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
   createChatCompletion.shape;
 const { metadata, response_format } = createChatCompletion.shape;
 
 export const plainChatBody = z.object({
   model,
-  messages,
+  messages: threadMessages,
   stream,
   stream_options,
   max_tokens,
@@ -43,13 +44,21 @@ export const plainChatBody = z.object({
   metadata,
   response_format,
   reasoning_effort: z.string().max(32).optional(),
+  verbosity: z.string().max(32).optional(),
   tools: boundedList(chatFunction, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   prompt_cache_key: z.string().max(256).optional(),
   logprobs: z.boolean().optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
-  functions: unsupported('functions are called tools: send tools'),
+  stop: z
+    .union([z.string(), z.array(z.string()).max(4)])
+    .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
+    .optional(),
+  functions: z
+    .array(z.unknown())
+    .refine((functions) => functions.length === 0, cannot('functions are called tools: send tools'))
+    .optional(),
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;
 

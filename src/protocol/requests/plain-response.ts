@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import { isObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, byType, chosenBy, optional, unsupported } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
-import {
-  customTool,
-  functionTool,
-  hostedTools,
-  hostedType,
-  isShellType,
-  namespaceTool,
-  shellTools,
-  toolSearch,
-} from './request-tools.ts';
+import { plainTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { conversation, metadata } from './requests.ts';
 import { toolChoice } from './tool-choice.ts';
@@ -21,25 +11,6 @@ import { toolChoice } from './tool-choice.ts';
 /**
  * `POST /v1/responses` on a plain model whose responses the gateway makes (docs/api.md, "Responses of plain models").
  */
-
-const tool = chosenBy((value) => {
-  if (!isObject(value) || value.type === 'function') return functionTool;
-  if (value.type === 'namespace') return namespaceTool;
-  if (value.type === 'custom') return customTool;
-  if (value.type === 'tool_search') return toolSearch;
-  if (isShellType(value.type)) return shellTools[value.type];
-  const hosted = hostedType(value.type);
-  if (hosted) return hostedTools[hosted];
-  const type = String(value.type).slice(0, 40);
-  return {
-    refuse: value.type == null ? 'missing_parameter' : 'unsupported_parameter',
-    message:
-      value.type == null
-        ? 'this field is required'
-        : `tools of type ${type} cannot be used here: use functions, or a model with "responses: native"`,
-    at: 'type',
-  };
-});
 
 const compaction = z.object({
   type: z.literal('compaction'),
@@ -59,12 +30,12 @@ export const plainResponseBody = z.object({
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
   metadata: metadata.optional(),
-  tools: boundedList(tool, { max: 128 }).optional(),
+  tools: boundedList(plainTool, { max: 128 }).optional(),
   max_tool_calls: z.int().min(1).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   reasoning: z.object({ effort: optional(z.string().max(32)), summary: optional(reasoningSummary) }).optional(),
-  text: z.object({ format: optional(textFormat) }).optional(),
+  text: z.object({ format: optional(textFormat), verbosity: optional(z.string().max(32)) }).optional(),
   include: boundedList(z.string(), { max: 32 }).optional(),
   prompt_cache_key: z.string().max(256).optional(),
   safety_identifier: z.string().max(256).optional(),

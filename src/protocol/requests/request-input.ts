@@ -2,16 +2,19 @@ import { z } from 'zod';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
+import { type MessagePhase, messagePhase } from '../items.ts';
 import { anyPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
 import {
   type DroppedItem,
   foreignComponents,
   foreignItems,
+  functionCalled,
   type PriorCall,
   toolCalls,
   toolMessage,
 } from './foreign-items.ts';
 import { boundedList, byType, cannot, chosenBy, optional, type Refusal, reference } from './parse.ts';
+import { MOST_TOOLS, settingItems, toolsIn } from './thread-settings.ts';
 
 /** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
@@ -40,20 +43,25 @@ const assistantMessage = z
     type,
     role: z.literal('assistant'),
     content: optional(content),
+    phase: optional(messagePhase).catch(undefined),
     refusal: optional(z.string()),
     tool_calls: optional(toolCalls),
+    function_call: optional(functionCalled),
   })
-  .transform(({ content: said = [], refusal, tool_calls: calls = [] }): InputMessage | DroppedItem => {
+  .transform(({ content: said = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
+    const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
     const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
     const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
     if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
-    return { type: 'message', role: 'assistant', content: parts, ...(calls.length > 0 && { calls }) };
+    const more = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
+    return { type: 'message', role: 'assistant', content: parts, ...more };
   });
 /** A message of a thread. */
 export interface InputMessage {
   type: 'message';
   role: z.output<typeof role>;
   content: InputPart[];
+  phase?: MessagePhase;
   /** Tools that the assistant called with it. */
   calls?: PriorCall[];
 }
@@ -84,6 +92,30 @@ const bareReference = z
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
   .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
+/** What one agent of the client's tells another. */
+const agentMessage = z
+  .object({
+    type: z.literal('agent_message'),
+    author: z.string().max(256),
+    recipient: z.string().max(256),
+    content: z.unknown().transform(readable).pipe(contentParts),
+  })
+  .transform(({ author, recipient, content }): InputMessage => {
+    const from = { type: 'text' as const, text: `Message from ${author} to ${recipient}:` };
+    return { type: 'message', role: 'user', content: [from, ...content] };
+  });
+/**
+ * OpenAI's models encrypt what they write to other agents, and Codex hands on what a model wrote as if all did: what is
+ * no token of that service (Fernet's) is the text itself.
+ */
+function readable(parts: unknown): unknown {
+  if (!Array.isArray(parts)) return parts;
+  return parts.flatMap((part: unknown) => {
+    if (!isObject(part) || part.type !== 'encrypted_content') return [part];
+    const { encrypted_content: text } = part;
+    return typeof text === 'string' && !/^gAAAA[\w-]+=*$/.test(text) ? [{ type: 'input_text', text }] : [];
+  });
+}
 /** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
 const compactionTrigger = z.custom<never>(
   () => false,
@@ -96,6 +128,8 @@ const otherItems = {
   tool_call: priorToolCall,
   reasoning: priorReasoning,
   item_reference: itemReference,
+  agent_message: agentMessage,
+  ...settingItems,
   ...foreignItems,
 };
 
@@ -129,7 +163,7 @@ const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 function textOrItems(items: typeof inputItems) {
   return chosenBy((value) => {
     if (typeof value === 'string') return textInput;
-    if (Array.isArray(value)) return tooManyParts(value) ?? items;
+    if (Array.isArray(value)) return tooMany(value) ?? items;
     return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
   }).meta(reference('Input'));
 }
@@ -155,11 +189,14 @@ export function requireQuestion(items: readonly InputItem[]): void {
 }
 
 /** Counted before anything is looked at: what is looked at costs. */
-function tooManyParts(items: readonly unknown[]): Refusal | undefined {
+function tooMany(items: readonly unknown[]): Refusal | undefined {
   let parts = 0;
   for (const item of items) if (isObject(item) && Array.isArray(item.content)) parts += item.content.length;
-  if (parts <= MAX_PARTS_IN_ALL) return undefined;
-  return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+  if (parts > MAX_PARTS_IN_ALL) {
+    return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+  }
+  if (toolsIn(items) <= MOST_TOOLS) return undefined;
+  return { refuse: 'invalid_parameter', message: `expected at most ${MOST_TOOLS} tools in all` };
 }
 
 /** A list that is refused for something else is not looked at. */
@@ -182,11 +219,15 @@ const chatMessage = chosenBy((value) => {
 }).meta(reference('ChatMessage'));
 const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
-export const messageList = chosenBy((value) =>
+/** Whatever they say: a model may be told by its instructions alone, or be shown an image. */
+export const threadMessages = chosenBy((value) =>
   Array.isArray(value)
-    ? (tooManyParts(value) ?? listOfMessages)
+    ? (tooMany(value) ?? listOfMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
-)
+);
+
+/** Messages that ask something. */
+export const messageList = threadMessages
   .refine(asksSomething, NO_USER_TEXT)
   .meta({ type: 'array', items: reference('ChatMessage'), minItems: 1 });
 
@@ -203,6 +244,8 @@ export const messageComponents = {
       priorToolCall,
       priorReasoning,
       compaction,
+      settingItems.additional_tools,
+      settingItems.configuration_update,
       z
         .object({ type: z.literal(COMPACTION_TRIGGER) })
         .describe('As the last item, for a plain model: the output is a `compaction` item and nothing else.'),

@@ -56,18 +56,15 @@ export const functionShape = {
 };
 export const functionTool = z.object({ type: z.literal('function'), ...functionShape });
 
-/** Functions that belong together: offered as `<namespace>.<name>`, called by both names. */
-export const namespaceTool = z.object({
-  type: z.literal('namespace'),
-  name: functionName,
-  description: optional(z.string()),
-  tools: boundedList(functionTool, { max: 128 }),
-});
-
-/** Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found. */
+/**
+ * Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found; `client`: where there
+ * are none, the client finds others.
+ */
 export const toolSearch = z.object({
   type: z.literal('tool_search'),
   execution: optional(z.enum(['server', 'client'])),
+  description: optional(z.string()),
+  parameters: optional(z.custom<JsonObject>(isObject, 'expected a JSON Schema object')),
 });
 
 /** What the text of a custom tool keeps to. */
@@ -83,6 +80,15 @@ export const customTool = z.object({
   name: functionName,
   description: optional(z.string()),
   format: optional(z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar])),
+});
+
+const inNamespace = chosenBy((value) => (isObject(value) && value.type === 'custom' ? customTool : functionTool));
+/** Tools that belong together: offered as `<namespace>.<name>`, called by both names. */
+export const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: functionName,
+  description: optional(z.string()),
+  tools: boundedList(inNamespace, { max: 128 }),
 });
 
 /**
@@ -212,6 +218,26 @@ export function isShellType(type: unknown): type is keyof typeof shellTools {
 /** The tools that run here, by what `hostedType` calls them. */
 export const hostedTools = { ...tools, web_search: webSearchTool };
 
+/** A tool of a plain model. */
+export const plainTool = chosenBy((value) => {
+  if (!isObject(value) || value.type === 'function') return functionTool;
+  if (value.type === 'namespace') return namespaceTool;
+  if (value.type === 'custom') return customTool;
+  if (value.type === 'tool_search') return toolSearch;
+  if (isShellType(value.type)) return shellTools[value.type];
+  const hosted = hostedType(value.type);
+  if (hosted) return hostedTools[hosted];
+  const type = String(value.type).slice(0, 40);
+  return {
+    refuse: value.type == null ? 'missing_parameter' : 'unsupported_parameter',
+    message:
+      value.type == null
+        ? 'this field is required'
+        : `tools of type ${type} cannot be used here: use functions, or a model with "responses: native"`,
+    at: 'type',
+  };
+});
+
 /** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
 export const responseTool = chosenBy((value) => {
   const type = isObject(value) ? value.type : undefined;
@@ -229,7 +255,6 @@ export type ClientTool = z.output<
   typeof functionTool | typeof namespaceTool | typeof toolSearch | typeof customTool | ShellSchema
 >;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
-export type HostedTool = Exclude<ResponseTool, ClientTool>;
 
 /** A function of a chat completion, as the Responses API has it. */
 export const chatFunction = z
@@ -252,12 +277,30 @@ export const toolComponents = {
   McpServer: mcpServer,
 };
 
+const clientTools = {
+  function: functionTool,
+  custom: customTool,
+  namespace: namespaceTool,
+  tool_search: toolSearch,
+  ...shellTools,
+};
+
 /** The fields of a tool, as sent, that nobody understands; null counts as absent. */
-export function unknownFields(sent: Record<string, unknown>, { type }: HostedTool): string[] {
-  const named = (value: Record<string, unknown>, shape: object, path: string) =>
-    Object.keys(value)
-      .filter((name) => value[name] !== null && !Object.hasOwn(shape, name))
-      .map((name) => path + name);
-  const nested = isObject(sent.filters) ? named(sent.filters, filters.shape, 'filters.') : [];
-  return [...named(sent, hostedTools[type].shape, ''), ...(type === 'web_search' ? nested : [])];
+export function unknownFields(sent: Record<string, unknown>, tool: ResponseTool): string[] {
+  const { type } = tool;
+  const known = { ...clientTools, ...hostedTools }[type].shape;
+  const own = unknownIn(sent, known, '');
+  if (type === 'web_search' && isObject(sent.filters))
+    return [...own, ...unknownIn(sent.filters, filters.shape, 'filters.')];
+  if (type !== 'namespace') return own;
+  const inside = tool.tools.flatMap((one, index) => {
+    const given: unknown = Array.isArray(sent.tools) ? sent.tools[index] : undefined;
+    return isObject(given) ? unknownFields(given, one).map((name) => `tools[${index}].${name}`) : [];
+  });
+  return [...own, ...inside];
+}
+
+function unknownIn(value: Record<string, unknown>, shape: object, path: string): string[] {
+  const names = Object.keys(value).filter((name) => value[name] !== null && !Object.hasOwn(shape, name));
+  return names.map((name) => path + name);
 }

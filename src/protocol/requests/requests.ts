@@ -18,7 +18,7 @@ export const metadata = z
   .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 
 /** `reasoning.effort`: OpenAI's further values map to the nearest of ours. */
-const effort = z
+export const effort = z
   .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
   .transform((value): 'low' | 'medium' | 'high' => {
     if (value === 'none' || value === 'minimal') return 'low';

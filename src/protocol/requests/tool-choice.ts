@@ -5,8 +5,10 @@ import { hostedType, isShellType, functionName as name } from './request-tools.t
 
 /** `tool_choice`: which tools may be called, and what has to be. */
 
-const namedFunction = z.object({ type: z.literal('function'), name });
-const namedCustom = z.object({ type: z.literal('custom'), name });
+/** Of one in a namespace: its own name, with its namespace beside or ahead of it. */
+const clientName = { name: z.string().regex(/^(?:[\w-]{1,128}\.)?[\w-]{1,128}$/, 'is not the name of a tool') };
+const namedFunction = z.object({ type: z.literal('function'), ...clientName, namespace: optional(name).optional() });
+const namedCustom = z.object({ type: z.literal('custom'), ...clientName, namespace: optional(name).optional() });
 const namedShell = z.object({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
 const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
 const namedHosted = z.object({

@@ -3,6 +3,7 @@ import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
+import type { ResearchRequest } from '../run/request.ts';
 import type { ContextRun, ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
@@ -29,7 +30,11 @@ export function answerLimit({ request, model }: ResearchRun): number {
 }
 
 /** The format of a structured answer, or undefined where it is text. */
-export function structuredFormat({ request: { format } }: Pick<ResearchRun, 'request'>): StructuredFormat | undefined {
+export function structuredFormat({
+  request: { format },
+}: {
+  request: Pick<ResearchRequest, 'format'>;
+}): StructuredFormat | undefined {
   return format === null || format.type === 'text' ? undefined : format;
 }
 

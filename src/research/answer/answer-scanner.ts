@@ -1,4 +1,4 @@
-import { closingRun, endOfRun, LONGEST_FENCE, lineAt, OPENS_BLOCK } from './code-marks.ts';
+import { CLOSES_BLOCK, closingRun, endOfRun, LONGEST_FENCE, lineAt, OPENS_BLOCK } from './code-marks.ts';
 import { LineState } from './line-state.ts';
 import { type FoundMarker, markerAt } from './marker.ts';
 import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
@@ -28,7 +28,6 @@ const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
 /** In a list, a quotation or behind white space a block may end before its closing line. */
 const PLAIN_FENCE = /^ {0,3}(?:`{3,}|~{3,})/;
-const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const MAY_CLOSE_BLOCK = /^[\s>]*(?:`*|~*)\s*$/;
 
 /**

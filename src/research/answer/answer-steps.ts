@@ -1,6 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
+import { TurnError } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { stepsOf, type TakeStep } from '../run/live-steps.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
@@ -109,8 +110,25 @@ export async function* recover(
   try {
     yield* afterCut(run, { ...rest, estimate: asked.estimate, asked: asked.request.maxOutputTokens ?? 0 });
   } catch (thrown) {
+    if (thrown instanceof GatewayError && failure.thrown instanceof TurnError && failure.thrown.saysNothing)
+      throw new NothingWritten(thrown.message, { cause: thrown });
     if (!(thrown instanceof ContextWall)) throw thrown;
     throw new GatewayError('context_length_exceeded', thrown.message, { cause: thrown });
+  }
+}
+
+/** The model was asked for a text and gave none: other parts of an answer may stand without it. */
+export class NothingWritten extends GatewayError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('upstream_error', message, options);
+  }
+
+  static twice(): NothingWritten {
+    return new NothingWritten('The provider gave an empty answer twice.');
+  }
+
+  static byFilter(): NothingWritten {
+    return new NothingWritten('The provider stopped the answer by its content filter.');
   }
 }
 

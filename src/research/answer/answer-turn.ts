@@ -20,7 +20,7 @@ export interface ShownText {
   /** The message is open: thoughts cannot be shown any more. */
   inMessage?: boolean;
   /** What of the model's text is left out; all of it is shown where it is absent. */
-  filter?: { push(text: string): string; end(): string };
+  filter?: { push(text: string): string; end(): string; readonly hasShown: boolean };
 }
 
 /** This side ends the answer; `Written.cut` says why. */

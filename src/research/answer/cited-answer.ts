@@ -28,7 +28,8 @@ export interface BegunAnswer {
 }
 
 interface CitingOptions {
-  keepNumbers?: boolean;
+  /** Markers keep the numbers that the model knows: as they are written, or all of them as `[1, 2]`. */
+  keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
   /** Holds what is cited against its sources; without it nothing is checked. */
   claims?: ClaimChecker | undefined;
@@ -59,18 +60,18 @@ export class CitedAnswer {
   /** The end of the text so far: the claim that the next marker stands for. */
   #tail = '';
   /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
-  #keepsNumbers: boolean;
+  #keepsNumbers: CitingOptions['keepNumbers'];
   /** What was begun is read, not written. */
   #isReading = false;
   /** Citations of what was begun that are not in the log: earlier versions wrote them at the end. */
-  #owed: CitedText = { text: '', annotations: [], unknown: [] };
+  #owed = nothing();
   /** Length of the text so far, in UTF-16 code units. */
   #length = 0;
 
   constructor(
     sources: SourceRegistry,
     begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers = false, mayShow, claims, charts }: CitingOptions = {},
+    { keepNumbers, mayShow, claims, charts }: CitingOptions = {},
   ) {
     this.#sources = sources;
     this.#begun = begun;
@@ -154,11 +155,11 @@ export class CitedAnswer {
 
   *#cite(parts: readonly AnswerPart[]): Generator<CitedText> {
     yield { ...this.#owed, text: '' };
-    this.#owed = { text: '', annotations: [], unknown: [] };
+    this.#owed = nothing();
     for (const part of parts) {
-      const cited: CitedText = { text: '', annotations: [], unknown: [] };
+      const cited = nothing();
       cited.text = part.type === 'marker' ? yield* this.#marker(part, cited) : this.#shown(part);
-      if (part.type === 'url') cited.annotations.push(this.#address(part.text));
+      if (part.type === 'url') cited.annotations.push(yield* this.#address(part.text));
       this.#length += cited.text.length;
       this.#tail += cited.text;
       if (this.#tail.length > 4 * LONGEST_CLAIM) this.#tail = this.#tail.slice(-LONGEST_CLAIM);
@@ -184,11 +185,13 @@ export class CitedAnswer {
     cited.unknown.push(...numbers.filter((number) => !this.#sources.byId(number)));
     const places = sources.map((source) => ({ source, index: this.#numberOf(source) }));
     const shown = places.map(({ index }) => index).join(', ');
-    const marker = this.#keepsNumbers ? text : sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const numbered = sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const own = this.#keepsNumbers === 'in_brackets' ? `[${numbers.join(', ')}]` : text;
+    const marker = this.#keepsNumbers ? own : numbered;
     const range = { start_index: this.#length, end_index: this.#length + marker.length };
     for (const { source, index } of places) {
-      cited.annotations.push(citation(range, { source, index }, this.#supportOf(source)));
-      yield { text: '', annotations: [], unknown: [] };
+      cited.annotations.push(citation(range, { source, index }, yield* this.#supportOf(source)));
+      yield nothing();
     }
     return marker;
   }
@@ -201,7 +204,7 @@ export class CitedAnswer {
   }
 
   /** An address that stands in the text itself; it takes no number of its own. */
-  #address(url: string): UrlCitation {
+  *#address(url: string): Generator<CitedText, UrlCitation> {
     const range = { start_index: this.#length, end_index: this.#length + url.length };
     const source = this.#sources.byUrl(url);
     if (!source) {
@@ -217,12 +220,14 @@ export class CitedAnswer {
       };
     }
     const index = this.#keepsNumbers ? source.id : (this.#numbers.get(source.id) ?? null);
-    return { ...citation(range, { source, index }, this.#supportOf(source)), url };
+    return { ...citation(range, { source, index }, yield* this.#supportOf(source)), url };
   }
 
   /** How the source carries what stands before a marker; it costs too much where nobody is told of it. */
-  #supportOf(source: Source): Support {
-    return this.#isReading ? UNCHECKED : (this.#claims?.check(this.#tail, source) ?? UNCHECKED);
+  *#supportOf(source: Source): Generator<CitedText, Support> {
+    if (this.#isReading || !this.#claims) return UNCHECKED;
+    for (const _ of this.#claims.opening([source])) yield nothing();
+    return this.#claims.check(this.#tail, source);
   }
 
   /** Takes up an answer where the log has it: only what state the text leaves behind counts. */
@@ -234,7 +239,7 @@ export class CitedAnswer {
     for (const part of parts) {
       // The text of a link that was kept from being one, or whose address was held back, looks like a marker.
       const isOfLink = /^(?: [(:]|$)/.test(text.slice(at + part.text.length, at + part.text.length + 2));
-      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = true;
+      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = 'as_written';
       at += part.text.length;
     }
     if (this.#keepsNumbers) this.#owed = joined([...this.#cite(parts)]);
@@ -242,6 +247,10 @@ export class CitedAnswer {
     this.#tail = (this.#charts ? behindCharts(text) : text).slice(-LONGEST_CLAIM);
     this.#isReading = false;
   }
+}
+
+function nothing(): CitedText {
+  return { text: '', annotations: [], unknown: [] };
 }
 
 function joined(texts: readonly CitedText[]): CitedText {

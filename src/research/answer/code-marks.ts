@@ -7,6 +7,38 @@ export const LONGEST_FENCE = 200;
 /** What opens a code block, with its mark. */
 export const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
 
+/** What may close a block: a mark alone. */
+export const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
+
+/** Follows the blocks of code of a Markdown text line by line. A block ends with the list or quotation that it stands in, too. */
+export class CodeBlocks {
+  #open: { mark: string; before: string } | undefined;
+
+  /** Whether the next line is of a block: its first, its last, or one between. */
+  isCode(line: string): boolean {
+    const start = line.slice(0, LONGEST_FENCE);
+    if (this.#open && (start.trim() === '' || isWithin(this.#open.before, start))) {
+      if (CLOSES_BLOCK.exec(start)?.[1]?.startsWith(this.#open.mark)) this.#open = undefined;
+      return true;
+    }
+    const [opening = '', mark] = OPENS_BLOCK.exec(start) ?? [];
+    const isOpened = mark !== undefined && !(mark[0] === '`' && start.includes('`', opening.length));
+    this.#open = isOpened ? { mark, before: opening.slice(0, -mark.length) } : undefined;
+    return isOpened;
+  }
+
+  /** The line that closes the block that is open; undefined where none is. */
+  get closing(): string | undefined {
+    return this.#open && this.#open.before.replace(/[^\s>]/g, ' ') + this.#open.mark;
+  }
+}
+
+/** Whether a line is of the list or quotation in which `before` stands at the beginning of a line. */
+function isWithin(before: string, line: string): boolean {
+  if (before.includes('>')) return /^\s*>/.test(line);
+  return line.length - line.trimStart().length >= before.length;
+}
+
 /** The line at `at` without its newline, or as much of it as decides whether it opens or closes a code block. */
 export function lineAt(text: string, at: number): { text: string; ended: boolean } {
   const line = text.slice(at, at + LONGEST_FENCE + 1);

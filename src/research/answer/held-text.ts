@@ -1,5 +1,4 @@
 import { TimeoutError } from '../../base/abort.ts';
-import { GatewayError } from '../../base/errors.ts';
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { stepsOf } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
@@ -7,7 +6,16 @@ import type { Step } from '../run/steps.ts';
 import { type Finish, takeReasoning, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { type AskedHow, type Asking, answerTokensLeft, asked } from './answer-request.ts';
-import { type Answering, countedPart, goesOn, NO_PART, noAnswerInTime, recover, spentStep } from './answer-steps.ts';
+import {
+  type Answering,
+  countedPart,
+  goesOn,
+  NO_PART,
+  NothingWritten,
+  noAnswerInTime,
+  recover,
+  spentStep,
+} from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
 
@@ -65,7 +73,7 @@ export async function* collectText(
         yield { type: 'reasoning_end', status: 'completed' };
       }
       if (finish?.reason === 'content_filter') {
-        throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
+        throw NothingWritten.byFilter();
       }
       const usage = finish?.usage ?? estimatedUsage({ estimate: request.estimate, text });
       const written = { text: before + text, cut: bound.cut };

@@ -1,6 +1,6 @@
 /**
  * Citation markers as models write them (docs/research.md, "Sources and citations"): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`,
- * `[source_id: 1]`, `【1†L3】`.
+ * `[source_id: 1]`, `[citation:1]`, `【1†L3】`, `[١]`.
  */
 
 /** A marker, or what may become one with more text: `more`. */
@@ -13,19 +13,21 @@ const WIDEST_RANGE = 20;
 /** A longer one is text, in UTF-16 code units. */
 const LONGEST = 200;
 
-const OPENING = '[[【［]';
-const CLOSING = '[\\]】］]';
-const SEPARATOR = '[^\\S\\n]*[,;、，–-][^\\S\\n]*';
+const OPENING = '[[【［][^\\S\\n]{0,2}';
+const CLOSING = '[^\\S\\n]{0,2}[\\]】］]';
+/** Those of Arabic and of East Asian texts, too: the last four bits of each are its value. */
+const DIGIT = '[0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]';
+const SEPARATOR = '[^\\S\\n]*[,;、，،–-][^\\S\\n]*';
 const MARKER = new RegExp(
-  `${OPENING}(?:source(?:_id|s)?[ :#]*|ref[ .:#]*|\\^)?(?<numbers>\\d{1,4}(?:${SEPARATOR}\\d{1,4})*)(?:†[^\\]】］\\n]{0,60})?${CLOSING}`,
+  `${OPENING}(?:(?:source(?:_id|s)?|cite|citation)[ :：#]*|ref[ .:#]*|\\^)?(?<numbers>${DIGIT}{1,4}(?:${SEPARATOR}${DIGIT}{1,4})*)(?:†[^\\]】］\\n]{0,60})?${CLOSING}`,
   'iy',
 );
 /** What a marker may begin with; `words` has to begin one of `WORDS`. */
 const BEGUN = new RegExp(
-  `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:#]*|\\^)(?:\\d[\\d,;、，–\\-\\t ]*)?(?:†[^\\]】］\\n]{0,60})?$`,
+  `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:：#]*|\\^)(?:${DIGIT}(?:${DIGIT}|[,;、，،–\\-\\t ])*)?(?:†[^\\]】］\\n]{0,60})?$`,
   'i',
 );
-const WORDS = ['source_id', 'sources', 'ref'];
+const WORDS = ['source_id', 'sources', 'ref', 'citation', 'cite'];
 
 /**
  * The marker at `at`, where an opening bracket stands. One before `(` is a Markdown link. `final`: no more text comes.
@@ -54,7 +56,8 @@ function isCitation(numbers: readonly number[]): boolean {
 }
 
 function numbersIn(marker: string): number[] {
-  const numbers = marker.split(/[,;、，]/).flatMap((part) => {
+  const digits = marker.replace(/[^0-9,;、，،–\-\s]/g, (digit) => String(digit.charCodeAt(0) & 15));
+  const numbers = digits.split(/[,;、，،]/).flatMap((part) => {
     const [first = 0, ...others] = part.split(/[–-]/).map(Number);
     const last = others.at(-1) ?? first;
     if (others.length > 1) return [first, ...others];

@@ -1,4 +1,3 @@
-import { GatewayError } from '../../base/errors.ts';
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { readLive } from '../run/live-steps.ts';
@@ -12,6 +11,7 @@ import {
   countedPart,
   goesOn,
   NO_PART,
+  NothingWritten,
   noAnswerInTime,
   recover,
   spentAnswerBudget,
@@ -25,6 +25,8 @@ export interface WrittenText extends ShownText {
   /** What of it stands there already, as the model wrote it. */
   before: string;
   ask(how: AskedHow): Asking;
+  /** It is a part of an answer: where the model writes nothing, the others stand without it. */
+  isPart?: boolean;
   /** Notes that it is whole, with what its last part cost. */
   whole(written: Written, usage: Finish['usage']): Step;
 }
@@ -55,18 +57,27 @@ export async function* writeShown(
         }
         written.cut ??= spentAnswerBudget(run, usage) ?? 'max_output_tokens';
       }
-      if (finish?.reason !== 'content_filter' && written.text.trim() !== '') {
-        yield* citedSteps(run, cited.end());
-        yield shown.whole(written, usage);
-        return written;
+      const isEmpty = shown.filter ? !shown.filter.hasShown : written.text.trim() === '';
+      const isFiltered = finish?.reason === 'content_filter';
+      if (shown.isPart && (isFiltered || (isEmpty && how.again))) written.cut ??= 'stuck';
+      else if (isFiltered || isEmpty) {
+        yield* tryAgain(run, { isFiltered, usage, again: how.again });
+        written.text = shown.before;
+        how.again = true;
+        how.withoutTools ||= (finish?.message.tool_calls?.length ?? 0) > 0;
+        continue;
       }
-      yield* tryAgain(run, { finish, usage, again: how.again });
-      how.again = true;
-      how.withoutTools ||= (finish?.message.tool_calls?.length ?? 0) > 0;
+      return yield* ended(run, { written, usage, shown });
     } catch (thrown) {
       if (!signal.aborted) {
         const answer = { length: cited.length, tokens: countedPart(written.text.slice(before.length), undefined) };
-        yield* recover(run, { thrown, tries, context, asked: request, answer });
+        try {
+          yield* recover(run, { thrown, tries, context, asked: request, answer });
+        } catch (failure) {
+          if (!shown.isPart || !(failure instanceof NothingWritten)) throw failure;
+          written.cut ??= 'stuck';
+          return yield* ended(run, { written, usage: noUsage(), shown });
+        }
         continue;
       }
       const text = written.text.slice(before.length);
@@ -77,11 +88,19 @@ export async function* writeShown(
         throw noAnswerInTime(thrown);
       }
       written.cut = 'budget';
-      yield* citedSteps(run, cited.end());
-      yield shown.whole(written, usage);
-      return written;
+      return yield* ended(run, { written, usage, shown });
     }
   }
+}
+
+/** Nothing more is written: shows what was held back. */
+function* ended(
+  run: ResearchRun,
+  { written, usage, shown }: { written: Written; usage: Finish['usage']; shown: WrittenText },
+): Generator<Step, Written> {
+  yield* citedSteps(run, shown.cited.end());
+  yield shown.whole(written, usage);
+  return written;
 }
 
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */
@@ -120,11 +139,9 @@ async function* streamText(
 /** Nothing was written: once the model is asked again, in plainer words. */
 async function* tryAgain(
   run: ResearchRun,
-  { finish, usage, again }: { finish: Finish | undefined; usage: Finish['usage']; again: boolean },
+  { isFiltered, usage, again }: { isFiltered: boolean; usage: Finish['usage']; again: boolean },
 ): AsyncGenerator<Step> {
   yield spentStep(run, usage, NO_PART);
-  if (finish?.reason === 'content_filter') {
-    throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
-  }
-  if (again) throw new GatewayError('upstream_error', 'The provider gave an empty answer twice.');
+  if (isFiltered) throw NothingWritten.byFilter();
+  if (again) throw NothingWritten.twice();
 }

@@ -87,5 +87,5 @@ async function citedJson(
     (checked) => 'text' in checked,
     () => false,
   );
-  return (await stillFits) ? cited : await citeJson(text, sources, { keepNumbers: true, claims });
+  return (await stillFits) ? cited : await citeJson(text, sources, { keepNumbers: 'as_written', claims });
 }

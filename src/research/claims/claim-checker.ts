@@ -1,10 +1,10 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { inSlices } from '../../base/load/event-loop.ts';
+import { allSteps, inSlices } from '../../base/load/event-loop.ts';
 import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
-import type { AcceptedPassage } from '../run/transcript.ts';
+import type { AcceptedPassage, ResultEntry } from '../run/transcript.ts';
 import { namedWords } from './named-words.ts';
 import { BORDER, shownPassages } from './passages.ts';
 import { claimBefore } from './sentences.ts';
@@ -18,12 +18,23 @@ export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
 /** Of a citation that nothing was held against. */
 export const UNCHECKED: Support = { cited_text: null, support: 'unchecked' };
 
+/** Where a text of a source stands: all of a result, its content, or one of its hits. */
+interface Place {
+  result: string;
+  part: 'all' | 'content' | number;
+}
+
+/** What tool results showed of each source, by its number: pages first, then what searches said of them. */
+type Places = ReadonlyMap<number, readonly Place[]>;
+
 /**
  * Holds sentences of an answer against what the run was shown of its sources. It looks at the transcript alone, so that
- * a run that is taken up judges as the one before.
+ * a run that is taken up judges as the one before. Texts are taken apart for sources that are asked about alone: a run
+ * reads more than it cites.
  */
 export class ClaimChecker {
-  readonly #texts: ReadonlyMap<number, SourceText>;
+  readonly #places: Places;
+  readonly #texts: Map<number, SourceText>;
   /** Passages that the model named, by source and claim. */
   readonly #accepted = new Map<string, string>();
   #last: { text: string; claim: Parsed } | undefined;
@@ -35,9 +46,10 @@ export class ClaimChecker {
   readonly #parsed: Map<string, Parsed>;
 
   private constructor(
-    texts: ReadonlyMap<number, SourceText>,
+    { places, texts }: { places: Places; texts: Map<number, SourceText> },
     { isStrict = false, judged = new Map<string, Carried>(), parsed = new Map<string, Parsed>() } = {},
   ) {
+    this.#places = places;
     this.#texts = texts;
     this.#isStrict = isStrict;
     this.#judged = judged;
@@ -46,14 +58,42 @@ export class ClaimChecker {
 
   /** One that takes for `partial` what says anything in words that its source does not have: what a model should look at. */
   strict(): ClaimChecker {
-    return new ClaimChecker(this.#texts, { isStrict: true, judged: this.#judged, parsed: this.#parsed });
+    const of = { places: this.#places, texts: this.#texts };
+    return new ClaimChecker(of, { isStrict: true, judged: this.#judged, parsed: this.#parsed });
   }
 
-  /** Takes the texts of all sources apart, in steps that do not hold up others. */
-  static async of(state: Pick<ResearchState, 'sources' | 'results'>): Promise<ClaimChecker> {
-    const texts = new Map<number, SourceText>();
-    await inSlices(openAll(state, texts), () => {}, { stepsALook: 1 });
-    return new ClaimChecker(texts);
+  /** Looks through all results for what they show of sources, in steps that do not hold up others. */
+  static async of({ results }: Pick<ResearchState, 'results'>): Promise<ClaimChecker> {
+    const pages = new Map<number, Place[]>();
+    const hits = new Map<number, Place[]>();
+    await inSlices(results.values(), (entry) => notePlaces(entry, { pages, hits }), { stepsALook: 1 });
+    for (const [id, places] of hits) pages.set(id, [...(pages.get(id) ?? []), ...places]);
+    return new ClaimChecker({ places: pages, texts: new Map() });
+  }
+
+  /** Takes the texts of sources apart, in steps: what asks about one that was not taken apart does so at once. */
+  *opening(sources: Iterable<Source>): Generator<undefined> {
+    for (const { id, title, snippet } of sources) {
+      if (this.#texts.has(id)) continue;
+      const shown = new Set<string>();
+      for (const place of this.#places.get(id) ?? []) {
+        const text = textAt(place);
+        if (text.trim() !== '') shown.add(text);
+        yield;
+      }
+      const text = shown.size > 0 ? [...shown].join(BORDER) : snippet;
+      this.#texts.set(id, yield* SourceText.opening({ title, text }));
+    }
+  }
+
+  /** The same in slices between which everything else has its turn. */
+  async open(sources: Iterable<Source>): Promise<void> {
+    await inSlices(this.opening(sources), () => {}, { stepsALook: 1 });
+  }
+
+  #textOf(source: Source): SourceText | undefined {
+    allSteps(this.opening([source]));
+    return this.#texts.get(source.id);
   }
 
   /**
@@ -62,7 +102,7 @@ export class ClaimChecker {
    */
   check(text: string, source: Source): Support {
     const claim = this.#claimOf(text);
-    const own = this.#texts.get(source.id);
+    const own = this.#textOf(source);
     const isRead = source.kind === 'read';
     // One word alone says nothing: `See also`.
     const says = claim.words.length > 1 || claim.figures.length + claim.dates.length > 0;
@@ -85,14 +125,14 @@ export class ClaimChecker {
 
   /** What stands in a source around the places that share most with a claim, for a model that judges it. */
   passages(claim: string, source: Source): string[] {
-    const own = this.#texts.get(source.id);
+    const own = this.#textOf(source);
     if (!own || own.sentences === 0) return [];
     return shownPassages(this.#parse(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
   }
 
   /** The words of a source that a model meant with the words that it names, as they stand there; undefined where none do. */
   wordsOf(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
-    const own = this.#texts.get(source.id);
+    const own = this.#textOf(source);
     return own && namedWords(this.#parse(claim), named, own);
   }
 
@@ -115,12 +155,14 @@ export class ClaimChecker {
     return parsed;
   }
 
-  /** The texts of the sources that were read, by their numbers. */
-  *read(sources: readonly Source[]): Generator<[source: Source, text: SourceText]> {
-    for (const source of sources) {
+  /** Those of the sources that were read, with their texts. */
+  async read(sources: readonly Source[]): Promise<[source: Source, text: SourceText][]> {
+    const read = sources.filter(({ kind }) => kind === 'read');
+    await this.open(read);
+    return read.flatMap((source): [Source, SourceText][] => {
       const text = this.#texts.get(source.id);
-      if (source.kind === 'read' && text) yield [source, text];
-    }
+      return text ? [[source, text]] : [];
+    });
   }
 }
 
@@ -131,43 +173,36 @@ function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;
 }
 
-/** Takes the texts of all sources apart, step by step. */
-function* openAll(
-  state: Pick<ResearchState, 'sources' | 'results'>,
-  texts: Map<number, SourceText>,
-): Generator<undefined> {
-  const shown = yield* shownTexts(state);
-  for (const { id, title, snippet } of state.sources.all()) {
-    const text = (shown.get(id) ?? [snippet]).join(BORDER);
-    texts.set(id, yield* SourceText.opening({ title, text }));
+/** Notes what a result shows of which sources. */
+function notePlaces(
+  { status, result, sources }: ResultEntry,
+  { pages, hits }: { pages: Map<number, Place[]>; hits: Map<number, Place[]> },
+): void {
+  if (status !== 'completed') return;
+  const value = parseJson(result);
+  const [only] = sources;
+  if (!isObject(value)) {
+    if (only && sources.length === 1) note(pages, only.id, { result, part: 'all' });
+    return;
   }
+  if (typeof value.content === 'string') note(pages, value.source_id, { result, part: 'content' });
+  const found = Array.isArray(value.results) ? value.results : [];
+  for (const [part, hit] of found.entries()) if (isObject(hit)) note(hits, hit.source_id, { result, part });
 }
 
-/** What tool results showed of each source: pages first, then what searches said of them. */
-function* shownTexts({ results }: Pick<ResearchState, 'results'>): Generator<undefined, Map<number, string[]>> {
-  const pages = new Map<number, string[]>();
-  const hits = new Map<number, string[]>();
-  for (const { status, result, sources } of results.values()) {
-    yield;
-    if (status !== 'completed') continue;
-    const value = parseJson(result);
-    const [only] = sources;
-    if (!isObject(value)) {
-      if (only && sources.length === 1) add(pages, only.id, result);
-      continue;
-    }
-    if (typeof value.content === 'string') add(pages, value.source_id, value.content);
-    for (const hit of Array.isArray(value.results) ? value.results : []) {
-      if (isObject(hit) && typeof hit.snippet === 'string') add(hits, hit.source_id, hit.snippet);
-    }
-  }
-  for (const [id, snippets] of hits) for (const snippet of snippets) add(pages, id, snippet);
-  return pages;
+function note(places: Map<number, Place[]>, id: unknown, place: Place): void {
+  if (typeof id !== 'number') return;
+  const known = places.get(id) ?? [];
+  known.push(place);
+  places.set(id, known);
 }
 
-function add(texts: Map<number, string[]>, id: unknown, text: string): void {
-  if (typeof id !== 'number' || text.trim() === '') return;
-  const known = texts.get(id) ?? [];
-  if (!known.includes(text)) known.push(text);
-  texts.set(id, known);
+/** The text that stands at a place; '' where there is none. */
+function textAt({ result, part }: Place): string {
+  if (part === 'all') return result;
+  const value = parseJson(result);
+  if (!isObject(value)) return '';
+  const hit = part === 'content' || !Array.isArray(value.results) ? undefined : value.results[part];
+  const text = part === 'content' ? value.content : isObject(hit) ? hit.snippet : undefined;
+  return typeof text === 'string' ? text : '';
 }

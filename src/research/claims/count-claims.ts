@@ -1,6 +1,11 @@
+import { parseJson } from '../../base/json.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
+import { structuredFormat } from '../answer/answer-request.ts';
+import { answersNothing } from '../plan/shown-instead.ts';
+import type { ResearchRequest } from '../run/request.ts';
+import type { ResearchState } from '../run/state.ts';
 import { leavesOf } from './json-leaves.ts';
 import { type AnswerSentence, plainText, sentencesOf } from './sentences.ts';
 
@@ -13,17 +18,23 @@ const MOST_PATHS = 1000;
 /** Sentences that are counted before others have their turn. */
 const AT_ONCE = 100;
 
-/** The counts of a run's answer; null where it found no sources, or wrote nothing. */
+/** The counts of a run's answer; null where it found no sources, wrote nothing, or only planned or asked back. */
 export async function claimsOf(
   { text, annotations }: { text: string; annotations: readonly UrlCitation[] },
-  { sources }: { sources: { size: number } },
+  { request, state }: { request: Pick<ResearchRequest, 'format' | 'plan'> | undefined; state: ResearchState },
 ): Promise<Claims | null> {
-  return text === '' || sources.size === 0 ? null : await countClaims(text, annotations);
+  if (text === '' || state.sources.size === 0 || answersNothing({ request, state })) return null;
+  const isStructured = request !== undefined && structuredFormat({ request }) !== undefined;
+  return await countClaims(text, annotations, { isStructured });
 }
 
-/** The counts of an answer with its citations. Several citations of one sentence: the best counts. */
-export async function countClaims(text: string, annotations: readonly UrlCitation[]): Promise<Claims> {
-  if (annotations.some(({ path }) => path !== undefined)) return countLeaves(text, annotations);
+/** The counts of an answer with its citations: of its sentences, of a structured one of its values. The best citation counts. */
+export async function countClaims(
+  text: string,
+  annotations: readonly UrlCitation[],
+  { isStructured }: { isStructured: boolean },
+): Promise<Claims> {
+  if (isStructured && parseJson(text) !== undefined) return countLeaves(text, annotations);
   const claims = noClaims();
   let seen = 0;
   for (const { start, end, citations } of citedSentences(text, annotations)) {

@@ -53,7 +53,7 @@ function negationsOf(clause: Clause): Word[][] {
     .filter((denied) => denied.length > 0);
 }
 
-/** The two words behind a negation, or the one before it where none follows. Japanese denies what stands before. */
+/** The two words behind a negation, or those before it where none follows. Japanese denies what stands before. */
 function deniedBy({ at: place, word: denial }: { at: number; word: string }, { start, words }: Clause): Word[] {
   const at = start + place;
   if (/^[\u3040-\u309f]/.test(denial)) {
@@ -61,5 +61,5 @@ function deniedBy({ at: place, word: denial }: { at: number; word: string }, { s
   }
   if (CJK.test(denial)) return words.filter((word) => [0, 1].includes(word.start - at - denial.length));
   const behind = words.filter((word) => word.start > at).slice(0, 2);
-  return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-1);
+  return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-2);
 }

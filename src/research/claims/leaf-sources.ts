@@ -8,6 +8,7 @@ import { LONGEST_PASSAGE } from './passages.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
 import { carries } from './support.ts';
 import { isDatedElsewhere } from './swaps.ts';
+import { sameDate } from './text/dates.ts';
 import { type Parsed, parseSentence } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
@@ -39,7 +40,7 @@ export async function citeLeaves(
   { marked, claims, sources }: { marked: readonly UrlCitation[]; claims: ClaimChecker; sources: readonly Source[] },
 ): Promise<UrlCitation[]> {
   const citations: UrlCitation[] = [];
-  const texts = [...claims.read(sources)];
+  const texts = await claims.read(sources);
   const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
   let next = 0;
   let looked = 0;
@@ -89,39 +90,63 @@ function findValue(
   value: Parsed,
   { about, text }: { about: Parsed; text: SourceText },
 ): FoundValue | undefined {
-  let best: FoundValue | undefined;
-  for (const index of placesOf(leaf, value, text)) {
-    const sentence = text.sentence(index);
-    if (!holds(sentence, leaf, value)) continue;
-    if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
-    const before = index > 0 ? text.sentence(index - 1) : undefined;
-    const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
-    const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
-    if (worth === 0 && (leaf.kind === 'number' || leaf.text.length < LEAST_LETTERS)) continue;
-    if (!best || worth > best.worth) {
-      const [start, end] = [text.start(index), text.end(index)];
-      best = { support: 'quoted', start, end: Math.min(end, start + LONGEST_PASSAGE), worth };
+  const isNumber = isMeasure(leaf, value);
+  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MOST_PLACES) : [];
+  // A number may be written in other ways: its first digit is the one that all of them have, of a date its year.
+  const [digits = ''] = (isNumber && /\d+/.exec(value.folded)) || [];
+  const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
+  const telling = String(year ?? digits.slice(0, 1));
+  for (const [places, needsMore] of [
+    [written, leaf.text.length < LEAST_LETTERS || value.words.length === 0],
+    [isNumber ? placesOf(telling, text) : [], true],
+  ] as const) {
+    let best: FoundValue | undefined;
+    for (const index of places) {
+      const sentence = text.sentence(index);
+      if (!holds(sentence, leaf, value)) continue;
+      if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
+      const before = index > 0 ? text.sentence(index - 1) : undefined;
+      const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
+      const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
+      if (worth === 0 && needsMore) continue;
+      if (!best || worth > best.worth) {
+        const [start, end] = [text.start(index), text.end(index)];
+        best = { support: 'quoted', start, end: Math.min(end, start + LONGEST_PASSAGE), worth };
+      }
     }
+    if (best) return best;
   }
-  return best;
+  return undefined;
 }
 
-function placesOf(leaf: JsonLeaf, value: Parsed, text: SourceText): Set<number> {
-  const places = new Set<number>();
-  const digits = /\d+/.exec(value.folded)?.[0];
-  // A number may be written in other ways: its first digit is the one that all of them have.
-  const term = leaf.kind === 'number' ? digits?.slice(0, 1) : value.folded;
-  if (!term) return places;
-  for (let at = text.folded.indexOf(term); at !== -1; at = text.folded.indexOf(term, at + 1)) {
-    places.add(text.indexAt(at));
-    if (leaf.kind === 'string' && places.size >= MOST_PLACES) break;
-    if (leaf.kind === 'number') at = Math.max(at, text.end(text.indexAt(at)) - 1);
+/** The sentences in which a term stands, each once; no more than `most`. */
+function* placesOf(term: string, text: SourceText, most = Number.POSITIVE_INFINITY): Generator<number> {
+  if (term === '') return;
+  let seen = 0;
+  for (let at = text.folded.indexOf(term); at !== -1 && seen < most; at = text.folded.indexOf(term, at)) {
+    const index = text.indexAt(at);
+    yield index;
+    seen++;
+    at = Math.max(at + 1, text.end(index));
   }
-  return places;
+}
+
+/** Whether a value is a number, with its unit or alone, or a date: sources write it in other ways. */
+function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: Parsed): boolean {
+  return kind === 'number' || (words.length === 0 && figures.length + dates.length > 0);
+}
+
+/** Whether a sentence has the dates and figures of a text that is nothing else. */
+function measures(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
+  return (
+    isMeasure(leaf, value) &&
+    value.dates.every((date) => sentence.dates.some((other) => sameDate(date, other))) &&
+    value.figures.every((figure) => sentence.figures.some((other) => sameFigure(figure, other)))
+  );
 }
 
 function holds(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
-  if (leaf.kind === 'string') return sentence.folded.includes(value.folded);
+  if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || measures(sentence, leaf, value);
   const said = Math.abs(Number(leaf.text));
   const figure = value.figures[0] ?? {
     start: 0,

@@ -19,7 +19,7 @@ export const NEGATIONS = either(
 /** Verbs that deny by themselves: `failed to` says what `did not` says. */
 export const DENIALS = either(
   'fail\\p{L}*|cess\\p{L}*|fallo|fallar\\p{L}*|moved? away|ceas\\p{L}*|quit|left|lack\\p{L}*|abolish\\p{L}*|absen\\p{L}*|refus\\p{L}*|reject\\p{L}*|den(?:y|ied|ies)|avoid\\p{L}*|except|unable|remov\\p{L}*|' +
-    'instead|rather|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
+    'instead of|rather than|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
     'abgeschafft|verzicht\\p{L}*|fehl\\p{L}*|verfehl\\p{L}*|schl(?:oss|iess)\\p{L}*(?= .{0,60} aus(?!\\p{L}))|abgelehnt|lehn\\p{L}*|verweiger\\p{L}*|gescheitert|scheiter\\p{L}*|unverandert|ausgeschlossen|kostenlos|frei|' +
     'supprim\\p{L}*|refus\\p{L}*|rejet\\p{L}*|echou\\p{L}*|gratuit\\p{L}*|exclu\\p{L}*|manqu\\p{L}*|' +
     'suprim\\p{L}*|rechaz\\p{L}*|fracas\\p{L}*|n(?:i?e)g[oa]\\p{L}*|carec\\p{L}*|falt\\p{L}*|abol\\p{L}*|' +

@@ -45,7 +45,7 @@ function isCertain({ start, end }: Word, { text }: Parsed): boolean {
 function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: Against): boolean {
   if (source.parsedTitle.words.some((word) => sameName(text, word.text))) return true;
   const plain = text.replaceAll('.', '');
-  const beginning = plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
+  const beginning = /\d/.test(plain) ? plain : plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
   if (plain.length > 3 && source.says(beginning)) return true;
   const shown = window.map((sentence) => sentence.text).join(' ');
   if (/^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6) {

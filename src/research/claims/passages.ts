@@ -27,6 +27,8 @@ export interface Passage {
   figures: readonly boolean[];
   dates: readonly boolean[];
   told: number;
+  /** How many of the claim's words stand in it, or in the title, and of how many. */
+  said: { words: number; of: number };
 }
 
 /** Sentences of a source that are looked at for one claim. */
@@ -183,6 +185,7 @@ class SharedSentences {
       figures,
       dates,
       told,
+      said: { words, of: this.#words.length },
     };
   }
 

@@ -1,3 +1,4 @@
+import { CodeBlocks } from '../answer/code-marks.ts';
 import { NO_STOP } from './text/abbreviations.ts';
 
 /** The sentences of an answer, and which of them a marker belongs to. */
@@ -18,11 +19,18 @@ const END = new RegExp(
 /** The sentences of a text; lines of lists and rows of tables are sentences of their own, code and headings are none. */
 export function* sentencesOf(text: string): Generator<AnswerSentence> {
   let from = 0;
+  let lineEnd = -1;
   let isCode = false;
+  const blocks = new CodeBlocks();
   const whole = function* (start: number, end: number): Generator<AnswerSentence> {
     const sentence = text.slice(start, end).trim();
-    if (sentence.startsWith('```')) isCode = !isCode;
-    else if (!isCode && sentence !== '' && !NO_SENTENCE.test(sentence)) yield { start, end };
+    if (sentence === '') return;
+    if (start > lineEnd) {
+      const next = text.indexOf('\n', start + text.slice(start, end).search(/\S/));
+      lineEnd = next === -1 ? text.length : next;
+      isCode = blocks.isCode(text.slice(text.lastIndexOf('\n', lineEnd - 1) + 1, lineEnd));
+    }
+    if (!isCode && !NO_SENTENCE.test(sentence)) yield { start, end };
   };
   for (const { 0: gap, index } of text.matchAll(END)) {
     const end = index + gap.length;
@@ -75,8 +83,8 @@ export function plainText(text: string): string {
   return text
     .replace(LIST_MARK, '')
     .replace(/\[([^[\]]*)\]\([^()]*\)/g, '$1')
-    .replace(/[*_`|]+/g, ' ')
-    .replace(/^[\s,;:，、；–-]+/, '')
+    .replace(/[*_`]+/g, ' ')
+    .replace(/^[\s,;:|，、；–-]+|[\s|]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
 }

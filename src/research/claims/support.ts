@@ -5,6 +5,7 @@ import { ALL, NEGATIONS, UNIVERSAL } from './lexicon.ts';
 import { missingNames } from './names.ts';
 import { contextOf, type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
 import { isSwapped } from './swaps.ts';
+import { isOfAnotherCell } from './table-cells.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
@@ -32,6 +33,8 @@ const MOSTLY_CJK = 0.2;
 const LEAST_COPIED = 0.5;
 /** The part from which on it may be a copy of whole sentences: beside others a figure may be read otherwise than alone. */
 const MOSTLY_COPIED = 0.8;
+/** Words of a claim of which one at least should stand in what carries it. */
+const LEAST_WORDS = 2;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;
 
@@ -58,7 +61,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
     if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
-    else if (isSwapped(claim, context)) doubts.push('swap');
+    else if (isSwapped(claim, context) || isOfAnotherCell(claim, best.passage, source)) doubts.push('swap');
   }
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, isCopied };
   if (coverage < ABOUT && anchors === 0) return NOTHING;
@@ -126,9 +129,15 @@ function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
   if (passage.figures.includes(false)) doubts.push('figure');
   if (passage.dates.includes(false)) doubts.push('date');
   if (names.missing) doubts.push('name');
-  if (coverage < leastOf(claim, anchors)) doubts.push('words');
+  if (coverage < leastOf(claim, anchors) || sharesYearAlone(claim, passage)) doubts.push('words');
   const more = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length;
   return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WORTH - more * 0.2, passage };
+}
+
+/** Whether nothing of a claim but a year stands in a passage: everything else there may be of something else. */
+function sharesYearAlone({ dates }: Parsed, { told, said, dates: found }: Passage): boolean {
+  const year = dates[found.indexOf(true)];
+  return told === 1 && said.words === 0 && said.of >= LEAST_WORDS && year !== undefined && year.month === undefined;
 }
 
 /** The less of the words has to stand there, the more figures, dates and names do: the rest is said in other words. */

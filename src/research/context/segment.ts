@@ -106,6 +106,22 @@ export function wholeCalls({ parts, shortened }: Pick<Segment, 'parts' | 'shorte
 /** Results as they are sent, by their entry: each is fenced and counted once, not again for every request of its run. */
 const wholeResults = new WeakMap<ResultEntry, TurnMessage>();
 
+/**
+ * A result as it is sent. From here on the text of the entry is a piece of it where it stands there as it is: what a page
+ * said is held once by its run, whoever has it.
+ */
+export function sentWhole(entry: ResultEntry, { id, fence }: { id: string; fence: Fence }): TurnMessage {
+  const known = wholeResults.get(entry);
+  if (known) return known;
+  const content = fence.around(entry.result);
+  const start = content.indexOf('\n') + 1;
+  const piece = content.slice(start, start + entry.result.length);
+  if (piece === entry.result) entry.result = piece;
+  const message: TurnMessage = { role: 'tool', tool_call_id: id, content };
+  wholeResults.set(entry, message);
+  return message;
+}
+
 /** A result stands behind its call; behind one that was refused only where it is not whole elsewhere. */
 function toolMessage(
   planned: PlannedCall,
@@ -117,11 +133,7 @@ function toolMessage(
     if (entry === undefined) return { ...base, content: 'The call was interrupted.' };
     const shorter = shortened[planned.call];
     if (shorter !== undefined) return { ...base, content: fence.around(shorter) };
-    const known = wholeResults.get(entry);
-    if (known) return known;
-    const message = { ...base, content: fence.around(entry.result) };
-    wholeResults.set(entry, message);
-    return message;
+    return sentWhole(entry, { id: planned.id, fence });
   }
   const { again, refused } = planned;
   const shown = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;

@@ -1,7 +1,9 @@
 import { isSettled } from '../../protocol/plan.ts';
+import { LEAST_TURN } from '../run/money.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
+import { keptCost } from './shares.ts';
 
 /** Whether a research goes on in lanes, and what each of them is to find out (docs/research.md, "Lanes and attempts"). */
 
@@ -26,17 +28,30 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
   return attemptsOf(run) ?? partsOf(run);
 }
 
+/** As many of so many lanes as have turns and money for something each. */
+function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
+  let count = Math.min(wanted, budget.turns - state.turns - 1);
+  if (!purse.bounded) return count;
+  const input = state.own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
+  const least = LEAST_TURNS * purse.costOf({ input, output: LEAST_TURN });
+  while (count > 1 && (purse.left - keptCost(purse.left, { purse, state, parts: count })) / count < least) count--;
+  return count;
+}
+/** A lane that can look nothing up, or say nothing of what it found, is none. */
+const LEAST_TURNS = 2;
+
 /** A run that may ask back does so first. */
-function attemptsOf({ request, state, budget }: ResearchRun): LanesEntry | undefined {
-  const { attempts = 1, clarify } = request;
-  const count = Math.min(attempts, budget.turns - state.turns - 1);
+function attemptsOf(run: ResearchRun): LanesEntry | undefined {
+  const { state } = run;
+  const { attempts = 1, clarify } = run.request;
+  const count = affordable(run, attempts);
   if (count < 2 || (clarify && state.ownTurns === 0)) return undefined;
   return { t: 'lanes', kind: 'attempts', tasks: BEGINNINGS.slice(0, count).map((beginning) => [beginning]) };
 }
 
-function partsOf({ request, state, budget }: ResearchRun): LanesEntry | undefined {
-  const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];
-  const count = Math.min(request.lanes ?? 1, open.length, budget.turns - state.turns - 1);
+function partsOf(run: ResearchRun): LanesEntry | undefined {
+  const open = run.state.plan?.items.filter((item) => !isSettled(item)) ?? [];
+  const count = affordable(run, Math.min(run.request.lanes ?? 1, open.length));
   if (count < 2) return undefined;
   const tasks = Array.from({ length: count }, (_, lane) =>
     open.filter((_item, index) => index % count === lane).map(({ text }) => text),

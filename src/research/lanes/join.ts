@@ -72,6 +72,7 @@ async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<
 
 async function carriedBy(sentence: string, sources: readonly Source[], claims: ClaimChecker): Promise<string> {
   const held: ({ source: Source } & Support)[] = [];
+  await claims.open(sources);
   await inSlices(sources, (source) => void held.push({ source, ...claims.check(sentence, source) }), { stepsALook: 1 });
   const named = (support: 'quoted' | 'partial') =>
     held

@@ -47,18 +47,19 @@ export class LaneShares {
       cost: purse.bounded ? purse.left - before('cost', 0) : 0,
     };
     const parts = states.length;
+    const kept = keptCost(whole.cost, { purse, state, parts });
     this.#share = {
       turns: Math.floor(whole.turns / (parts + 1)),
       tokens: whole.tokens / (parts + 1),
       calls: Math.floor(whole.calls / (keepCalls ? parts + 1 : parts)),
-      cost: whole.cost / (parts + 1),
+      cost: (whole.cost - kept) / parts,
     };
-    const { turns, tokens, calls, cost } = this.#share;
+    const { turns, tokens, calls } = this.#share;
     this.#pool = {
       turns: whole.turns - turns,
       tokens: whole.tokens - tokens,
       calls: whole.calls - (keepCalls ? calls : 0),
-      cost: whole.cost - cost,
+      cost: whole.cost - kept,
     };
   }
 
@@ -147,6 +148,15 @@ export class LaneShares {
       other.wake = undefined;
     }
   }
+}
+
+/** What of a run's money is kept for what follows so many lanes: an even share, and enough for an answer. */
+export function keptCost(
+  left: number,
+  { purse, state, parts }: Pick<SharedRun, 'purse' | 'state'> & { parts: number },
+) {
+  const last = state.own.findLast((entry) => entry.t === 'turn');
+  return Math.min(left, Math.max(left / (parts + 1), purse.leastAnswer(last?.estimate ?? 0)));
 }
 
 function usedBy({ state, held }: Sharing, resource: Resource): number {

@@ -48,7 +48,8 @@ export interface CheckedText {
  * changes nothing: the annotations say how the sentences stand.
  */
 export async function* checkText(run: ResearchRun, answering: Answering, checked: CheckedText): AsyncGenerator<Step> {
-  const { text, claims } = await citedText(run, checked);
+  const { claims } = checked;
+  const text = await withOwnNumbers(run, checked.text);
   const doubtful = await askedAbout(text, run, claims);
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
   if (doubtful.length > 0) {
@@ -71,13 +72,10 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
   yield { type: 'note', entry: noted(run.state, entry) };
 }
 
-/** The text as it is shown but for its markers, which keep the numbers that the model knows. */
-async function citedText(
-  run: ResearchRun,
-  { text, claims }: CheckedText,
-): Promise<{ text: string; claims: ClaimChecker }> {
-  const cited = new CitedAnswer(run.state.sources, undefined, { keepNumbers: true });
-  return { text: (await citedWhole(cited, text)).delta, claims };
+/** A text as it is shown but for its markers, which keep the numbers that the model knows. */
+async function withOwnNumbers({ state }: ResearchRun, text: string): Promise<string> {
+  const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets' });
+  return (await citedWhole(cited, text)).delta;
 }
 
 /** The sentences that are doubted, and then those that say it in other words than their sources. */
@@ -89,7 +87,7 @@ async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker):
 }
 
 async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
-  const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
+  const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
   const { annotations } = await citedWhole(cited, text);
   const doubtful: Doubtful[] = [];
   const look = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
@@ -193,7 +191,7 @@ async function corrected(
       result = /(?:^|\n)$/.test(head) ? head + rest.trimStart() : head.trimEnd() + rest;
       continue;
     }
-    const instead = inPlaceOf(text.slice(start, end), verdict.instead);
+    const instead = inPlaceOf(text.slice(start, end), await withOwnNumbers(run, verdict.instead));
     const vouched = instead === undefined ? undefined : await vouchedFor(instead, run, claims);
     if (!vouched) continue;
     accepted.push(...vouched);
@@ -218,7 +216,7 @@ async function vouchedFor(
   { state }: ResearchRun,
   claims: ClaimChecker,
 ): Promise<AcceptedPassage[] | undefined> {
-  const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: true, claims });
+  const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
   const { annotations } = await citedWhole(cited, sentence);
   if (annotations.every(({ support }) => support === 'none' || support === 'unchecked')) return undefined;
   return annotations.flatMap(({ support, source_id, cited_text, start_index }) =>

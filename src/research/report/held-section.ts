@@ -1,6 +1,6 @@
-import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
-import type { Answering } from '../answer/answer-steps.ts';
+import { noUsage } from '../../upstream/turn.ts';
+import { type Answering, NothingWritten } from '../answer/answer-steps.ts';
 import { collectText, type HeldText } from '../answer/held-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
@@ -16,6 +16,8 @@ export function checks({ request, state }: ResearchRun): boolean {
 /** A text that nobody sees before it is checked. */
 export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'> {
   claims: ClaimChecker;
+  /** It is a part of an answer: where the model writes nothing, the others stand without it. */
+  isPart?: boolean;
   /** What the reader has already, in UTF-16 code units. */
   shown: number;
 }
@@ -28,7 +30,7 @@ export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'> {
 export async function* draftText(
   run: ResearchRun,
   answering: Answering,
-  { claims, limit, shown, ask }: DraftedText,
+  { claims, limit, shown, ask, isPart = false }: DraftedText,
 ): AsyncGenerator<Step, IncompleteReason | null> {
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
@@ -36,17 +38,22 @@ export async function* draftText(
     entry: noted(run.state, { t: 'draft', ...entry }),
   });
   for (let tries = 0; !report.draft?.whole; tries++) {
-    const held = yield* collectText(run, answering, {
-      limit,
-      shown,
-      before: report.draft?.text ?? '',
-      ask: (how) => ask({ ...how, again: tries > 0 }),
-      part: (text, usage) => step({ text, usage, whole: false }),
-    });
-    const text = held.text.slice(report.draft?.text.length ?? 0);
-    const isEmpty = held.text.trim() === '';
-    yield step({ text, usage: held.usage, whole: !isEmpty, ...(held.cut ? { cut: 'max_output_tokens' } : {}) });
-    if (isEmpty && tries > 0) throw new GatewayError('upstream_error', 'The provider gave an empty answer twice.');
+    try {
+      const held = yield* collectText(run, answering, {
+        limit,
+        shown,
+        before: report.draft?.text ?? '',
+        ask: (how) => ask({ ...how, again: tries > 0 }),
+        part: (text, usage) => step({ text, usage, whole: false }),
+      });
+      const text = held.text.slice(report.draft?.text.length ?? 0);
+      const isEmpty = held.text.trim() === '';
+      yield step({ text, usage: held.usage, whole: !isEmpty, ...(held.cut ? { cut: 'max_output_tokens' } : {}) });
+      if (isEmpty && tries > 0) throw NothingWritten.twice();
+    } catch (thrown) {
+      if (!isPart || !(thrown instanceof NothingWritten)) throw thrown;
+      yield step({ text: '', usage: noUsage(), whole: true, cut: 'stuck' });
+    }
   }
   const { text, cut = null } = report.draft;
   if (!report.checked) yield* checkText(run, answering, { text, claims, shown });

@@ -1,7 +1,8 @@
 import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
+import { noUsage } from '../../upstream/turn.ts';
 import { type AnswerRequest, type AskedHow, askToContinue, structuredFormat } from '../answer/answer-request.ts';
-import type { Answering } from '../answer/answer-steps.ts';
+import { type Answering, NothingWritten } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/held-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 import type { Context } from '../context/context.ts';
@@ -19,7 +20,8 @@ import { outlineLines, recordsOfRun } from './report-records.ts';
 const MANY_PARTS = 4;
 /** The part of a request that the list of records may have. */
 const RECORDS_SHARE = 0.25;
-const MOST_SECTIONS = 24;
+/** As many as a plan may have parts. */
+const MOST_SECTIONS = 40;
 const MOST_RECORDS = 200;
 /** In UTF-16 code units. */
 const LONGEST_HEADING = 160;
@@ -44,15 +46,20 @@ export async function* makeOutline(run: ResearchRun, answering: Answering): Asyn
   const { context } = answering;
   const records = await recordsOfRun(state, context.about);
   let estimate = 0;
-  const held = yield* collectText(run, answering, {
-    limit: run.model.max_completion_tokens,
-    async *ask(how) {
-      const lines = outlineLines(records, context.window.threshold * RECORDS_SHARE);
-      const asked = yield* outlineRequest(run, { ...how, context, lines });
-      ({ estimate } = asked);
-      return asked;
-    },
-  });
+  let held = { text: '', usage: noUsage() };
+  try {
+    held = yield* collectText(run, answering, {
+      limit: run.model.max_completion_tokens,
+      async *ask(how) {
+        const lines = outlineLines(records, context.window.threshold * RECORDS_SHARE);
+        const asked = yield* outlineRequest(run, { ...how, context, lines });
+        ({ estimate } = asked);
+        return asked;
+      },
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof NothingWritten)) throw thrown;
+  }
   const sections = sectionsIn(held.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
   yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
@@ -121,6 +128,11 @@ export function remindOfGaps({ state, prompts, fence, log }: ResearchRun): Step 
 /** The outline as lines, each with its number. */
 export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
+}
+
+/** The same without what the sections are to tell. */
+export function headingsText(outline: readonly OutlineSection[]): string {
+  return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
 }
 
 export function sectionLine({ heading, aim }: OutlineSection, index: number): string {

@@ -130,7 +130,7 @@ export class ReportRecords {
   ): Promise<Map<number, string>> {
     const passages = new Map<number, string>();
     if (length < LEAST_PASSAGE) return passages;
-    for (const [source, { text }] of this.#claims.read(sources)) {
+    for (const [source, { text }] of await this.#claims.read(sources)) {
       const { sentences, ranking } = await rankTextInSteps(text, about);
       const chosen: number[] = [];
       let left = length;

@@ -8,13 +8,18 @@ import type { ResearchRun } from '../run/run.ts';
 import type { OutlineSection } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
 import { hints, sampling } from '../turns.ts';
-import { largestRequest, outlineText, sectionLine } from './outline.ts';
+import { headingsText, largestRequest, outlineText, sectionLine } from './outline.ts';
 import { ReportRecords, recordsOfRun } from './report-records.ts';
 
-/** What a request for a section may have of the run's largest one: its own evidence, not the whole run. */
-const SHARE = 1 / 3;
+/**
+ * What a request for a section is to have of the run's largest one, so that it is no more than a third where titles and marks
+ * come to its evidence.
+ */
+const SHARE = 0.29;
 /** Fewer tokens of evidence are no section. */
-const LEAST_EVIDENCE = 600;
+const LEAST_EVIDENCE = 400;
+/** The part of it that the outline may have with what each section is to tell; else it is headings alone. */
+const OUTLINE_SHARE = 0.25;
 /** Of longer questions and paragraphs the beginning, or the end, is enough; in UTF-16 code units. */
 const LONGEST_QUESTION = 6000;
 const LONGEST_BEFORE = 600;
@@ -37,7 +42,9 @@ export class SectionRequests {
     this.#outline = run.state.report.outline ?? [];
     this.#records = of.records;
     const { prompts, fence } = run;
-    const outline = fence.around(outlineText(this.#outline));
+    const whole = outlineText(this.#outline);
+    const fits = estimateTokens(whole) <= this.#most * OUTLINE_SHARE;
+    const outline = fence.around(fits ? whole : headingsText(this.#outline));
     this.#common = [
       {
         role: 'system',
@@ -56,6 +63,11 @@ export class SectionRequests {
     return new SectionRequests(run, { context, records, question });
   }
 
+  /** The most tokens that a request is to have. */
+  get #most(): number {
+    return Math.min(this.#context.window.threshold, largestRequest(this.#run)) * SHARE;
+  }
+
   /** The request for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
   async of(index: number, how: AskedHow & { before: string; limit: number }): Promise<AnswerRequest> {
     const { prompts, state, fence, purse, model } = this.#run;
@@ -63,10 +75,9 @@ export class SectionRequests {
     const { window } = this.#context;
     const fixed =
       estimateRequest(this.#common) + estimateTokens(how.soFar) + estimateTokens(prompts.writeSection(EMPTY));
-    const most = Math.min(window.threshold, largestRequest(this.#run)) * SHARE;
     const records = await this.#records.of(index, {
       sources: state.sources,
-      tokens: Math.max(LEAST_EVIDENCE, most - fixed - LONGEST_BEFORE / 4),
+      tokens: Math.max(LEAST_EVIDENCE, this.#most - fixed - LONGEST_BEFORE / 4),
     });
     const paragraph = lastParagraph(how.before);
     const ask = prompts.writeSection({

@@ -6,11 +6,13 @@ import {
   type Answering,
   answeredStep,
   citedSteps,
+  NothingWritten,
   spentAnswerBudget,
   unknownStep,
   type Written,
 } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
+import { CodeBlocks } from '../answer/code-marks.ts';
 import { writeShown } from '../answer/shown-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
@@ -24,8 +26,9 @@ import { SectionRequests } from './section-requests.ts';
 
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
-/** Tokens that every section may have, however little is left for them together. */
+/** Tokens that every section may have where they are there, and however little is left for them together. */
 const LEAST_SECTION = 120;
+const LEAST_TOKENS = 16;
 /** A section may have so many times its even share of what is left: some have more to tell. */
 const MORE_THAN_ITS_SHARE = 1.5;
 
@@ -60,7 +63,8 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
       break;
     }
     const limit = tokensFor(run, outline.length - index);
-    const head = `${index === 0 ? '' : `${isInCode(before) ? '\n```' : ''}\n\n`}## ${section.heading}\n\n`;
+    const joint = state.report.length === 0 ? '' : `${closingOf(before)}\n\n`;
+    const head = `${joint}## ${section.heading}\n\n`;
     const written = yield* (checks(run) ? checkedSection : shownSection)(run, {
       ...writing,
       index,
@@ -73,6 +77,7 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     before = written.text;
   }
   yield* citedSteps(run, cited.end());
+  if (cited.length === 0) throw NothingWritten.twice();
   yield answeredStep(run, { text: '', cut }, noUsage());
   return { text: '', cut };
 }
@@ -92,13 +97,13 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
   const { report } = run.state;
   const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
   const soFar = begun.slice(head.length);
-  if (begun.length < head.length) yield* citedSteps(run, cited.push(head.slice(begun.length)));
   return yield* writeShown(run, answering, {
     cited,
     before: soFar,
     limit,
     inMessage: true,
-    filter: new HeadingFilter(section.heading, soFar),
+    isPart: true,
+    filter: new HeadingFilter(section.heading, { head: head.slice(begun.length), before: soFar }),
     ask: (how) => requests.of(index, { ...how, before, limit }),
     whole: ({ text, cut }, usage) => {
       return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
@@ -113,17 +118,18 @@ async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<
     claims,
     limit,
     shown: cited.length,
+    isPart: true,
     ask: (how) => requests.of(index, { ...how, before, limit }),
   });
   const { text = '', accepted = [] } = run.state.report.checked ?? {};
   claims.accept(accepted);
-  const filter = new HeadingFilter(section.heading, '');
-  const shown = filter.push(text) + filter.end();
-  const { delta, annotations, unknown } = await citedWhole(cited, head + shown);
+  const filter = new HeadingFilter(section.heading, { head, before: '' });
+  const { delta, annotations, unknown } = await citedWhole(cited, filter.push(text) + filter.end());
   if (unknown.length > 0) yield unknownStep(run, unknown);
-  const entry = noted(run.state, sectionEntry({ length: cited.length, text, cut, usage: noUsage() }));
-  yield { type: 'answer', delta, annotations, entry };
-  return { text, cut };
+  const written = { text, cut: filter.hasShown ? cut : (cut ?? 'stuck') };
+  const entry = noted(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
+  yield filter.hasShown ? { type: 'answer', delta, annotations, entry } : { type: 'note', entry };
+  return written;
 }
 
 function sectionEntry(of: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { text: string }): SectionEntry {
@@ -137,11 +143,13 @@ function tokensFor(run: ResearchRun, remaining: number): number {
   if (maxOutputTokens === null) return answerLimit(run);
   const left = Math.max(0, maxOutputTokens - run.state.report.tokens);
   const share = (left / remaining) * MORE_THAN_ITS_SHARE;
-  const most = left - (remaining - 1) * LEAST_SECTION;
-  return Math.max(LEAST_SECTION, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
+  const most = left - (remaining - 1) * Math.min(LEAST_SECTION, left / remaining);
+  return Math.max(LEAST_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
 }
 
-/** Whether a text ends in a block of code that is still open. */
-function isInCode(text: string): boolean {
-  return (text.match(/^ {0,3}```/gm)?.length ?? 0) % 2 === 1;
+/** What closes the block of code that a text leaves open, if it does. */
+function closingOf(text: string): string {
+  const blocks = new CodeBlocks();
+  for (const line of text.split('\n')) blocks.isCode(line);
+  return blocks.closing === undefined ? '' : `\n${blocks.closing}`;
 }

@@ -32,14 +32,17 @@ export class Purse {
   readonly #most: number;
   readonly #price: RoutePrice;
   readonly #state: Pick<ResearchState, 'costInAll'>;
+  readonly #keepsAnswer: boolean;
 
-  constructor({ most, price }: Money, state: Pick<ResearchState, 'costInAll'>) {
+  /** `keepsAnswer`: research turns leave enough for the answer; absent: they do. */
+  constructor({ most, price }: Money, state: Pick<ResearchState, 'costInAll'>, { keepsAnswer = true } = {}) {
+    this.#keepsAnswer = keepsAnswer;
     this.#most = price ? most : Number.POSITIVE_INFINITY;
     this.#price = price ?? FREE;
     this.#state = state;
   }
 
-  /** A purse of which `left` says what is left, with the same price. */
+  /** A purse of which `left` says what is left, with the same price; the answer is paid by somebody else. */
   part(left: () => number): Purse {
     if (!this.bounded) return this;
     const most = this.#most;
@@ -48,7 +51,7 @@ export class Purse {
         return most - left();
       },
     };
-    return new Purse({ most, price: this.#price }, spent);
+    return new Purse({ most, price: this.#price }, spent, { keepsAnswer: false });
   }
 
   /** What a turn costs at most whose request has so many tokens, and that may write so many. */
@@ -65,10 +68,15 @@ export class Purse {
     return Math.max(0, this.#most - this.#state.costInAll);
   }
 
+  /** What an answer that is worth its name costs whose request has so many tokens. */
+  leastAnswer(input: number): number {
+    return costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
+  }
+
   /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */
   turnTokens(input: number): number | undefined {
-    const answer = costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
-    const output = this.#outputFor(this.left - answer, input);
+    const kept = this.#keepsAnswer ? this.leastAnswer(input) : 0;
+    const output = this.#outputFor(this.left - kept, input);
     return output >= LEAST_TURN ? output : undefined;
   }
 

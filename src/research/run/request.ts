@@ -1,6 +1,7 @@
 import type { Effort, Profile } from '../../config/schema.ts';
 import type { ContentPart } from '../../protocol/requests/content-parts.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
+import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
@@ -127,6 +128,8 @@ export interface ResearchRequest {
   profile?: Profile;
   /** Warnings about the request, for the end of the run. */
   warnings?: Warning[];
+  /** What items of the conversation set for the response, and for those that follow it. */
+  settings?: ThreadSettings | undefined;
 }
 
 /** What a follow-up takes over. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { TokenLogprob, UrlCitation } from '../../protocol/items.ts';
+import type { MessagePhase, TokenLogprob, UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { TurnTool } from '../../upstream/turn.ts';
 import type { TranscriptEntry } from './transcript.ts';
@@ -37,6 +37,8 @@ export type Step =
       logprobs?: TokenLogprob[] | undefined;
       /** The model says in it that it will not answer. */
       refuses?: true | undefined;
+      /** One that differs from that of the open message begins another one. */
+      phase?: MessagePhase | undefined;
       entry?: TranscriptEntry;
     }
   /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */
@@ -97,7 +99,7 @@ export interface FunctionCall {
   /** As the model wrote them; the text of a custom tool; what a shell tool is to do, as its item has it. */
   arguments: string;
   /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
-  as?: 'custom' | 'approval' | ShellTool;
+  as?: 'custom' | 'approval' | 'search' | ShellTool;
   /** What a search finds, where the client wants its function found first: the tool as the client has it. */
   found?: JsonObject;
 }
@@ -108,6 +110,8 @@ export interface OfferedFunction extends TurnTool {
   custom?: true | undefined;
   /** It stands for a tool of OpenAI's that runs at the client. */
   shell?: ShellTool | undefined;
+  /** It stands for the search of its client, which answers with more tools. */
+  search?: true | undefined;
   /** Its client wants it found by a search first. The first one of a namespace holds its description, others ''. */
   deferred?: string | undefined;
 }

@@ -259,7 +259,8 @@ export class Execution {
     this.#tellUsed();
     const { answer } = this.#recorder;
     const kind = loopOf(lease.run);
-    const claims = kind === 'research' ? await claimsOf(answer, this.#state) : null;
+    const request = readResearchRequest(lease.run);
+    const claims = kind === 'research' ? await claimsOf(answer, { request, state: this.#state }) : null;
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
     this.#writer.beginEnd();
     const restore = this.#recorder.checkpoint();
@@ -273,7 +274,7 @@ export class Execution {
       ...answer,
       claims,
       completed: outcome !== undefined,
-      request: readResearchRequest(lease.run),
+      request,
       state,
     };
     const response = this.#recorder.response(this.#created, {

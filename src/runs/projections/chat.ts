@@ -78,18 +78,23 @@ export function chatSources({ output, warnings }: ResponseObject): {
   };
 }
 
-/** Chat apps open `[n]` as the n-th annotation: each source once in the order of its number, then bare URLs. */
+/**
+ * Chat apps open `[n]` as the n-th annotation: each source once in the order of its number, then bare URLs. Behind them stand
+ * the other values of a structured answer, each with its source.
+ */
 function eachSourceOnce(annotations: readonly UrlCitation[]): UrlCitation[] {
   const numbered = new Map<number, UrlCitation>();
   const bare = new Map<string, UrlCitation>();
   for (const annotation of annotations) {
     const { index } = annotation;
+    if (index === null && annotation.path !== undefined) continue;
     if (index === null) bare.set(annotation.url, bare.get(annotation.url) ?? annotation);
     else if (!numbered.has(index)) numbered.set(index, annotation);
   }
   for (const { url } of numbered.values()) bare.delete(url);
   const inOrder = [...numbered].toSorted(([a], [b]) => a - b).map(([, annotation]) => annotation);
-  return [...inOrder, ...bare.values()];
+  const values = annotations.filter((each) => each.path !== undefined && !inOrder.includes(each));
+  return [...inOrder, ...bare.values(), ...values];
 }
 
 export function finishReason(response: ResponseObject): ChatFinishReason {

@@ -2,7 +2,7 @@ import { publicId } from '../../base/ids.ts';
 import type { ChatChunk, ChatFinishReason } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
-import type { TokenLogprob } from '../../protocol/items.ts';
+import { messageWords, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
 import { completionOf, finishReason, saidIn, toChatUsage, toToolCall } from './chat.ts';
@@ -14,14 +14,17 @@ type Delta = ChatChunk['choices'][number]['delta'];
 
 /** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
 export function toPlainCompletion(response: ResponseObject) {
-  const { thoughts, tool_calls } = saidIn(response);
-  const parts = response.output.flatMap((item) => (item.type === 'message' ? item.content : []));
+  const { thoughts: thought, tool_calls } = saidIn(response);
+  const messages = response.output.filter((item) => item.type === 'message');
+  const parts = messages.flatMap((item) => (isNote(item) ? [] : item.content));
+  const thoughts = [thought, ...messages.filter(isNote).map(messageWords)].filter((text) => text !== '').join('\n\n');
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
-  const isSilent = response.output_text === '' && (tool_calls.length > 0 || refusal !== '');
+  const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
+  const isSilent = text === '' && (tool_calls.length > 0 || refusal !== '');
   const logprobs = parts.flatMap((part) => (part.type === 'output_text' ? part.logprobs : []));
   const message = {
     role: 'assistant' as const,
-    content: isSilent ? null : response.output_text,
+    content: isSilent ? null : text,
     refusal: refusal || null,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
@@ -51,12 +54,20 @@ export async function* plainChatStream(
     ...later,
   });
   let calls = 0;
+  const notes = new Set<string>();
+  let isThought = false;
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
-      const delta = deltaOf(event, calls);
+      if (event.type === 'response.output_item.added' && isNote(event.item)) {
+        notes.add(event.item.id);
+        if (isThought) yield chunk({ reasoning_content: '\n\n' });
+      }
+      const isOfNote = event.type === 'response.output_text.delta' && notes.has(event.item_id);
+      const delta = isOfNote ? { reasoning_content: event.delta } : deltaOf(event, calls);
+      isThought ||= delta?.reasoning_content !== undefined;
       if (delta?.tool_calls) calls++;
-      if (delta) yield chunk(delta, event.type === 'response.output_text.delta' ? event : {});
+      if (delta) yield chunk(delta, event.type === 'response.output_text.delta' && !isOfNote ? event : {});
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
@@ -65,6 +76,11 @@ export async function* plainChatStream(
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }
+}
+
+/** What a model says before its answer, where its provider tells that apart: chats have thoughts for it. */
+function isNote(item: OutputItem): boolean {
+  return item.type === 'message' && item.phase === 'commentary';
 }
 
 function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logprobs'] {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import { effortLevel } from '../../config/schema/models.ts';
 import type { PlainRequest } from '../../plain/request.ts';
+import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
@@ -115,6 +116,12 @@ const approvals = z.array(
   z.looseObject({ server: z.string(), always: z.array(z.string()).optional(), never: z.array(z.string()).optional() }),
 );
 
+const settings = z.looseObject({
+  tools: z.array(z.custom<ResponseTool>(isObject)).optional(),
+  effort: z.string().optional(),
+  format: format.optional(),
+});
+
 const research: z.ZodType<ResearchRequest> = z.looseObject({
   kind: z.literal('research'),
   history: z.array(message),
@@ -152,6 +159,7 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   topP: z.number().nullable(),
   maxCost: z.number().positive().optional(),
   format: format.nullable(),
+  settings: settings.optional(),
 });
 
 const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
@@ -193,6 +201,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   tools: z.array(
     turnTool.extend({
       custom: z.literal(true).optional(),
+      search: z.literal(true).optional(),
       shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
     }),
   ),
@@ -207,8 +216,10 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   maxOutputTokens: z.number().nullable(),
   temperature: z.number().nullable(),
   topP: z.number().nullable(),
+  stop: z.array(z.string()).optional(),
   format: format.nullable(),
   reasoningEffort: z.string().nullable(),
+  verbosity: z.string().optional(),
   reasoningSummary: reasoningSummary.optional(),
   compactAt: z.number().positive().optional(),
   compacts: z.literal(true).optional(),
@@ -216,6 +227,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   encryptedReasoning: z.literal(true).optional(),
   logprobs: z.int().nonnegative().optional(),
   cacheKey: z.string().optional(),
+  settings: settings.optional(),
 });
 
 const heldLimits = z.looseObject({

@@ -7,6 +7,7 @@ import type { TraceContext } from '../../base/trace-context.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
+import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.ts';
@@ -149,6 +150,12 @@ export function storedProfile(run: RunRecord): Profile | undefined {
 export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {
   const { request } = parse(run);
   return request.kind === 'research' ? request : undefined;
+}
+
+/** What items of its conversation have set, for the responses that follow it. */
+export function readSettings(run: RunRecord): ThreadSettings | undefined {
+  const { request } = parse(run);
+  return request.kind === 'proxy' ? undefined : request.settings;
 }
 
 /** A proxy request, or undefined on a research run. */

@@ -119,7 +119,7 @@ function asUserPart(part: PlainPart): UserPart {
     case 'text':
       return { type: 'text', text: part.text };
     case 'image':
-      return { type: 'image_url', image_url: { url: part.url } };
+      return { type: 'image_url', image_url: { url: part.url, ...(part.detail && { detail: part.detail }) } };
     case 'pdf':
       return { type: 'file', file: { filename: part.name, file_data: part.url } };
     case 'audio':

@@ -9,14 +9,15 @@ import { ToolError } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { describeContent } from './content-kind.ts';
 import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-source.ts';
+import { parsedDocument } from './parsing/child-message.ts';
 import { ParseFailure } from './parsing/parse-failure.ts';
-import { contentKind, hasPlainText, parsedDocument } from './parsing/parse-job.ts';
+import { CONTENT_KINDS, hasPlainText } from './parsing/parse-job.ts';
 import type { ParsePool } from './parsing/parse-pool.ts';
 
 const readPage = parsedDocument.extend({
   /** After redirects. */
   url: z.string(),
-  kind: contentKind,
+  kind: z.enum(CONTENT_KINDS),
   /** `published` is what the server or the file system says of its last change. */
   datedByServer: z.literal(true).optional(),
 });

@@ -1,4 +1,5 @@
 import { TransformStream } from 'node:stream/web';
+import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { ToolError } from '../tool.ts';
 
 /** What one message of a server may hold: beyond, reading it takes longer than anything else may wait. */
@@ -14,17 +15,24 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * The answer of a server with a bound on each of its JSON messages, which the client library reads in one step whatever
- * they hold. Reading the body fails where a message is beyond it.
+ * they hold. Reading the body fails where a message is beyond it. `mask`: of the credentials that the server got, which it
+ * may quote.
  */
-export function boundedMessages(response: Response): Response {
+export function boundedMessages(response: Response, mask: SecretMask): Response {
   if (response.body === null) return response;
+  const masked = new MaskedBody(mask);
   // One message a line; other bodies are one message, over however many lines.
   const shape = new MessageShape(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         shape.read(chunk);
-        controller.enqueue(chunk);
+        const clean = masked.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+        if (clean.length > 0) controller.enqueue(clean);
+      },
+      flush(controller) {
+        const rest = masked.end();
+        if (rest.length > 0) controller.enqueue(rest);
       },
     }),
   );

@@ -3,10 +3,11 @@ import { abortable } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { StandstillWatch } from '../../base/load/standstill.ts';
 import type { Logger } from '../../base/logger.ts';
+import { REDACTED, SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
 import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';
-import { DEFAULT_TIMEOUT_MS, type McpServer, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
+import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
 import { type RemoteTool, remoteTools } from './remote-tool.ts';
 
@@ -76,9 +77,9 @@ export class McpConnection implements AsyncDisposable {
     await Promise.all([...new Set([this.#opening, ...this.#users.keys()])].map((opening) => this.#drop(opening)));
   }
 
-  #request(client: Client, tool: RemoteTool, args: JsonObject, context: ToolContext) {
+  async #request(client: Client, tool: RemoteTool, args: JsonObject, context: ToolContext) {
     const timeout = this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    return client.callTool(
+    const result = await client.callTool(
       { name: tool.name, arguments: args },
       {
         signal: context.signal,
@@ -90,6 +91,15 @@ export class McpConnection implements AsyncDisposable {
         toolDefinition: tool.definition,
       },
     );
+    return this.#masked(result);
+  }
+
+  /** What a program says, without its credentials. Of what comes by HTTP they were taken out before it was read. */
+  #masked<T>(answer: T): T {
+    if (!('command' in this.server)) return answer;
+    const text = JSON.stringify(answer);
+    const clean = new SecretMask(quotableSecrets(this.server)).text(text, REDACTED);
+    return clean === text ? answer : JSON.parse(clean);
   }
 
   /** Does `work` with a connection, and once more with a new one if the first turns out to be stale. */
@@ -196,6 +206,6 @@ export class McpConnection implements AsyncDisposable {
       timeout,
       signal: this.#closing.signal,
     });
-    return tools;
+    return this.#masked(tools);
   }
 }

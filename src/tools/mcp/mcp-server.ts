@@ -1,3 +1,5 @@
+import { addressSecrets, headerSecrets } from '../../config/credential-places.ts';
+
 /**
  * An MCP server that runs may use, as the configuration or a request names it (docs/api.md, "POST /v1/responses" and
  * docs/configuration.md, "tools").
@@ -64,9 +66,25 @@ export const MCP_LIMITS = {
   message: 1_000,
 } as const;
 
-/** Everything of a server's configuration that must not show up anywhere. */
+/** Everything of a server's configuration that must not show up in an error or a line of log. */
 export function secretsOfServer(server: McpServer): string[] {
-  if ('command' in server) return Object.values(server.env ?? {});
-  const { headers = {}, accessToken, oauth } = server;
-  return [...Object.values(headers), accessToken, oauth?.clientSecret].filter((each) => each !== undefined);
+  const others = 'command' in server ? server.env : server.headers;
+  return [...quotableSecrets(server), ...Object.values(others ?? {})];
+}
+
+/** The credentials of a server, which it may quote in any answer. */
+export function quotableSecrets(server: McpServer): string[] {
+  if ('command' in server) return headerSecrets(server.env ?? {});
+  const { headers = {}, accessToken, oauth, url } = server;
+  const given = [accessToken, oauth?.clientSecret].filter((each) => each !== undefined);
+  return [...headerSecrets(headers), ...addressSecrets(url), ...keysInPath(url), ...given];
+}
+
+/** A part of a path may be a key from this length on, in characters. */
+const SHORTEST_KEY = 20;
+
+/** Services name the account in the path of the address that they give out, as a key. */
+function keysInPath(url: string): string[] {
+  const segments = new URL(url).pathname.split('/');
+  return segments.filter((segment) => segment.length >= SHORTEST_KEY && /\d/.test(segment) && /[a-z]/i.test(segment));
 }

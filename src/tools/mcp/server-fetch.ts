@@ -1,20 +1,24 @@
+import { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { currentTrace } from '../../base/trace-context.ts';
+import { headerSecrets } from '../../config/credential-places.ts';
 import { boundedMessages } from './bounded-messages.ts';
-import type { HttpMcpServer } from './mcp-server.ts';
+import { type HttpMcpServer, quotableSecrets } from './mcp-server.ts';
 
 /**
  * `fetch` that adds the trace and the server's own headers, but only on requests to its origin: the same fetch also asks
- * authorization servers, which a server's metadata may name at will. What comes back is bounded.
+ * authorization servers, which a server's metadata may name at will. What comes back is bounded, and without the
+ * credentials that were sent.
  */
 export function serverFetch(server: HttpMcpServer, fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   const { origin } = new URL(server.url);
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    if (URL.parse(url)?.origin !== origin) return boundedMessages(await fetch(input, init));
+    if (URL.parse(url)?.origin !== origin) return boundedMessages(await fetch(input, init), new SecretMask([]));
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
     for (const [name, value] of Object.entries({ ...currentTrace(), ...server.headers })) {
       if (!headers.has(name)) headers.set(name, value);
     }
-    return boundedMessages(await fetch(input, { ...init, headers }));
+    const mask = new SecretMask([...quotableSecrets(server), ...headerSecrets(Object.fromEntries(headers))]);
+    return boundedMessages(await fetch(input, { ...init, headers }), mask);
   };
 }

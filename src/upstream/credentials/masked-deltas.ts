@@ -1,8 +1,5 @@
-import type { Delta } from '../decoding/decoded-turn.ts';
-import type { SecretMask } from './secret-mask.ts';
-
-/** What stands in place of a secret where no length was announced. */
-export const REDACTED = '[redacted]';
+import { REDACTED, type SecretMask } from '../../base/secrets/secret-mask.ts';
+import { type Delta, isSameKind } from '../decoding/decoded-turn.ts';
 
 /** Deltas of a turn without secrets: an end that may be the start of one is held until more is there. */
 export class MaskedDeltas {
@@ -16,9 +13,8 @@ export class MaskedDeltas {
   /** What may be shown now. */
   push(deltas: readonly Delta[]): Delta[] {
     const shown: Delta[] = [];
-    for (const { type, delta, refuses } of deltas) {
-      if (this.#held && (this.#held.type !== type || this.#held.refuses !== refuses)) shown.push(...this.end());
-      const kind = { type, ...(refuses && { refuses }) };
+    for (const { delta, logprobs: _, ...kind } of deltas) {
+      if (this.#held && (this.#held.type !== kind.type || !isSameKind(this.#held, kind))) shown.push(...this.end());
       const text = this.#mask.text((this.#held?.delta ?? '') + delta, REDACTED);
       const safe = text.length - this.#mask.unfinishedText(text);
       this.#held = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;

@@ -23,11 +23,18 @@ function numberIn(text: string): number {
   return read.length > 0 ? Math.max(...read) : Number.NaN;
 }
 
+/** What is asked for under any of these names, which are in lower case. Providers in Go take a name in any case. */
+export function numbersIn(fields: Readonly<Record<string, unknown>>, names: readonly string[]): number[] {
+  const named = Object.keys(fields).filter((name) => names.includes(name) || names.includes(name.toLowerCase()));
+  return named.flatMap((name) => askedNumber(fields[name]) ?? []);
+}
+
+const ANSWERS = ['n', 'best_of'];
+
 /** Answers that are made, though fewer may be sent: `best_of`, and one for each of several prompts. `api`: a name of `apis`. */
-export function askedAnswers(api: string, { n, best_of: bestOf, prompt }: Readonly<Record<string, unknown>>): number {
+export function askedAnswers(api: string, fields: Readonly<Record<string, unknown>>): number {
   if (api !== 'chat_completions' && api !== 'completions') return 1;
-  const each = Math.min(MOST_ANSWERS, Math.max(1, askedNumber(n) ?? 1, askedNumber(bestOf) ?? 1));
-  return each * promptsIn(prompt);
+  return Math.min(MOST_ANSWERS, Math.max(1, ...numbersIn(fields, ANSWERS))) * promptsIn(fields.prompt);
 }
 
 /** One, or how many stand in a list. A list of numbers is one prompt that its client has taken apart. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
-import type { TokenLogprob } from '../../protocol/items.ts';
+import type { MessagePhase, TokenLogprob } from '../../protocol/items.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
@@ -36,7 +36,18 @@ export interface DecoderOptions {
   logprobs?: TokenLogprobs | undefined;
 }
 
-export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true };
+export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[] } & DeltaKind;
+
+/** What text is besides: words of a model that will not answer, or what of the answer its provider says it to be. */
+export interface DeltaKind {
+  refuses?: true;
+  phase?: MessagePhase;
+}
+
+/** Whether deltas of one type are of one kind, too. */
+export function isSameKind(one: DeltaKind, other: DeltaKind): boolean {
+  return one.refuses === other.refuses && one.phase === other.phase;
+}
 
 /** What of one answer is kept to be sent back, in characters: pictures that a provider made are the longest. */
 const MOST_KEPT = 64 * 1024 * 1024;
@@ -94,18 +105,18 @@ export class Deltas {
   }
 
   /** Counts and shows output. */
-  push(type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
+  push(type: Delta['type'], delta: string, how: DeltaKind = {}): void {
     if (delta === '') return;
     this.count(delta);
     this.show(type, delta, how);
   }
 
   /** Shows what was counted when it came. */
-  show(type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
+  show(type: Delta['type'], delta: string, how: DeltaKind = {}): void {
     if (type === 'text') this.#text += delta;
     else this.#reasoning += delta.length;
     const last = this.#parts.at(-1);
-    if (last?.type === type && last.refuses === how.refuses) last.delta += delta;
+    if (last?.type === type && isSameKind(last, how)) last.delta += delta;
     else this.#parts.push({ type, delta, ...how });
   }
 
@@ -132,7 +143,7 @@ export class Deltas {
     const { calls } = turn;
     const asCalled = calls.length > 0 && turn.reason === 'stop' ? 'tool_calls' : turn.reason;
     const reason = calls.length === 0 && asCalled === 'tool_calls' ? 'stop' : asCalled;
-    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer');
+    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { text, reasoningTokens } = this;
     return { parts: this.take(), turn: { writtenCalls: 0, text, reasoningTokens, ...turn, reason } };
   }

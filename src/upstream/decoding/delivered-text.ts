@@ -8,7 +8,11 @@ interface TextFields {
 
 /** Where the text stands that a model wrote, by API: in a stream, and in an answer that is whole. */
 const FIELDS: Readonly<Record<string, { streamed: TextFields; whole: TextFields }>> = {
-  chat_completions: alike('content', 'reasoning_content', 'reasoning', 'refusal', 'name', 'arguments', 'text'),
+  chat_completions: alike(
+    ...['content', 'text', 'refusal', 'name', 'arguments', 'transcript'],
+    // As `reasoningOfDelta` reads them.
+    ...['reasoning_content', 'reasoning', 'reasoning_text', 'thinking', 'summary'],
+  ),
   completions: alike('text'),
   responses: { streamed: fields('delta'), whole: fields('text', 'refusal', 'name', 'arguments') },
   messages: alike('text', 'thinking', 'partial_json', 'input'),

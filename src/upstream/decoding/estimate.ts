@@ -98,6 +98,12 @@ export function estimateInput({ messages, tools, responseFormat }: TurnRequest):
   return estimateRequest(messages, tools) + (responseFormat ? estimateTokens(JSON.stringify(responseFormat)) : 0);
 }
 
+/** The same of its text alone, without images and files. */
+export function estimateText(request: TurnRequest): number {
+  const parts = request.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  return estimateInput(request) - ATTACHMENT_TOKENS * parts.filter(({ type }) => type !== 'text').length;
+}
+
 /** The tokens of a turn that nobody counted: of its request, and of the text that came. */
 export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {
   return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
@@ -119,26 +125,29 @@ const UNREAD = new Set([
   'media_type',
 ]);
 
-/** An estimate of the tokens that a request costs before the model says a word. `body`: of any API. */
-export function promptTokens(body: object): number {
+/**
+ * An estimate of the tokens that a request costs before the model says a word. `body`: of any API; `attached`: what an image
+ * or another attachment counts.
+ */
+export function promptTokens(body: object, { attached = ATTACHMENT_TOKENS } = {}): number {
   let weight = 0;
   for (const [name, value] of Object.entries(body)) {
-    if (READ.includes(name)) weight += weigh(value, 0);
+    if (READ.includes(name)) weight += weigh(value, attached, 0);
     else if (READ_AS_JSON.includes(name)) weight += tokenWeight(JSON.stringify(value));
   }
   return Math.ceil(weight);
 }
 
-function weigh(value: unknown, depth: number): number {
-  if (typeof value === 'string') return isAttached(value) ? ATTACHMENT_TOKENS : tokenWeight(value);
+function weigh(value: unknown, attached: number, depth: number): number {
+  if (typeof value === 'string') return isAttached(value) ? attached : tokenWeight(value);
   // Text that was taken apart by its client: each number is a token.
   if (typeof value === 'number') return 1;
   if (depth > MOST_DEPTH) return 0;
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + weigh(item, depth + 1), 0);
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + weigh(item, attached, depth + 1), 0);
   if (!isObject(value)) return 0;
-  if (typeof value.type === 'string' && /image|audio|file|document|video/.test(value.type)) return ATTACHMENT_TOKENS;
+  if (typeof value.type === 'string' && /image|audio|file|document|video/.test(value.type)) return attached;
   let weight = value.role === undefined ? 0 : CHARGED_OVERHEAD;
-  for (const [name, part] of Object.entries(value)) if (!UNREAD.has(name)) weight += weigh(part, depth + 1);
+  for (const [name, part] of Object.entries(value)) if (!UNREAD.has(name)) weight += weigh(part, attached, depth + 1);
   return weight;
 }
 

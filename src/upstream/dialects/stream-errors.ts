@@ -31,6 +31,9 @@ export function isErrorOf(answers: readonly string[]): (payload: Payload) => boo
 }
 
 const isChatError = isErrorOf(['choices', 'usage']);
+/** The same of the Responses API, and of Anthropic's Messages: of events, and of answers that came whole. */
+export const isResponseError = isErrorOf(['type', 'object', 'output']);
+export const isMessageError = isErrorOf(['type', 'content']);
 
 /** The same of chat completions, where a choice may have an `error` of its own or a `finish_reason` that says so. */
 export function isStreamError(payload: Payload): boolean {

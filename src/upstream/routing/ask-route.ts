@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
-import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
+import { estimateInput, estimateText, estimateTokens } from '../decoding/estimate.ts';
 import { TokenLogprobs } from '../decoding/token-logprobs.ts';
 import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
@@ -66,7 +65,11 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const run = options.run ?? newRunTraits();
   const mask = (text: string) => target.maskText(text);
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
-  const meter = new CallMeter(route, () => estimateInput(request));
+  const meter = new CallMeter(route, {
+    prompt: () => estimateInput(request),
+    text: () => estimateText(request),
+    mostText: Number.POSITIVE_INFINITY,
+  });
   options.meters.push(meter);
   const parts = readTurn({
     target,
@@ -127,7 +130,7 @@ function* wholeParts(
     ...call,
     id: mask(call.id),
     name: mask(names.original(call.name)),
-    arguments: maskedArguments(call.arguments, mask),
+    arguments: mask(call.arguments),
   }));
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
@@ -135,15 +138,6 @@ function* wholeParts(
   if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(masked(turn.replay, mask), route) };
   const answering = { provider: provider.name, model, contextLength, price };
   yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
-}
-
-/** As they came, unless something in them is masked: also what is written with escapes. */
-function maskedArguments(text: string, mask: (text: string) => string): string {
-  const clean = mask(text);
-  const read = clean.includes('\\') ? parseReadable(clean) : undefined;
-  const plain = read === undefined ? clean : JSON.stringify(read);
-  const safe = mask(plain);
-  return safe === plain ? clean : safe;
 }
 
 /** Fields without what is masked in their texts. */

@@ -24,6 +24,8 @@ export interface AttemptFailureDetails {
   refusal?: { text: string; body: JsonObject } | undefined;
   /** Whom the provider's refusal blames, where it refused. */
   blames?: Blamed | undefined;
+  /** The provider answered, and said nothing. */
+  saysNothing?: boolean;
   /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
   unhealthy?: boolean;
 }
@@ -38,6 +40,7 @@ export class AttemptFailure extends Error {
   readonly retryAfterMs: number | undefined;
   readonly #refusal: { text: string; body: JsonObject } | undefined;
   readonly blames: Blamed | undefined;
+  readonly saysNothing: boolean;
   readonly unhealthy: boolean;
 
   constructor(message: string, details: AttemptFailureDetails) {
@@ -49,6 +52,7 @@ export class AttemptFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.#refusal = details.refusal;
     this.blames = details.blames;
+    this.saysNothing = details.saysNothing ?? false;
     this.unhealthy = details.unhealthy ?? false;
   }
 

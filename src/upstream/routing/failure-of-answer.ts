@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
+import type { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { parseReadable } from '../../protocol/requests/json-spans.ts';
-import type { SecretMask } from '../credentials/secret-mask.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
 import { AttemptFailure, type AttemptFailureDetails, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';

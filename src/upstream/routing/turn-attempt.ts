@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { joinedBytes, jsonTexts } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { MaskedDeltas } from '../credentials/masked-deltas.ts';
@@ -67,7 +68,8 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
       path: wire.path,
       api: wire.api,
       headers: HEADERS,
-      body: JSON.stringify(body),
+      // Bytes, as the HTTP client sends them: the text of a long research would be held beside them until its answer is read.
+      body: joinedBytes(jsonTexts(body)),
     },
     {
       receiver: (head, control) => {

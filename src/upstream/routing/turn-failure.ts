@@ -12,6 +12,7 @@ export function failedTurn(modelName: string, failures: readonly FailedRoute[], 
     usage,
     retryAfterMs: waits.length > 0 ? Math.min(...waits) : undefined,
     blamesRequest: last.failure.blames === 'request',
+    saysNothing: last.failure.saysNothing,
   });
 }
 

@@ -37,6 +37,7 @@ function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
       ...(request.oneCallAtOnce && { parallel_tool_calls: false }),
     }),
     ...(request.reasoningEffort !== undefined && { reasoning_effort: request.reasoningEffort }),
+    ...(request.verbosity !== undefined && { verbosity: request.verbosity }),
     ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
     ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),

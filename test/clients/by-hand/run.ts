@@ -12,7 +12,7 @@ import { KEY, MODEL, QUESTION, startClientGateway } from '../../support/client-g
  * status 1 where one of them does not get the answer.
  */
 const CLIENTS: Readonly<Record<string, readonly string[]>> = {
-  codex: ['@openai/codex@0.169.0'],
+  codex: ['@openai/codex@0.171.0'],
   genkit: ['genkit@1.42.0', '@genkit-ai/compat-oai@1.42.0'],
   mastra: ['@mastra/core@1.71.0', '@ai-sdk/openai@3.0.141'],
 };

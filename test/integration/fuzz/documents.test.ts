@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
 import {
+  CONTENT_KINDS,
   type ContentKind,
-  contentKind,
+  isOffice,
   MAX_CONTENT,
-  officeKind,
 } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
 import { type HtmlElement, parseHtml } from '../../../src/tools/fetch-url-content/reading/html/tree.ts';
 import { DocumentReader } from '../../support/document-reader.ts';
@@ -245,13 +245,13 @@ const GRAMMARS: Record<ContentKind, Grammar> = {
   },
 };
 /** Zipped kinds are mostly not readable once they are changed, and their parts are read as the others. */
-const shareOf = (kind: ContentKind) => (officeKind.safeParse(kind).success ? 0.2 : kind === 'pdf' ? 0.3 : 0.5);
+const shareOf = (kind: ContentKind) => (isOffice(kind) ? 0.2 : kind === 'pdf' ? 0.3 : 0.5);
 
 describe('documents, as fuzzers write them', () => {
   const reader = new DocumentReader();
   after(() => reader[Symbol.asyncDispose]());
 
-  for (const kind of contentKind.options) {
+  for (const kind of CONTENT_KINDS) {
     it(`${kind} is read in its time and memory`, async () => {
       const documents = fc.sample(hostileText(GRAMMARS[kind]), {
         numRuns: Math.ceil(RUNS * shareOf(kind)),
@@ -324,8 +324,8 @@ describe('documents, as fuzzers write them', () => {
       ],
       read(bytes) {
         const text = bytes.toString('latin1');
-        contentKind.parse(describeContent(bytes, text).kind);
-        contentKind.parse(describeContent(bytes, null).kind);
+        assert.ok(CONTENT_KINDS.includes(describeContent(bytes, text).kind));
+        assert.ok(CONTENT_KINDS.includes(describeContent(bytes, null).kind));
       },
       allows: (error) => error instanceof Error && 'code' in error && typeof error.code === 'string',
     })).timeout(patience(60 + RUNS));

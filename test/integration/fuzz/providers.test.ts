@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
 import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/frames.ts';
 import { usageAtEnd } from '../../../src/gateway/streams/stream-end.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
-import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
 import { repairJson } from '../../../src/upstream/dialects/json-repair.ts';
 import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
@@ -78,7 +78,7 @@ const CHAT = [
   frames([chunk({ tool_calls: [{ index: 7, id: '', function: { name: 'a_tool', arguments: '{"a"' } }] })]),
   frames([chunk({}, 'tool_calls')]),
 ];
-const MASK = new SecretMask({ credential: undefined, headers: {} });
+const MASK = new SecretMask([]);
 
 /** Reads a stream in three pieces, as a turn does. */
 function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {

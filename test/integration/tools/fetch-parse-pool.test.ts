@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
@@ -65,6 +66,14 @@ describe('parser processes', function () {
     const way = process.getuid?.() === 0 ? await findConfinement() : undefined;
     if (way?.holds.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
     assert.match(status, /^CapEff:\t0+$/m);
+  });
+
+  it('are two at most, and leave a core to the gateway', async () => {
+    const before = new Set(await childrenOf(process.pid));
+    using pool = new ParsePool();
+    await Promise.all(Array.from({ length: 4 }, () => pool.parse(GOOD, { signal: never })));
+    const started = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
+    assert.equal(started.length, availableParallelism() > 2 ? 2 : 1);
   });
 
   it('are left at once by a caller that is cancelled, working or waiting', async () => {

@@ -110,6 +110,81 @@ describe('credentials for MCP servers', function () {
     assert.equal((await failureOf(opened)).code, 'mcp_unauthorized');
   });
 
+  it('are not shown in what a server answers, however it writes them', async () => {
+    const key = 'server-7f3a9c2b1d4e5f60';
+    const parameter = 'canary/parameter=12345';
+    const bought = 'bought-token-81af-0123456789';
+    await using authorization = await startAuthorizationServer({ token: bought });
+    const quote = (request: IncomingMessage) =>
+      JSON.stringify({ url: request.url, headers: request.headers, basic: 'user:pass-word-12345' });
+    await using server = await startScriptedMcpServer({
+      tools: {
+        echo: {
+          definition: { description: `For ${parameter}` },
+          call: ({ request }) => ({
+            content: [{ type: 'text', text: quote(request) }],
+            structuredContent: { said: quote(request), [parameter]: encodeURIComponent(parameter) },
+          }),
+        },
+        fail: { call: ({ request }) => ({ isError: true, content: [{ type: 'text', text: quote(request) }] }) },
+      },
+      intercept: (request) => {
+        // Any address is this server's.
+        request.url = `/${request.url}`;
+        return false;
+      },
+    });
+    const url = `${new URL(server.url).origin}/s/${key}/mcp?apiKey=${encodeURIComponent(parameter)}`;
+    const basic = `Basic ${Buffer.from('user:pass-word-12345').toString('base64')}`;
+    const oauth = { clientId: 'c', clientSecret: SECRET, tokenUrl: `${authorization.origin}/token` };
+    const given: Pick<HttpMcpServer, 'accessToken' | 'headers' | 'oauth'>[] = [
+      { accessToken: SECRET },
+      { headers: { authorization: `Bearer ${SECRET}` } },
+      { headers: { authorization: basic, 'x-api-key': SECRET } },
+      { oauth },
+    ];
+    for (const credentials of given) {
+      await using opened = open({ url, ...credentials });
+      const tools = await opened.tools({ signal: never });
+      const context = { signal: never, log: silentLogger };
+      const [echoed, failed] = ['s.echo', 's.fail'].map((name) => tools.find((tool) => tool.name === name));
+      const output = await echoed?.call({}, context);
+      const error = await failed?.call({}, context).then(() => assert.fail('it did not fail'), String);
+      const shown = `${JSON.stringify(output?.result(() => 0))} ${error} ${JSON.stringify(tools)}`;
+      assert.match(shown, /\/s\//);
+      for (const secret of [SECRET, key, parameter, encodeURIComponent(parameter), bought, basic.slice(6)]) {
+        assert.ok(!shown.includes(secret), `${secret} in ${shown}`);
+      }
+      if (credentials.headers?.['x-api-key']) assert.doesNotMatch(shown, /pass-word/);
+    }
+  });
+
+  it('are not shown in what a program answers that got them in its environment', async () => {
+    const tool = { name: 'echo', description: 'For TOKEN', inputSchema: { type: 'object' } };
+    const results = {
+      initialize: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 's', version: '1' },
+      },
+      'tools/list': { tools: [tool] },
+      'tools/call': { content: [{ type: 'text', text: 'TOKEN in FOLDER' }] },
+    };
+    const script = `
+      const { API_TOKEN, FOLDER } = process.env;
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        const result = (${JSON.stringify(results)})[method];
+        const answer = { jsonrpc: '2.0', id, ...(result ? { result } : { error: { code: -32601, message: 'no' } }) };
+        if (id !== undefined) console.log(JSON.stringify(answer).replace('TOKEN', API_TOKEN).replace('FOLDER', FOLDER));
+      });`;
+    const env = { API_TOKEN: SECRET, FOLDER: '/srv/documents' };
+    const program = { name: 's', command: process.execPath, args: ['-e', script], env };
+    await using opened = createMcpTools({ servers: [program], fetch, log: silentLogger });
+    const [tools, said] = [await opened.tools({ signal: never }), await echo(opened)];
+    assert.deepEqual([tools[0]?.description, said], ['For [redacted]', '[redacted] in /srv/documents']);
+  });
+
   it('of a client buy a token at the token address, once, and a new one when it is refused', async () => {
     let token = 'first';
     await using authorization = await startAuthorizationServer({

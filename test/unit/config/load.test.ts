@@ -142,6 +142,21 @@ describe('reading a configuration', () => {
     assert.match(endpoint.message, /user or password/);
   });
 
+  it('knows the credentials in addresses', () => {
+    const address = (name: string) => `https://a.example/x?v=2&${name}=of%2F${name}`;
+    const text = `${MINIMAL.replace('http://127.0.0.1:9/v1', address('key'))}
+telemetry: { otlp_endpoint: "${address('token')}" }
+tools:
+  web_search: { provider: searxng, url: "${address('secret')}" }
+  mcp_servers: [{ name: desk, url: "${address('apiKey')}" }]
+`;
+    const known = [...secretsIn(parse(text))];
+    for (const name of ['key', 'token', 'secret', 'apiKey']) {
+      assert.ok(known.includes(`of%2F${name}`) && known.includes(`of/${name}`), name);
+    }
+    assert.ok(!known.includes('2'));
+  });
+
   it('says that several instances need more than a folder of one machine for files', async () => {
     const noticesWith = (text: string) => noticesOf(parse(MINIMAL + text));
     const redis = 'store: { url: "redis://localhost" }\n';

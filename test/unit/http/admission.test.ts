@@ -100,6 +100,16 @@ describe('Admission', () => {
     await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
   });
 
+  it('a request that is given back twice is one request of its minute', async () => {
+    const { admit, announced } = setUp({ requests_per_minute: 3 });
+    await admit('a');
+    const undone = await admit('b');
+    await undone.undo();
+    await undone.undo();
+    await admit('c');
+    assert.equal(announced.at(-1)?.['x-ratelimit-remaining-requests'], '1');
+  });
+
   it('undoing gives back request, place and tokens', async () => {
     const { admit, announced } = setUp({ concurrent_runs: 1, requests_per_minute: 2, tokens_per_day: 100 });
     for (let n = 0; n < 5; n++) await (await admit(`a${n}`, { tokens: 90 })).undo();

@@ -37,10 +37,31 @@ describe('the output that is reserved', () => {
     [{ max_tokens: 'many' }, MOST],
     [{ max_tokens: '1e999' }, MOST],
     [{ max_tokens: [1], max_completion_tokens: 5 }, MOST],
+    // What bounds answers of another API is left out by providers of this one, and some take names in any case.
+    [{ max_output_tokens: 1 }, MOST],
+    [{ max_output_tokens: 1, max_tokens: 7 }, 7],
+    [{ max_tokens: 1, MAX_TOKENS: 50 }, 50],
+    [{ n: 1, N: 3, max_tokens: 10 }, 30],
   ];
   for (const [fields, output] of cases) {
     it(`is ${output} of ${JSON.stringify(fields)}`, () => assert.equal(reserved(fields).output, output));
   }
+
+  it('is bounded by what bounds answers of its API alone', () => {
+    const fields = { max_tokens: 3, max_completion_tokens: 5, max_output_tokens: 7 };
+    const bounds = { chat_completions: 5, completions: 3, responses: 7, messages: 3, embeddings: 0 };
+    for (const [api, output] of Object.entries(bounds)) assert.equal(reserved(fields, api).output, output, api);
+    assert.equal(reserved({ max_tokens: 3 }, 'responses').output, MOST);
+    assert.equal(reserved({ max_output_tokens: 3 }, 'messages').output, MOST);
+  });
+
+  it('has the tokens of each picture that is to be drawn', () => {
+    const drawn = [{}, { n: 1 }, { n: '4' }, { N: 2 }, { n: 1e9 }, { n: null }];
+    assert.deepEqual(
+      drawn.map((fields) => reserved({ prompt: 'a lamp', ...fields }, 'images/generations').output / 6240),
+      [1, 1, 4, 2, 10, 1],
+    );
+  });
 
   it('has an answer for each of several prompts, however many', () => {
     const prompt = Array.from({ length: 3000 }, () => 'x');

@@ -100,7 +100,7 @@ const SAID = 'The lake is deep [1-20]. It is old [3][4][5]. See https://s1.examp
 describe('the work of reading an answer', () => {
   it('holds one source against a claim a step, however many a marker names and a delta has', async () => {
     const many = readSources(...Array.from({ length: 20 }, (_, at) => `https://s${at}.example/page`));
-    const claims = await ClaimChecker.of({ sources: many, results: new Map() });
+    const claims = await ClaimChecker.of({ results: new Map() });
     let checks = 0;
     const { check } = claims;
     claims.check = (...claim) => {

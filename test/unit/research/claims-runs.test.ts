@@ -165,6 +165,22 @@ describe('a structured answer', () => {
     );
   });
 
+  it('finds dates and numbers in strings however the source writes them, and lists all values where it finds none', async () => {
+    const pages = {
+      span: '640 m',
+      visitors: '1204000',
+      built_until: '1926',
+      tower_finished: '1912',
+      tower: 'Halden Tower',
+    };
+    const measures = await asked([JSON.stringify(pages)], { request: { format } });
+    const found = answerIn(measures.message)?.annotations.map(({ path }) => path);
+    assert.deepEqual(found, ['/span', '/visitors', '/built_until', '/tower']);
+    const nothing = await asked(['{"rows": [{"name": "Zorb", "metres": 77}], "more": null}'], { request: { format } });
+    assert.deepEqual(nothing.response.claims?.unmarked_paths, ['/rows/0/name', '/rows/0/metres', '/more']);
+    assert.match(String(nothing.response.warnings[0]?.message), /3 values/);
+  });
+
   it('finds the sources of 200 values, each value in its place', async () => {
     const rows = Array.from({ length: 100 }, (_, i) => ({
       name: `Tower ${String.fromCharCode(65 + (i % 26))}${i}x`,
@@ -184,6 +200,11 @@ describe('a structured answer', () => {
     });
     const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
     assert.equal(annotations.length, 200);
+    const inChat = toChatCompletion(response).choices[0]?.message.annotations ?? [];
+    assert.deepEqual(
+      inChat.map(({ url_citation }) => url_citation.path),
+      annotations.map(({ path }) => path),
+    );
     for (const { start_index, end_index, cited_text } of annotations) {
       assert.ok(cited_text?.includes(response.output_text.slice(start_index, end_index)));
     }

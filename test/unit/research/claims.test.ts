@@ -17,6 +17,7 @@ import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const held = (sentence: string, passage: string) =>
   carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
+const MEDALS = '| Country | Gold medals | Silver medals |\n|---|---|---|\n| Japan | 20 | 12 |\n| Australia | 18 | 19 |';
 const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
 
 describe('a sentence held against its source', () => {
@@ -61,6 +62,12 @@ describe('a sentence held against its source', () => {
     ['The loan was two and a half million euros.', 'The loan was 2.5 million euros.'],
     ['Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.', 'Đây là thành phố lớn nhất Việt Nam, nằm ở phía nam.'],
     ['यह शहर 2.5 मिलियन लोगों का घर है।', 'पहले यह एक गाँव था। यह शहर 2.5 मिलियन लोगों का घर है। अब यह राजधानी है।'],
+    ['1925 | 340', 'It employed 340 people in 1925.'],
+    ['12 | 340', 'Of its 12 mills 340 people lived.'],
+    ['In 1925, 340 people worked there.', 'In 1925 340 people worked there.'],
+    ['Japan won 20 gold medals, Australia 18.', MEDALS],
+    ['Japan won 12 silver medals and 20 gold ones.', MEDALS],
+    ['Australia has more silver medals than Japan, 19 against 12.', MEDALS],
     ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
@@ -120,6 +127,26 @@ describe('a sentence held against its source', () => {
     ['国土交通省の調査によると、空き家は900万戸である。', '総務省の調査によると、空き家は900万戸である。'],
     ['海外业务受到关税影响。', '海外业务未受到关税影响。'],
     ['The board ruled out job cuts.', 'The board did not rule out job cuts.'],
+    ['The mayor is Ada Pell4.', 'The mayor is Ada Pell3.'],
+    ['Sector12 was closed.', 'Sector13 was closed.'],
+    ['يبلغ ارتفاع البرج 828 قدما.', 'يبلغ ارتفاع البرج في دبي 828 مترا، وهو أعلى مبنى.'],
+    ['Площадь озера 31 722 га.', 'Площадь озера Байкал 31 722 кв. км без островов.'],
+    [
+      'Die Muschel breitet sich im See nicht mehr aus.',
+      'Seit 2016 breitet sich dort im See die Muschel aus, die Rohre zusetzt.',
+    ],
+    [
+      'Bees do not dance for food nearer than 50 metres.',
+      'For food nearer than 50 metres bees dance in a circle instead.',
+    ],
+    ['The bridge was opened in 1955.', 'The Dorn mill was closed in 1955. Wool is sold.'],
+    ['Japan won 18 gold medals.', MEDALS],
+    ['Japan won 20 gold medals and Australia 20.', MEDALS],
+    ['Japan won 12 gold medals.', MEDALS],
+    [
+      'Tokio hat 9,7 Millionen Einwohner und Osaka 2191 km².',
+      '| Stadt | Einwohner (Mio.) | Fläche |\n|---|---|---|\n| Osaka | 2,7 | 225 km² |\n| Tokio | 9,7 | 2191 km² |',
+    ],
   ];
   for (const [sentence, passage] of other) {
     it(`doubts “${sentence}” where the source says “${passage}”`, () => {
@@ -237,7 +264,7 @@ describe('the words that are cited', () => {
           return [at, { t: 'result', call: at, status: 'completed', result, sources: [source], queries: 0 }];
         }),
       );
-      const checker = await ClaimChecker.of({ sources, results });
+      const checker = await ClaimChecker.of({ results });
       for (const claim of claims) {
         const { cited_text: cited } = checker.check(claim, source);
         assert.ok(cited !== null && cited.length <= 400 && cited.isWellFormed(), claim);
@@ -276,7 +303,8 @@ describe('the claim of a marker', () => {
     ['The tower is 330 m tall [1][2] ', 'The tower is 330 m tall'],
     ['Paris has 2 million people [1], and Lyon has 500,000 ', 'and Lyon has 500,000'],
     ['# Towers\n\n- The tower is **330 m** tall ', 'The tower is 330 m tall'],
-    ['| Tower | 330 m | ', 'Tower 330 m'],
+    ['| Tower | 330 m | ', 'Tower | 330 m'],
+    ['| 1925 | 340 ', '1925 | 340'],
     ['塔高330米。城市很大', '城市很大'],
     ['', ''],
   ];
@@ -302,7 +330,7 @@ describe('the values of a structured answer', () => {
     const results: ResearchState['results'] = new Map([
       [0, { t: 'result', call: 0, status: 'completed', result, sources: [source], queries: 0 }],
     ]);
-    return { claims: await ClaimChecker.of({ sources, results }), sources: [source] };
+    return { claims: await ClaimChecker.of({ results }), sources: [source] };
   };
 
   it('have the marks that stand in them, and no others', async () => {
@@ -351,15 +379,25 @@ describe('the counts of an answer', () => {
     support,
   });
 
-  it('leave out the heads of tables', async () => {
-    const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', []);
+  const TEXT = { isStructured: false };
+  const STRUCTURED = { isStructured: true };
+
+  it('leave out the heads of tables, and code', async () => {
+    const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', [], TEXT);
     assert.equal(unmarked, 1);
+    for (const code of [
+      '~~~\nx = 1\n~~~\n',
+      '````\n```\nx = 1\n````\n',
+      '- So:\n  ```\n  x = 1\n  ```\n',
+      '> ```\n> x = 1\n> ```\n',
+    ])
+      assert.equal((await countClaims(`${code}\nIn 1999 it was 5 m.`, [], TEXT)).unmarked, 1, code);
   });
 
   it('take the best of several citations, and name sentences with facts and no citation', async () => {
     const text = 'One is 1 [1] [2]. Two is 2 [3]. It was Ada Brand in 1999. Nothing is said here. Three [4].';
     const marks = [cite(9, 'none'), cite(13, 'quoted'), cite(27, 'partial'), cite(text.indexOf('[4]'), 'unchecked')];
-    assert.deepEqual(await countClaims(text, marks), {
+    assert.deepEqual(await countClaims(text, marks, TEXT), {
       checked: 2,
       quoted: 1,
       partial: 1,
@@ -379,9 +417,12 @@ describe('the counts of an answer', () => {
         ['/rows/0/x~0', 'null'],
       ],
     );
-    const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }]);
+    const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }], STRUCTURED);
     assert.deepEqual(counts.unmarked_paths, ['/rows/0/a~1b', '/rows/0/x~0']);
     assert.deepEqual([counts.quoted, counts.unmarked], [1, 2]);
+    const none = await countClaims(json, [], STRUCTURED);
+    assert.deepEqual(none.unmarked_paths, ['/rows/0/name', '/rows/0/a~1b', '/rows/0/x~0']);
+    assert.deepEqual((await countClaims('{}', [], STRUCTURED)).unmarked_paths, []);
   });
 
   it('are taken of a structured answer of very many values, deep or beside each other, in linear time', async () => {
@@ -400,7 +441,7 @@ describe('the counts of an answer', () => {
     const deep = (levels: number) => leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`).length;
     assert.deepEqual([deep(64), deep(65)], [1, 0], 'nobody reads what lies deeper');
     assert.equal(leavesOf(`{"${long}":[1]}`)[0]?.about[0]?.length, 200);
-    const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }]);
+    const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }], STRUCTURED);
     assert.deepEqual([counts.quoted, counts.unmarked, counts.unmarked_paths?.length], [1, 32_000, 1000]);
   });
 });

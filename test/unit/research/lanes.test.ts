@@ -146,6 +146,15 @@ describe('lanes', () => {
       assert.ok((byCost.response.usage.cost?.total ?? 1) <= 0.12, `${byCost.response.usage.cost?.total}`);
       assert.deepEqual(byCost.response.incomplete_details, { reason: 'budget' });
       assert.equal(byCost.response.status, 'completed');
+      for (const [maxCost, calls] of [
+        [0.05, 8],
+        [0.03, 2],
+      ] as const) {
+        const little = await runResearch({ turns, answers, config, request: { lanes: 6, maxCost } });
+        const { cost, num_tool_calls } = little.response.usage;
+        assert.ok((cost?.total ?? 1) <= maxCost, `${cost?.total}`);
+        assert.ok(num_tool_calls >= calls, `${maxCost}: ${num_tool_calls} calls, ${cost?.total}`);
+      }
     });
 
     it('of parallel calls', async () => {

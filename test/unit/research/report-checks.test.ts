@@ -92,6 +92,23 @@ describe('doubtful sentences', () => {
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
   });
 
+  it('are told apart however the model writes its markers', async () => {
+    for (const mark of ['[1]', '【1†L3】', '[^1]', '[source_id: 1]']) {
+      const { response } = await checked(
+        `The tower is 212 metres tall.${mark} It stands in Lund.${mark} It had 1.9 million visitors in 2019 ${mark}.`,
+        [
+          { n: 1, drop: true },
+          { n: 2, text: `It had 1.2 million visitors in 2019 ${mark}.` },
+        ],
+      );
+      assert.equal(
+        response.output_text,
+        'The tower is 212 metres tall.[1] It had 1.2 million visitors in 2019 [1].',
+        mark,
+      );
+    }
+  });
+
   it('are carried by a passage that stands in the source, and only by one that says as much', async () => {
     const answer = 'Nobody may use the elevator for visits [1]. It welcomed 1.9 million guests in 2019 [1].';
     const lift = 'The lift is not open to the public.';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { marked } from 'marked';
 import type { RunId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerIn } from '../../../src/protocol/items.ts';
@@ -6,6 +7,7 @@ import { sectionsIn } from '../../../src/research/report/outline.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { TurnError } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
 import { askedFor, type ReportScript, reportModel, sectionOf } from '../../support/report-model.ts';
 import { lookup, runResearch, textOf } from '../../support/research-run.ts';
@@ -75,18 +77,53 @@ describe('a report by sections', () => {
   });
 
   it('takes out the heading that a model repeats, and no other', async () => {
-    const { response } = await report({
-      section: (number) =>
-        ({
-          1: { text: ['## In ', 'short\n', '\nText.'] },
-          2: { text: ['**2. On A:**\n\nText.'] },
-          3: { text: ['### Of another kind\n\nText.'] },
-        })[number] ?? {},
+    for (const [first, second] of [
+      [['## In ', 'short\n', '\nText.'], ['**2. On A:**\n\nText.']],
+      [['In short\n', '==', '==\n', '\nText.'], ['On a\n---\nText.']],
+      [
+        ['## Section ', '1: In short', '\nText.'],
+        ['\n', '\n# Teil 2 – On a\n\nText.'],
+      ],
+    ] as const) {
+      const { response } = await report({
+        section: (number) =>
+          ({ 1: { text: [...first] }, 2: { text: [...second] } })[number] ?? { text: ['### Of another kind\n\nText.'] },
+      });
+      assert.equal(
+        response.output_text,
+        '## In short\n\nText.\n\n## On a\n\nText.\n\n## On b\n\n### Of another kind\n\nText.',
+      );
+    }
+  });
+
+  it('goes on without a section of which the model says nothing, and says that it is not whole', async () => {
+    const noText = new TurnError('failed', 'an empty answer', { started: false, saysNothing: true });
+    const nothing = [
+      { breaks: noText },
+      { text: ['  \n'] },
+      { text: ['## On a\n'] },
+      { finish: 'content_filter' },
+    ] as const;
+    for (const [said, verify] of nothing.flatMap((each) => [[each, false] as const, [each, true] as const])) {
+      const section = (number: number): ScriptedTurn =>
+        number === 2 ? { ...said, text: [...('text' in said ? said.text : [])] } : { text: ['Text.'] };
+      const { response } = await report({ section }, { verify });
+      assert.equal(response.output_text, '## In short\n\nText.\n\n## On b\n\nText.', JSON.stringify([said, verify]));
+      assert.deepEqual(response.incomplete_details, { reason: 'stuck' });
+      if ('text' in said && said.text[0] !== '  \n') continue;
+      const none = await report({ section: () => section(2) }, { verify });
+      assert.deepEqual([none.response.status, none.response.error?.code], ['failed', 'upstream_error']);
+    }
+    const cut = await report({
+      section: (number) => (number === 2 ? { text: ['It is'], finish: 'content_filter' } : { text: ['Text.'] }),
     });
-    assert.equal(
-      response.output_text,
-      '## In short\n\nText.\n\n## On a\n\nText.\n\n## On b\n\n### Of another kind\n\nText.',
-    );
+    assert.match(cut.response.output_text, /## On a\n\nIt is\n\n## On b\n\nText\.$/);
+    const alone = await runResearch({
+      turns: reportModel(plain),
+      answers: (request) => (askedFor(request) === 'outline' ? { breaks: noText } : { text: ['An answer [1].'] }),
+      request: { report: 'full', verify: false },
+    });
+    assert.equal(alone.response.output_text, 'An answer [1].', 'without an outline there is one answer');
   });
 
   it('is one answer as before where the model wants no sections, where it is short, and where nothing was found', async () => {
@@ -134,6 +171,12 @@ describe('a report by sections', () => {
     for (const { heading } of OUTLINE) assert.match(response.output_text, new RegExp(`## ${heading}\n\nword`));
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
     assert.ok(response.output_text.length < 900 * 8, `${response.output_text.length}`);
+    const little = await report(
+      { section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }) },
+      { maxOutputTokens: 90 },
+    );
+    const most = little.of('section').map(({ maxOutputTokens }) => maxOutputTokens ?? Number.NaN);
+    assert.deepEqual(most, [30, 16, 16], 'no section has more than there is for all of them');
   });
 
   it('searches once more for what a section lacks, and writes it from what that found', async () => {
@@ -177,10 +220,22 @@ describe('a report by sections', () => {
   });
 
   it('closes a block of code that a section leaves open', async () => {
-    const { response } = await report({
-      section: (number) => ({ text: [number === 1 ? 'So:\n\n```sh\nls' : 'Text.'] }),
-    });
-    assert.match(response.output_text, /```sh\nls\n```\n\n## On a/);
+    for (const [open, end] of [
+      ['So:\n\n```sh\nls', '```'],
+      ['So:\n\n~~~\nls\n```', '~~~'],
+      ['````\n```\nls\n```\n', '````'],
+      ['1. So:\n\n   ```\n   ls', '   ```'],
+      ['> ```\n> ls', '> ```'],
+      ['- So:\n\n  ```\n  ls\n\nWell.', undefined],
+      ['> ```\n> ls\n\nWell.', undefined],
+      ['~~~\nls\n~~~\nWell.', undefined],
+    ] as const) {
+      const { response } = await report({ section: (number) => ({ text: [number === 1 ? open : 'Text [2].'] }) });
+      const joint = end === undefined ? '' : `\n${end}`;
+      assert.ok(response.output_text.includes(`${open}${joint}\n\n## On a\n\nText [`), response.output_text);
+      const text = marked.lexer(response.output_text).filter(({ type }) => type === 'heading');
+      assert.equal(text.length, 3, 'every reader of Markdown sees the headings behind it');
+    }
   });
 });
 
@@ -210,9 +265,28 @@ describe('the requests of a report', () => {
     const largest = Math.max(...sizes('research'), ...sizes('outline'));
     assert.ok(largest > 6000, `${largest}`);
     assert.equal(sizes('section').length, 3);
-    for (const size of sizes('section')) assert.ok(size <= largest / 3 + 50 && size > 600, `${size} of ${largest}`);
+    for (const size of sizes('section')) assert.ok(size <= largest / 3 && size > 600, `${size} of ${largest}`);
     const second = requests.find((request) => askedFor(request) === 'section' && sectionOf(request) === 2);
     assert.match(textOf(second), /From its text: .*Of a it is known/);
+    // Of forty sections each knows the headings of the others, and its own aim.
+    const aim = 'It tells of doors, and of who went through them. '.repeat(12);
+    const outline = Array.from({ length: 40 }, (_, n) => ({
+      heading: `Part ${n}`,
+      aim: `${n}: ${aim}`,
+      records: [n + 1],
+    }));
+    const many = reportModel({ ...plain, words: ['a', 'b', 'c', 'd', 'e', 'f'], outline });
+    requests.length = 0;
+    const sayMany = (request: TurnRequest) => {
+      requests.push(request);
+      return many(request);
+    };
+    await runResearch({ turns: sayMany, answers: sayMany, tools: [pages], request: { report: 'full', verify: false } });
+    const most = Math.max(...sizes('research'), ...sizes('outline')) / 3;
+    assert.equal(sizes('section').length, 40);
+    for (const size of sizes('section')) assert.ok(size <= most, `${size} of ${most}`);
+    const last = textOf(requests.findLast((request) => askedFor(request) === 'section'));
+    assert.match(last, /1\. Part 0\\n2\. Part 1\\n.*39: It tells of doors/);
   });
 });
 

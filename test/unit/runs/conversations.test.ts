@@ -84,6 +84,29 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
     });
 
+    it('tells what a run knew to the user of the run alone', async () => {
+      const source = { url: 'https://example.org/a', title: 'A', snippet: 'a', kind: 'read' as const };
+      const lookup = testTool('lookup', () => ({ result: 'found', sources: [source] }));
+      const looking = new ScriptedModel((request, n) =>
+        n === 0 ? { calls: lookups('a') } : { text: [isAnswerTurn(request) ? 'The answer [1].' : 'Ready.'] },
+      );
+      await using harness = await start(looking, [lookup]);
+      const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+      await harness.runs.ended(await submit(harness, id), limit());
+      const known = await harness.conversations.join(CALLER, id);
+      assert.deepEqual(
+        known.earlierSources.map(({ url }) => url),
+        [source.url],
+      );
+      const eve = { user: 'eve', keyId: 'key-eve' };
+      const copy = await harness.conversations.create(eve, { items: [], metadata: {} });
+      const items = known.items.map((item) => ({ id: String(item.id), json: JSON.stringify(item) }));
+      const most = { items: 100, bytes: 100_000 };
+      await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, most });
+      const { items: copied, earlierSources } = await harness.conversations.join(eve, copy.id);
+      assert.deepEqual([copied.length, earlierSources], [items.length, []]);
+    });
+
     it('is free again where the run was never created', async () => {
       await using harness = await start();
       const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });

@@ -284,6 +284,16 @@ describe('search services', () => {
       assert.ok(hits[1]?.snippet.startsWith('if a < b and b > c'), hits[1]?.snippet);
     });
 
+    it(`${provider}: shows no key that its service quotes`, async () => {
+      const found = [
+        { url: `https://example.org/?k=${KEY}`, title: `A ${KEY}`, snippet: KEY.replace('c', '\\u0063'), date: '' },
+      ];
+      const { settled } = await ask(provider, { status: 200, body: shapes[provider](found) });
+      assert.equal(settled.status, 'fulfilled');
+      assert.equal(settled.value.hits.length, 1);
+      assert.doesNotMatch(JSON.stringify(settled.value), /0123456789/);
+    });
+
     it(`${provider}: tells when a page was published, in its own words or in none`, async () => {
       for (const date of [
         '2024-03-05T08:00:00.000Z',

@@ -60,7 +60,7 @@ describe('a turn', () => {
     const { message } = finishOf(await ask(model));
     assert.deepEqual(message.tool_calls, [
       { id: '[redacted]', name: '[redacted]', arguments: '{"key":"[redacted]"}' },
-      { id: 'b', name: 'find', arguments: '{"key":"[redacted]"}' },
+      { id: 'b', name: 'find', arguments: '{"key": "[redacted]"}' },
       { id: 'c', name: 'find', arguments: '{"n": 1.0, "t": "\\u0061"}' },
     ]);
   });

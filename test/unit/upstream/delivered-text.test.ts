@@ -20,6 +20,21 @@ describe('the estimate of what was delivered', () => {
     }
   });
 
+  it('counts reasoning wherever providers put it, and what is said aloud', () => {
+    for (const delta of [
+      { reasoning_content: 'word ' },
+      { reasoning: 'word ' },
+      { thinking: 'word ' },
+      { reasoning_text: 'word ' },
+      { reasoning_details: [{ type: 'reasoning.text', text: 'word ' }] },
+      { reasoning_details: [{ type: 'reasoning.summary', summary: 'word ' }] },
+      { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'word ' }] }] },
+      { audio: { id: 'a', data: 'AAAA'.repeat(100), transcript: 'word ' } },
+    ]) {
+      assert.equal(weightOf([delta]), once, JSON.stringify(delta));
+    }
+  });
+
   it('counts a text that begins with a colon', () => {
     assert.equal(weightOf([{ content: ':word ' }]), deliveredWeight('{"text":"a:word "}', CHAT) - tokenWeight('a'));
   });

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { isStreamError, readFinishReason, readUsage } from '../../../src/upstream/provider-answer.ts';
+import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
+import { failureOfStreamError } from '../../../src/upstream/routing/failure-of-answer.ts';
+import { WIRES } from '../../../src/upstream/wires/wires.ts';
 
 describe('the end of an answer', () => {
   const words: Record<string, readonly string[]> = {
@@ -36,6 +40,31 @@ describe('an error inside a stream', () => {
       { errorMessage: 'no' },
     ]) {
       assert.ok(isStreamError(payload), JSON.stringify(payload));
+    }
+  });
+
+  it('is one on every wire, beside an answer too', () => {
+    const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'hello' }] };
+    const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] }];
+    const answers = {
+      chat: { choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }] },
+      messages: { ...message, stop_reason: 'end_turn' },
+      responses: { object: 'response', status: 'completed', output },
+    };
+    const read = (wire: keyof typeof WIRES, payload: object) => {
+      const failureOf = (error: Record<string, unknown>) => failureOfStreamError(error, new SecretMask([]));
+      const reader = WIRES[wire].reader({ failureOf, startsThinking: false });
+      reader.accept({ ...payload });
+      return reader.finish().turn.text;
+    };
+    for (const wire of ['chat', 'messages', 'responses'] as const) {
+      assert.equal(read(wire, answers[wire]), 'hello', wire);
+      assert.equal(read(wire, { ...answers[wire], error: null }), 'hello', wire);
+      for (const error of [{ error: { message: 'down' } }, { base_resp: { status_code: 1002, status_msg: 'down' } }]) {
+        for (const payload of [error, { ...answers[wire], ...error }]) {
+          assert.throws(() => read(wire, payload), AttemptFailure, JSON.stringify(payload));
+        }
+      }
     }
   });
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
+import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
+import { headerSecrets } from '../../../src/config/credential-places.ts';
 import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
 import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
 import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
 import { blamedBy } from '../../../src/upstream/routing/refusals.ts';
 import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
-const NONE = new SecretMask({ credential: undefined, headers: {} });
+const NONE = new SecretMask([]);
 
 describe('context-length errors', () => {
   const wordings = [
@@ -107,10 +108,7 @@ describe('an error answer', () => {
   });
 
   it('is cleaned of credentials in use and of what looks like one, and cut', () => {
-    const mask = new SecretMask({
-      credential: 'secret-of-mine',
-      headers: { authorization: 'Basic dXNlcjpwYXNz' },
-    });
+    const mask = new SecretMask(['secret-of-mine', ...headerSecrets({ authorization: 'Basic dXNlcjpwYXNz' })]);
     const text = mask.message(
       `secret-of-mine dXNlcjpwYXNz Bearer abcdefgh sk-proj-1234567890 sk-abc***********wxyz ${'x'.repeat(500)}`,
     );

@@ -57,12 +57,11 @@ describe('reasoning in the usage of a provider', () => {
 
 describe('what is believed of a report', () => {
   const PROMPT = 600;
-  const used = (reported: Parameters<CallMeter['reported']>[0], { delivered = 270, answers = 1 } = {}) => {
-    const meter = new CallMeter(
-      {},
-      () => PROMPT,
-      () => answers,
-    );
+  const used = (
+    reported: Parameters<CallMeter['reported']>[0],
+    { delivered = 270, answers = 1, text = 0, mostText = 0 } = {},
+  ) => {
+    const meter = new CallMeter({}, { prompt: () => PROMPT, text: () => text, mostText, answers: () => answers });
     meter.sent();
     meter.delivered(delivered);
     meter.reported(reported, { whole: true });
@@ -85,6 +84,13 @@ describe('what is believed of a report', () => {
 
   it('is a prompt that is longer than what was sent: earlier turns, pages that were found', () => {
     assert.deepEqual(used(told(2_000_000, 270)).tokens, [2_000_000, 270]);
+  });
+
+  it('is no prompt of less than a tenth of the text that was sent', () => {
+    assert.deepEqual(used(told(59, 270), { text: 600, mostText: 900 }).tokens, [600, 270]);
+    assert.deepEqual(used(told(60, 270), { text: 600, mostText: 900 }).tokens, [60, 270]);
+    assert.deepEqual(used(told(1, 270), { text: 10, mostText: 9000 }).tokens, [1, 270]);
+    assert.ok(used(told(59, 270), { text: 600, mostText: 900 }).estimated);
   });
 
   it('is no more than a model can write or read', () => {

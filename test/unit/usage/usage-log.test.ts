@@ -61,6 +61,38 @@ describe('what was used', () => {
     );
   });
 
+  it('loses no tokens where a store is away for long, but the tags beyond a bound', async () => {
+    const { store, faults } = faultyStore();
+    await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+    const used = { ...nothingUsed(), inputTokens: 1 };
+    faults.push(...Array.from({ length: 1000 }, () => 'before'));
+    for (let n = 0; n < 25_000; n++) {
+      log.add({ labels: { key: `k${n % 25}`, model: 'm', tag: `t${Math.floor(n / 25)}` }, used, failed: false });
+    }
+    await log.flush();
+    faults.length = 0;
+    await log.flush();
+    const rows = await log.day('2026-11-26');
+    assert.ok(rows.length <= 20_025, `${rows.length} rows`);
+    assert.equal(
+      rows.reduce((sum, row) => sum + row.input_tokens, 0),
+      25_000,
+    );
+  });
+
+  it('has metrics of a thousand pairs of key and model, and of the others together', async () => {
+    const registry = new Registry();
+    await using log = new UsageLog({ store: faultyStore().store, registry, clock: systemClock, log: silentLogger });
+    const used = { ...nothingUsed(), inputTokens: 1 };
+    for (let n = 0; n < 1100; n++) log.add({ labels: { key: `k${n}`, model: 'm' }, used, failed: false });
+    for (let n = 0; n < 10; n++) log.add({ labels: { key: 'k7', model: `m${n}` }, used, failed: false });
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('gateway_usage_tokens_total{'));
+    assert.equal(lines.length, 1001);
+    assert.match(lines.find((line) => line.includes('key="other"')) ?? '', / 110$/);
+  });
+
   it('is read although calls come faster than a store takes them', async () => {
     const { store } = faultyStore();
     const call = { labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false };

@@ -10,14 +10,14 @@ const FILE = { id: 'file-1', name: 'tides.md', state: 'completed', attributes: {
 const HIT = { path: FILE.id, text: 'The tide is high.', score: 1 };
 
 /** A search whose index another process of this machine writes: it has the file after so many looks. */
-function searchOf(folder: string, looks: number, progressed = () => {}) {
+function searchOf(folder: string, looks: number, progressed = () => {}, state = FILE.state) {
   const hasFile = () => looks < 0;
   const parts = {
     stores: {
       onChange() {},
       revision: async () => 2,
       counts: async () => ({ completed: 1 }),
-      file: async () => FILE,
+      file: async () => ({ ...FILE, state }),
     },
     indexes: {
       folder,
@@ -58,6 +58,13 @@ describe('a search where another process writes the index', () => {
       await assert.rejects(ask(never), { code: 'overloaded' });
     } finally {
       clock.mock.restore();
+    }
+  });
+
+  it('finds nothing of a file that the store does not call completed, whatever stands in the index', async () => {
+    for (const state of ['completed', 'in_progress', 'failed', 'cancelled']) {
+      using search = searchOf(folder, -1, undefined, state);
+      assert.equal((await ask(search)).length, state === 'completed' ? 1 : 0, state);
     }
   });
 });

@@ -23,6 +23,15 @@ describe('hosts of webhooks', () => {
     assert.equal(hosts.next().length, 3);
   });
 
+  it('keep 4096 runs, however many of them there are', () => {
+    const hosts = new Hosts();
+    let kept = 0;
+    for (let n = 0; n < 20; n++) {
+      for (let run = 0; run < 300; run++) if (hosts.begin([`host ${n}`], waiting()) === 'waits') kept++;
+    }
+    assert.equal(kept, 4096);
+  });
+
   it('forget runs that are no longer this instance’s alone', () => {
     const hosts = new Hosts();
     const places = Array.from({ length: 32 }, () => hosts.begin(['one'], waiting()));

@@ -27,7 +27,8 @@ export interface Figure {
   precision: () => Precision;
 }
 
-const NUMBER = /\d+(?:[.,'\u00a0\u202f\u2009 ٬](?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
+/** Behind four digits a space groups nothing: `in 1925 340 people`. */
+const NUMBER = /\d+(?:(?:[.,]|(?<!\d{4})['\u00a0\u202f\u2009 ٬])(?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
 
 /** Words after a number that multiply it, and beginnings of such words whose ends are inflected. */
 const MAGNITUDES: ReadonlyMap<string, number> = new Map(

@@ -84,7 +84,7 @@ export function sameWord(a: string, b: string): boolean {
   let common = 0;
   while (common < short.length && short[common] === long[common]) common++;
   if (common === short.length) return long.length - short.length <= 3 || common >= 5;
-  return common >= 4 && common >= long.length * 0.6;
+  return common >= 4 && common >= long.length * 0.6 && !haveDigits(common, short, long);
 }
 
 /** Whether two names are one: what is inflected may differ at its end, what is another name may not. */
@@ -95,7 +95,12 @@ export function sameName(a: string, b: string): boolean {
   let common = 0;
   while (common < short.length && short[common] === long[common]) common++;
   if (common === short.length) return true;
-  return common >= 4 && common >= long.length - 3 && common >= short.length - 2;
+  return common >= 4 && common >= long.length - 3 && common >= short.length - 2 && !haveDigits(common, short, long);
+}
+
+/** Whether words differ by a digit, which no form of a word does: `sector4` is not `sector3`. */
+function haveDigits(from: number, a: string, b: string): boolean {
+  return /\d/.test(a.slice(from)) || /\d/.test(b.slice(from));
 }
 
 /** Whether a word is a form of one of others. */

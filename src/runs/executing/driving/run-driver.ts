@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../base/errors.ts';
-import type { UrlCitation } from '../../../protocol/items.ts';
+import type { MessagePhase, UrlCitation } from '../../../protocol/items.ts';
 import type { LiveSteps } from '../../../research/run/live-steps.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../../research/run/steps.ts';
@@ -12,7 +12,7 @@ export interface LoopOptions {
   run: RunRecord;
   state: ResearchState;
   /** An answer that was begun, as its reader has it. */
-  answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
   live: LiveSteps;
   signal: AbortSignal;
   shouldPause(): boolean;

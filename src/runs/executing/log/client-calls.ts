@@ -1,8 +1,9 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
-import type { JsonObject } from '../../../base/json.ts';
+import { type JsonObject, parseJson } from '../../../base/json.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
 import {
+  type ClientSearchCall,
   execAction,
   type McpApprovalRequest,
   patchOperation,
@@ -15,7 +16,7 @@ import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
 /** How calls that the client is to make, or to approve, stand in a log: told whole. */
 
-type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ShellItem;
+type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | ClientSearchCall | ShellItem;
 
 /**
  * Calls that the client is to make, from `index` on: each told whole, behind the search that found its function, if any.
@@ -64,6 +65,7 @@ function searchItems(found: JsonObject, { run, index }: { run: RunId; index: num
 
 function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): ToldItem<ClientItem> {
   if (call.as === 'custom') return customCall(call, { run, index });
+  if (call.as === 'search') return searchCall(call, { run, index });
   if (call.as === 'approval') return approvalRequest(call, { run, index });
   if (call.as !== undefined) return shellCall({ ...call, as: call.as }, { run, index });
   const { callId, name, namespace, arguments: args } = call;
@@ -91,13 +93,32 @@ function approvalRequest(
   return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
 }
 
+/** A search for more tools that the client is to make. */
+function searchCall(
+  { callId: call_id, arguments: args }: FunctionCall,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<ClientSearchCall> {
+  const id = itemId('tsc', run, { output: index });
+  const call = {
+    id,
+    type: 'tool_search_call',
+    call_id,
+    execution: 'client',
+    arguments: parseJson(args) ?? args,
+  } as const;
+  const item: ClientSearchCall = { ...call, status: 'completed' };
+  const begun = added({ ...call, status: 'in_progress' }, index);
+  return { item, events: [begun, { type: 'response.output_item.done', output_index: index, item }] };
+}
+
 /** A call of a tool of the client's own that takes a text: told whole. */
 function customCall(
-  { callId, name, arguments: input }: FunctionCall,
+  { callId, name, namespace, arguments: input }: FunctionCall,
   { run, index }: { run: RunId; index: number },
 ): ToldItem<CustomToolCallItem> {
   const id = itemId('ctc', run, { output: index });
-  const begun = { id, type: 'custom_tool_call', call_id: callId, name, input: '', status: 'in_progress' } as const;
+  const named = { name, ...(namespace !== undefined && { namespace }) };
+  const begun = { id, type: 'custom_tool_call', call_id: callId, ...named, input: '', status: 'in_progress' } as const;
   const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
   const place = { item_id: id, output_index: index };
   const events: UnnumberedEvent[] = [

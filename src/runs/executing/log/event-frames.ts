@@ -1,3 +1,4 @@
+import { joinedBytes, jsonTexts } from '../../../base/json-bytes.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { TokenLogprob } from '../../../protocol/items.ts';
 import type { TextDelta } from '../../projections/fold.ts';
@@ -14,9 +15,15 @@ export interface PendingDelta {
   logprobs?: TokenLogprob[] | undefined;
 }
 
-/** `rest`: the payload after `sequence_number`, from its first key to the closing brace. */
-export function eventFrame(event: { type: string; rest: string }, number: number): string {
-  return `event: ${event.type}\ndata: {"type":"${event.type}","sequence_number":${number},${event.rest}\n\n`;
+/** The payload of an event after `sequence_number`, from its first key to the closing brace: one text, or parts of one. */
+export function payloadTexts(payload: object): string[] {
+  const [first = '', ...more] = 'response' in payload ? jsonTexts(payload) : [JSON.stringify(payload)];
+  return [first.slice(1), ...more];
+}
+
+/** `rest`: see `payloadTexts`. */
+export function eventFrame({ type, rest }: { type: string; rest: readonly string[] }, number: number): string[] {
+  return [`event: ${type}\ndata: {"type":"${type}","sequence_number":${number},`, ...rest, '\n\n'];
 }
 
 export function deltaFrame(delta: PendingDelta, number: number): string {
@@ -28,9 +35,7 @@ export function deltaFrame(delta: PendingDelta, number: number): string {
 
 /** Frames 1, 2, ... of events, joined: how a new log begins. */
 export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
-  let text = '';
-  events.forEach(({ type, ...payload }, index) => {
-    text += eventFrame({ type, rest: JSON.stringify(payload).slice(1) }, index + 1);
-  });
-  return Buffer.from(text);
+  return joinedBytes(
+    events.flatMap(({ type, ...payload }, index) => eventFrame({ type, rest: payloadTexts(payload) }, index + 1)),
+  );
 }

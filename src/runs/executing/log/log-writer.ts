@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
+import { joinedBytes } from '../../../base/json-bytes.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import { logprobSize } from '../../../protocol/items.ts';
@@ -10,7 +11,7 @@ import { ClaimLostError, type RunLease } from '../run-lease.ts';
 import { storeSpans } from '../run-span.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedBatches } from './appended-batches.ts';
-import { deltaFrame, eventFrame, type PendingDelta } from './event-frames.ts';
+import { deltaFrame, eventFrame, type PendingDelta, payloadTexts } from './event-frames.ts';
 import { EventTimes } from './event-times.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
@@ -49,8 +50,8 @@ export interface LogWriterOptions {
 interface PendingEvent {
   type: string;
   event: UnnumberedEvent;
-  /** The payload after `sequence_number`, from its first key to the closing brace. */
-  rest: string;
+  /** See `payloadTexts`. */
+  rest: readonly string[];
 }
 
 /**
@@ -94,9 +95,9 @@ export class LogWriter {
   /** Adds an event. */
   push(event: UnnumberedEvent): void {
     const { type, ...payload } = event;
-    const rest = JSON.stringify(payload).slice(1);
+    const rest = payloadTexts(payload);
     this.#pending.push({ type, event, rest });
-    this.#grow(rest.length);
+    this.#grow(rest.reduce((sum, text) => sum + text.length, 0));
   }
 
   /** Adds text to an item; joined with what is still waiting for the same item. */
@@ -222,17 +223,19 @@ export class LogWriter {
 
   #cut(): Append {
     const first = this.#last + 1;
-    let text = '';
+    const texts: string[] = [];
     let number = first;
-    for (const pending of this.#pending)
-      text += 'delta' in pending ? deltaFrame(pending, number++) : eventFrame(pending, number++);
+    for (const pending of this.#pending) {
+      if ('delta' in pending) texts.push(deltaFrame(pending, number++));
+      else for (const text of eventFrame(pending, number++)) texts.push(text);
+    }
     if (this.#pending.length + this.#transcript.length > 0) this.#times.note(number - 1, this.#options.clock.now());
     const transcript = this.#times.giveTo(this.#transcript);
     const batch: Append = {
       token: this.#options.lease.token,
       first,
       count: this.#pending.length,
-      frames: Buffer.from(text),
+      frames: joinedBytes(texts),
       ...(transcript.length > 0 ? { transcript, entriesBefore: this.#entries } : {}),
       ...(this.#progress ? { progress: true } : {}),
       ...(this.#end ? { end: this.#end } : {}),

@@ -5,6 +5,7 @@ import {
   logprobSize,
   type MessageItem,
   type MessagePart,
+  type MessagePhase,
   messageWords,
   type TokenLogprob,
   type UrlCitation,
@@ -30,10 +31,11 @@ function partOf({ refuses, text, annotations, logprobs }: Omit<OpenMessage, 'ind
 /** A message without text, and the events that open it and its part. */
 export function openedMessage(
   run: RunId,
-  { index, refuses }: { index: number; refuses: boolean },
+  { index, refuses, phase }: { index: number; refuses: boolean; phase?: MessagePhase | undefined },
 ): { open: OpenMessage; events: UnnumberedEvent[] } {
   const id = itemId('msg', run, { output: index });
-  const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+  const named = { id, type: 'message', role: 'assistant', ...(phase && { phase }) } as const;
+  const item: MessageItem = { ...named, status: 'in_progress', content: [] };
   const part = partOf({ refuses, text: '', annotations: [], logprobs: [] });
   return {
     open: { index, item, refuses, text: '', annotations: [], logprobs: [] },

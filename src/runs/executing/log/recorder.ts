@@ -4,6 +4,7 @@ import type { Profile } from '../../../config/schema.ts';
 import {
   answerIn,
   logprobSize,
+  type MessagePhase,
   type OutputItem,
   type ReasoningItem,
   type TokenLogprob,
@@ -135,9 +136,9 @@ export class Recorder {
   }
 
   /** The answer so far, as its reader has it; text '' where none was begun. */
-  get answer(): { text: string; annotations: readonly UrlCitation[] } {
-    const { text = '', annotations = [] } = this.#message ?? {};
-    return { text, annotations };
+  get answer(): { text: string; annotations: readonly UrlCitation[]; phase: MessagePhase | undefined } {
+    const { text = '', annotations = [], item } = this.#message ?? {};
+    return { text, annotations, phase: item?.phase };
   }
 
   record(step: Step): void {
@@ -244,11 +245,16 @@ export class Recorder {
     return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
-  #addAnswer({ delta, annotations = [], logprobs, refuses }: Extract<Step, { type: 'answer' }>): void {
+  #addAnswer({ delta, annotations = [], logprobs, refuses, phase }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
     if (!this.#encrypts) this.endReasoning('completed');
+    if (phase !== undefined && phase !== this.#message?.item.phase) this.endMessage('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#runId, { index: this.#output.length, refuses: refuses ?? false });
+      const { open, events } = openedMessage(this.#runId, {
+        index: this.#output.length,
+        refuses: refuses ?? false,
+        phase,
+      });
       this.#tell({ item: open.item, events }, open.index);
       this.#message = open;
     }

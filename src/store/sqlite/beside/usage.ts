@@ -1,14 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
 import { integer, text } from '../rows.ts';
 import type { Writer } from '../writer.ts';
 
+/** Processes whose last batch is known. */
+const MOST_SOURCES = 1000;
 const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
 
 /** What was used by day, in the database of the runs. */
 export class SqliteUsage implements UsageStore {
   readonly #options: { writer: Writer; read<T>(read: () => T): T };
   readonly #statements;
+  /** The batch that each source added last: a worker may not hear that it was, and no worker outlives this process. */
+  readonly #added = new LRUCache<string, string>({ max: MOST_SOURCES });
 
   constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {
     this.#options = options;
@@ -23,8 +28,12 @@ export class SqliteUsage implements UsageStore {
     };
   }
 
-  add: UsageStore['add'] = (rows) =>
-    this.#options.writer.run(() => {
+  add: UsageStore['add'] = (rows, { source, id }) =>
+    this.#options.writer.run((transaction) => {
+      const before = this.#added.get(source);
+      if (before === id) return;
+      this.#added.set(source, id);
+      transaction.onRollback(() => this.#added.set(source, before ?? ''));
       for (const row of rows) {
         this.#statements.add.run(...LABELS.map((label) => row[label]), ...USAGE_COUNTS.map((name) => row[name]));
       }

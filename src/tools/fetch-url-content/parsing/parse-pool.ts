@@ -1,13 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
 import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
 import { FairSemaphore } from '../../../base/fair-semaphore.ts';
 import { workOwner } from '../../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
+import { type ChildMessage, childMessage } from './child-message.ts';
 import { ParseFailure } from './parse-failure.ts';
-import { type ChildMessage, childMessage, type ParsedDocument, type ParseJob } from './parse-job.ts';
+import type { ParsedDocument, ParseJob } from './parse-job.ts';
 
 export interface ParsePoolOptions {
-  /** Child processes at most. Default 2. */
+  /** Child processes at most. Default: two, one where there are no more than two cores. */
   size?: number;
   /** Limits of one document. Default 3 s and 512 MiB. */
   limits?: Partial<WorkLimits>;
@@ -22,6 +24,8 @@ const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 /** Idle children end after this time, in milliseconds. */
 const IDLE_MS = 60_000;
 const HEAP_MB = 320;
+/** Reading takes a whole core, and one is left to the gateway: a second process would take turns with it, and 50 MB. */
+const PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1));
 
 /** Child processes that read documents. */
 export class ParsePool implements Disposable {
@@ -35,7 +39,7 @@ export class ParsePool implements Disposable {
     full: tooMany,
   });
 
-  constructor({ size = 2, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
+  constructor({ size = PROCESSES, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...limits };
     this.#pool = new ConfinedPool({
       name: 'parsers',
@@ -79,7 +83,7 @@ export class ParsePool implements Disposable {
 
 function startParser(inBackground: boolean): ConfinedWorker<ChildMessage> {
   return new ConfinedWorker(new URL('./parse-child.ts', import.meta.url), {
-    packages: ['htmlparser2', 'entities', 'yauzl', 'zod', 'unpdf'],
+    packages: ['htmlparser2', 'entities', 'yauzl', 'unpdf'],
     heapMb: HEAP_MB,
     inBackground,
     read: (message) => childMessage.safeParse(message).data,

@@ -1,5 +1,7 @@
 import type { JsonValue } from '../../../base/json.ts';
+import { REDACTED, SecretMask } from '../../../base/secrets/secret-mask.ts';
 import { onOneLine } from '../../../base/text.ts';
+import { addressSecrets, headerSecrets } from '../../../config/credential-places.ts';
 import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
@@ -26,7 +28,7 @@ export interface ServiceRefusal {
   retryAfterMs?: number | undefined;
 }
 
-/** Sends one request to a search service and reads its JSON. */
+/** Sends one request to a search service and reads its JSON, without the credentials that it may quote. */
 export async function askService(
   options: { fetch: SafeFetch['fetch'] },
   request: ServiceRequest,
@@ -45,7 +47,9 @@ export async function askService(
     signal,
   });
   answered?.(response.headers);
-  return { status: response.status, headers: response.headers, body: parseReadable(await response.text()) };
+  const mask = new SecretMask([...headerSecrets(request.headers ?? {}), ...addressSecrets(request.url.href)]);
+  const text = mask.text(await response.text(), REDACTED);
+  return { status: response.status, headers: response.headers, body: parseReadable(text) };
 }
 
 /** The address to ask: the service's own, or the configured one with the service's path unless it has its own. */
@@ -74,12 +78,9 @@ const WORDS: Readonly<Record<SearchFailureKind, string>> = {
 };
 
 /** The failure that an answer stands for. */
-export function failureOf(
-  answer: ServiceAnswer,
-  about: ServiceRefusal & { apiKey?: string | undefined },
-): SearchFailure {
+export function failureOf(answer: ServiceAnswer, about: ServiceRefusal): SearchFailure {
   const kind = about.known ?? KINDS[answer.status] ?? 'unavailable';
-  const detail = onOneLine(withoutKey(about.detail ?? '', about.apiKey)).slice(0, 160);
+  const detail = onOneLine(about.detail ?? '').slice(0, 160);
   const retryAfterMs = about.retryAfterMs ?? retryAfter(answer.headers);
   const message = `${WORDS[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });
@@ -97,8 +98,4 @@ export function retryAfter(headers: Headers): number | undefined {
   const seconds = Number(given);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(given) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
-}
-
-function withoutKey(text: string, apiKey: string | undefined): string {
-  return apiKey ? text.replaceAll(apiKey, '[redacted]') : text;
 }

@@ -33,7 +33,7 @@ export function searchWith(service: SearchService): (options: SearchProviderOpti
     async search(query, call) {
       const response = await askService(options, service.request(query, options), call);
       if (service.refuses?.(response) ?? response.status !== 200) {
-        throw failureOf(response, { ...service.refusal(response), apiKey: options.api_key });
+        throw failureOf(response, service.refusal(response));
       }
       const pages = service.pages.safeParse(response.body);
       if (!pages.success) throw unexpectedAnswer();

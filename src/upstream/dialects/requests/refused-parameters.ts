@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
 import { formatInstruction, withInstruction } from './instructions.ts';
 import { refuses, type Trait } from './trait.ts';
 
@@ -18,6 +18,7 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   // Of the Messages API, where the instructions say the same.
   output_config: '(?:output_config|output_format|structured outputs?)',
   reasoning_effort: 'reasoning_effort',
+  verbosity: 'verbosity',
   prompt_cache_key: 'prompt_cache_key',
   logprobs: '(?:top_)?logprobs?',
   top_logprobs: '(?:top_)?logprobs?',
@@ -31,7 +32,7 @@ export const refusedParameters: Trait<RefusedParameters> = {
   learn({ text, body }, { refusedParameters: known }) {
     const refused = Object.entries(OPTIONAL).filter(
       ([name, words]) =>
-        name in body &&
+        isIn(body, name) &&
         !known.has(name) &&
         (refuses(text, words) || (name === 'reasoning' && /verified.{0,80}reasoning/i.test(text))),
     );
@@ -53,6 +54,11 @@ export const refusedParameters: Trait<RefusedParameters> = {
     return names.length === 0 ? [] : [`refused: ${names.join(', ')}`];
   },
 };
+
+/** The Responses API has how much is written beside the form of the text. */
+function isIn(body: Readonly<Record<string, unknown>>, name: string): boolean {
+  return name in body || (name === 'verbosity' && isObject(body.text) && name in body.text);
+}
 
 /** Leaves out of a body, of any wire, what was refused. */
 export function leaveOutRefused(body: JsonObject, traits: RefusedParameters): void {

@@ -4,6 +4,8 @@ import type { Trait } from './trait.ts';
 interface Thinking {
   /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
+  /** The most effort that such a model may be asked for. */
+  mostEffort: 'max' | 'high' | 'none';
 }
 
 const NO_THINKING =
@@ -14,8 +16,13 @@ const NO_THINKING =
  * ones know nothing but a budget, and some do not think at all.
  */
 export const thinking: Trait<Thinking> = {
-  start: () => ({ thinking: 'summarized' }),
+  start: () => ({ thinking: 'summarized', mostEffort: 'max' }),
   learn({ text, body }, traits) {
+    const { output_config: output } = body;
+    if (isObject(output) && output.effort !== undefined && /effort/i.test(text)) {
+      traits.mostEffort = output.effort === 'xhigh' || output.effort === 'max' ? 'high' : 'none';
+      return true;
+    }
     if (!isObject(body.thinking) || !/thinking|adaptive|budget_tokens/i.test(text)) return false;
     const { thinking: now } = traits;
     if (now === 'off') return false;

@@ -5,6 +5,7 @@ import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../..
 import { readFinishReason } from '../../decoding/finish-reason.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { isMessageError } from '../../dialects/stream-errors.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
@@ -66,7 +67,7 @@ export class MessagesReader implements TurnReader {
 
   accept(payload: Record<string, unknown>): void {
     const { type } = payload;
-    if (type === 'error' || (payload.error && type === undefined)) throw this.#options.failureOf(payload);
+    if (isMessageError(payload)) throw this.#options.failureOf(payload);
     const index = typeof payload.index === 'number' ? payload.index : this.#blocks.size;
     switch (type) {
       case 'message':

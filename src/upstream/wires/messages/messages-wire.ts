@@ -27,6 +27,12 @@ const CALL_IDS = { pattern: /^[a-zA-Z0-9_-]+$/, longest: 64 };
 /** The least and the most that older models are given to think, in tokens. */
 const MIN_THINKING = 1024;
 const MAX_THINKING = 16_000;
+const THINKING_OF_EFFORT = new Map([
+  ['minimal', MIN_THINKING],
+  ['low', 2048],
+  ['medium', 8192],
+]);
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 type Turn = { role: string; content: JsonObject[] };
 
@@ -44,11 +50,12 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const history = system === undefined ? told : rest;
   const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
   // A model that is made to call a tool must not think first.
-  const thinking = isForced(request) ? undefined : thinkingFor(history, target, maxTokens);
+  const { reasoningEffort: effort } = request;
+  const thinking = isForced(request) ? undefined : thinkingFor(history, target, { maxTokens, effort });
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
   // Nobody who thinks, and no newer model, goes on with words put into its mouth.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
-  const output_config = outputConfig(format);
+  const output_config = { ...outputConfig(format), ...effortFor(thinking, target, effort) };
   const marks = !traits.refusedParameters.has('cache_control');
   if (marks) markTurns(messages);
   const body: JsonObject = {
@@ -58,8 +65,9 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     ...(system && { system: marks ? system.map(marked) : system }),
     messages,
     ...(thinking ? { thinking } : samplingOf(request)),
-    ...toolsOf(request, names),
-    ...(output_config && { output_config }),
+    ...toolsOf(withCalledTools(request), names),
+    ...(request.stop && { stop_sequences: [...request.stop] }),
+    ...(Object.keys(output_config).length > 0 && { output_config }),
   };
   leaveOutRefused(body, traits);
   return { body, names };
@@ -72,7 +80,18 @@ function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
   };
 }
 
-/** A history with calls needs its tools defined. */
+/** A history with calls needs its tools defined, also where none is on offer any more. */
+function withCalledTools(request: TurnRequest): TurnRequest {
+  if (request.tools?.length) return request;
+  const calls = request.messages.flatMap((message) => (message.role === 'assistant' && message.tool_calls) || []);
+  const tools = [...new Set(calls.map(({ name }) => name))].map((name) => ({
+    name,
+    description: 'No longer on offer.',
+    parameters: { type: 'object', properties: {} },
+  }));
+  return tools.length > 0 ? { ...request, tools, toolChoice: 'none' } : request;
+}
+
 function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
   const offered = tools.map(({ name, description, parameters }) => {
@@ -108,16 +127,28 @@ function markTurns(turns: readonly Turn[]): void {
  * The thinking that is asked for. Older models, which think only on request, refuse a tool loop that does not begin
  * with a thought: a loop that another provider began goes on without.
  */
-function thinkingFor(history: readonly TurnMessage[], target: BodyTarget, maxTokens: number): JsonObject | undefined {
+function thinkingFor(
+  history: readonly TurnMessage[],
+  target: BodyTarget,
+  { maxTokens, effort = '' }: { maxTokens: number; effort: string | undefined },
+): JsonObject | undefined {
   const { thinking } = target.traits;
-  if (thinking === 'off' || target.run.withoutThinking) return undefined;
+  if (thinking === 'off' || effort === 'none' || target.run.withoutThinking) return undefined;
   if (thinking === 'summarized') return { type: 'adaptive', display: 'summarized' };
   if (thinking === 'adaptive') return { type: 'adaptive' };
   const caller = history.findLast((message) => message.role === 'assistant' && message.tool_calls);
   const isInLoop = history.at(-1)?.role === 'tool';
   if (isInLoop && caller?.role === 'assistant' && !startsWithThought(caller, target)) return undefined;
-  const budget = Math.min(MAX_THINKING, Math.floor(maxTokens / 2));
+  const budget = Math.min(THINKING_OF_EFFORT.get(effort) ?? MAX_THINKING, Math.floor(maxTokens / 2));
   return budget < MIN_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
+}
+
+/** How much a model that thinks by its own measure is asked to. Words of other APIs become the nearest of this one. */
+function effortFor(thinking: JsonObject | undefined, target: BodyTarget, effort = ''): JsonObject {
+  const { mostEffort } = target.traits;
+  const asked = effort === 'minimal' ? 'low' : effort;
+  if (thinking?.type !== 'adaptive' || mostEffort === 'none' || !EFFORTS.includes(asked)) return {};
+  return { effort: mostEffort === 'high' && (asked === 'xhigh' || asked === 'max') ? 'high' : asked };
 }
 
 function startsWithThought(message: AssistantMessage, target: BodyTarget): boolean {

@@ -1,7 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
+import { type MessagePhase, messagePhase } from '../../../protocol/items.ts';
+import {
+  type DecodedTurn,
+  type DecoderOptions,
+  type Delta,
+  type DeltaKind,
+  Deltas,
+} from '../../decoding/decoded-turn.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { isResponseError } from '../../dialects/stream-errors.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
@@ -15,6 +23,7 @@ interface Shown {
   reasoning: string;
   /** Notes of the model before its answer, not a part of it. */
   isCommentary: boolean;
+  phase?: MessagePhase | undefined;
 }
 
 /**
@@ -58,7 +67,7 @@ export class ResponsesReader implements TurnReader {
 
   accept(payload: Record<string, unknown>): void {
     const { type } = payload;
-    if (type === 'error' || (type === undefined && payload.error)) throw this.#options.failureOf(payload);
+    if (isResponseError(payload)) throw this.#options.failureOf(payload);
     if (payload.object === 'response') this.#whole(payload);
     else if (typeof type === 'string') this.#event(type, payload);
   }
@@ -108,7 +117,11 @@ export class ResponsesReader implements TurnReader {
   #added(index: number, item: unknown): void {
     if (!isObject(item)) return;
     const shown = this.#shownOf(index);
-    if (item.type === 'message') shown.isCommentary = item.phase === 'commentary' && !this.#options.tools?.length;
+    if (item.type === 'message') {
+      shown.phase = messagePhase.safeParse(item.phase).data;
+      // Beside calls it is said to the user; of an answer turn it is no part.
+      shown.isCommentary = shown.phase === 'commentary' && !this.#options.tools?.length;
+    }
     if (isClientCall(item)) this.#hasCall = true;
     this.#thinking = item.type === 'reasoning' && !this.#items.has(index) ? index : undefined;
   }
@@ -165,15 +178,15 @@ export class ResponsesReader implements TurnReader {
     return shown;
   }
 
-  #show(index: number, type: Delta['type'], delta: string, how: Pick<Delta, 'refuses'> = {}): void {
+  #show(index: number, type: Delta['type'], delta: string, how: DeltaKind = {}): void {
     const shown = this.#shownOf(index);
     shown[type] += delta;
     if (shown.isCommentary) this.deltas.push('reasoning', delta);
-    else this.deltas.push(type, delta, how);
+    else this.deltas.push(type, delta, { ...how, ...(type === 'text' && shown.phase && { phase: shown.phase }) });
   }
 
   /** What the deltas left out. */
-  #showRest(index: number, type: Delta['type'], whole: string, how: Pick<Delta, 'refuses'> = {}): void {
+  #showRest(index: number, type: Delta['type'], whole: string, how: DeltaKind = {}): void {
     const shown = this.#shownOf(index)[type];
     if (whole.startsWith(shown)) this.#show(index, type, whole.slice(shown.length), how);
   }
@@ -219,7 +232,7 @@ export function textOfParts(content: JsonValue | undefined): string {
 }
 
 /** Whether a message says nothing but that its model will not answer. */
-function refusalOf({ content }: JsonObject): Pick<Delta, 'refuses'> {
+function refusalOf({ content }: JsonObject): DeltaKind {
   const [first] = Array.isArray(content) ? content : [];
   return isObject(first) && first.type === 'refusal' ? { refuses: true } : {};
 }

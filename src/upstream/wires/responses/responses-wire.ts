@@ -52,7 +52,7 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     ...(request.temperature !== undefined && { temperature: request.temperature }),
     ...(request.topP !== undefined && { top_p: request.topP }),
     ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
-    ...(request.responseFormat && { text: { format: formatOf(request.responseFormat) } }),
+    ...textOf(request, target),
   };
   leaveOutRefused(body, target.traits);
   return { body, names };
@@ -116,7 +116,7 @@ function inputPart(part: UserPart): JsonObject {
     case 'text':
       return { type: 'input_text', text: part.text };
     case 'image_url':
-      return { type: 'input_image', image_url: part.image_url.url, detail: 'auto' };
+      return { type: 'input_image', image_url: part.image_url.url, detail: part.image_url.detail ?? 'auto' };
     case 'file':
       return { type: 'input_file', ...part.file };
     case 'input_audio':
@@ -161,6 +161,14 @@ function plainItems(message: AssistantMessage, names: ToolNames): JsonObject[] {
     items.push({ type: 'function_call', call_id: call.id, name: names.safe(call.name), arguments: text });
   }
   return items;
+}
+
+function textOf({ responseFormat, verbosity }: TurnRequest, { traits }: BodyTarget): JsonObject {
+  const text: JsonObject = {
+    ...(responseFormat && { format: formatOf(responseFormat) }),
+    ...(verbosity !== undefined && !traits.refusedParameters.has('verbosity') && { verbosity }),
+  };
+  return Object.keys(text).length > 0 ? { text } : {};
 }
 
 /** `response_format` of chat completions as `text.format`. */

@@ -1,0 +1,137 @@
+import { GatewayError } from '../../base/errors.ts';
+import { offerShell } from '../../plain/shell-tools.ts';
+import { type ClientTool, isShellType, type ResponseTool } from '../../protocol/requests/request-tools.ts';
+import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
+import type { OfferedFunction } from '../../research/run/steps.ts';
+
+/** Tools that run at the client, as models are offered them. */
+
+const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
+  'function',
+  'namespace',
+  'custom',
+  'tool_search',
+  'local_shell',
+  'shell',
+  'apply_patch',
+]);
+
+/** Whether a tool runs at the client. */
+export function isClientTool(tool: ResponseTool): tool is ClientTool {
+  return CLIENT_TYPES.has(tool.type);
+}
+
+/** What finds functions among those that are offered at once is left out: its places, for `x-ignored-parameters`. */
+export function toolSearches(lists: readonly PlacedTools[]): string[] {
+  const made = searchByClient(lists.flatMap(({ tools }) => tools));
+  return lists.flatMap(({ tools, place }) =>
+    tools.flatMap((tool, index) => (tool.type === 'tool_search' && tool !== made ? [`${place}[${index}]`] : [])),
+  );
+}
+
+type Search = Extract<ResponseTool, { type: 'tool_search' }>;
+
+/** The search that the client makes itself. Functions that the request defers are on offer, and leave nothing to be found. */
+function searchByClient(tools: readonly ResponseTool[]): Search | undefined {
+  if (tools.some(isDeferred)) return undefined;
+  return tools.find((tool): tool is Search => tool.type === 'tool_search' && tool.execution === 'client');
+}
+
+function isDeferred(tool: ResponseTool): boolean {
+  if (tool.type === 'namespace') return tool.tools.some(isDeferred);
+  return tool.type === 'function' && tool.defer_loading === true;
+}
+
+/** Research models call functions alone. @throws GatewayError `unsupported_parameter` */
+export function requireFunctions(tools: readonly ResponseTool[]): void {
+  const made = searchByClient(tools);
+  for (const tool of tools) {
+    if (tool.type === 'namespace') requireFunctions(tool.tools);
+    if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== made) continue;
+    const what = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
+    const message = `tools: the ${what} cannot be used on a research model: offer functions.`;
+    throw new GatewayError('unsupported_parameter', message, { param: 'tools' });
+  }
+}
+
+/** For models of which a provider holds none to a grammar. @throws GatewayError `unsupported_parameter` */
+export function refuseGrammars(lists: readonly PlacedTools[]): void {
+  for (const { tools, place } of lists) {
+    for (const [index, tool] of tools.entries()) {
+      const inside = { place: `${place}[${index}].tools`, sent: undefined };
+      if (tool.type === 'namespace') refuseGrammars([{ ...inside, tools: tool.tools }]);
+      if (tool.type !== 'custom' || tool.format?.type !== 'grammar') continue;
+      const param = `${place}[${index}].format`;
+      const message = `${param}: the custom tool ${tool.name} cannot have a grammar here: use the format text.`;
+      throw new GatewayError('unsupported_parameter', message, { param });
+    }
+  }
+}
+
+/**
+ * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
+ * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
+ */
+export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
+  const made = searchByClient(tools);
+  const searches = !made && tools.some(({ type }) => type === 'tool_search');
+  const functions = tools.flatMap((tool) => {
+    if (tool.type === 'function') return [offer(tool, { searches })];
+    if (tool.type === 'custom') return [offerText(tool)];
+    if (tool.type === 'namespace') {
+      const { name, description } = tool;
+      const first = tool.tools.find((one) => one.type === 'function' && one.defer_loading);
+      return tool.tools.map((one) => {
+        const about = one === first ? description : '';
+        const offered = one.type === 'custom' ? offerText(one) : offer(one, { searches, about });
+        return { ...offered, name: `${name}.${one.name}` };
+      });
+    }
+    if (tool.type === 'tool_search') return tool === made ? [offerSearch(tool)] : [];
+    return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
+  });
+  const names = new Set(taken);
+  for (const { name } of functions) {
+    if (names.has(name)) throw nameTaken(`the function ${name} has the name of another tool`);
+    names.add(name);
+  }
+  const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
+  const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
+  if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
+  return functions;
+}
+
+/** What the client's machine has for the model to read, where it says so. */
+function skillsOf(tool: ClientTool): string {
+  const skills = (tool.type === 'shell' && tool.environment?.skills) || [];
+  if (skills.length === 0) return '';
+  const lines = skills.map(({ name, description, path }) => `- ${name} (${path}): ${description}`);
+  return `\nInstructions for some tasks stand in these folders, in SKILL.md:\n${lines.join('\n')}`;
+}
+
+function nameTaken(what: string): GatewayError {
+  return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
+}
+
+/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands with the first one. */
+function offer(
+  { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
+  { searches, about = '' }: { searches: boolean; about?: string | undefined },
+): OfferedFunction {
+  const schema = parameters ?? { type: 'object', properties: {} };
+  const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
+  return { name, description, parameters: schema, ...given };
+}
+
+function offerSearch({ type, description = 'Finds more tools.', parameters }: Search): OfferedFunction {
+  const query = { type: 'string', description: 'What the tools should do.' };
+  const schema = parameters ?? { type: 'object', properties: { query }, required: ['query'] };
+  return { name: type, description, parameters: schema, search: true };
+}
+
+/** One that takes a text is a function of one string: not every wire has such tools. */
+function offerText({ name, description = '', format }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
+  const input = { type: 'string', description: 'What the tool is given, as plain text.' };
+  const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
+  return { name, description, parameters, custom: true, ...(format?.type === 'grammar' && { grammar: format }) };
+}

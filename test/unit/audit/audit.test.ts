@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { Audit } from '../../../src/audit/audit.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+
+describe('the audit', () => {
+  it('tells of sixty refused keys a minute, and how many more there were', async () => {
+    const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const clock = { at: 60_000, now: () => clock.at };
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const audit = new Audit({ store: store.beside.entries, write, instance: 'i', clock, log: silentLogger });
+    for (let n = 0; n < 100; n++) audit.refused({ target: 'k', detail: `number ${n}` });
+    assert.equal(lines.length, 60);
+    clock.at += 60_000;
+    audit.refused({ target: 'k', detail: 'the next' });
+    assert.equal(lines.length, 62);
+    assert.match(lines[60] ?? '', /40 more in the minute of 1970-01-01T00:01Z/);
+    assert.match(lines[61] ?? '', /the next/);
+    await store.close();
+  });
+});

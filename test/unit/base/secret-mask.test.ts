@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { MaskedBody, SecretMask } from '../../../src/base/secrets/secret-mask.ts';
+import { providerSecrets } from '../../../src/config/credential-places.ts';
+
+const SECRET = 'Ab/cd+EF&gh="0123456789=';
+
+/** The secret as others may write it. */
+const FORMS: Readonly<Record<string, string>> = {
+  'as it is': SECRET,
+  'in JSON': JSON.stringify(SECRET).slice(1, -1),
+  'in JSON within JSON': JSON.stringify(JSON.stringify(SECRET).slice(1, -1)).slice(1, -1),
+  'in the JSON of PHP': JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/'),
+  'in the JSON of Gson': escaped(SECRET, /[=&"]/g),
+  'in JSON with its first character escaped': escaped(SECRET, /^./g),
+  'in JSON with each character escaped': escaped(SECRET, /./gs),
+  'in an address': encodeURIComponent(SECRET),
+  'in an address, in lower case': SECRET.replaceAll('/', '%2f')
+    .replaceAll('+', '%2b')
+    .replaceAll('&', '%26')
+    .replaceAll('=', '%3d')
+    .replaceAll('"', '%22'),
+  'in HTML': SECRET.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
+  'in HTML by numbers': SECRET.replace(/[/+&="]/g, (sign) => `&#x${sign.charCodeAt(0).toString(16).toUpperCase()};`),
+};
+
+function escaped(text: string, which: RegExp): string {
+  return text.replace(which, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+describe('a secret mask', () => {
+  const of = (...secrets: string[]) => new SecretMask(secrets);
+
+  it('blanks credentials at their length', () => {
+    const bytes = Buffer.from('a sk-0123456789ab b sk-0123456789ab');
+    of('sk-0123456789ab').apply(bytes);
+    assert.equal(bytes.toString(), 'a *************** b ***************');
+  });
+
+  for (const [how, form] of Object.entries(FORMS)) {
+    it(`knows a credential that is written ${how}, also where it comes in pieces`, () => {
+      const mask = of('another-credential', SECRET);
+      const stars = '*'.repeat(form.length);
+      assert.equal(mask.text(`key ${form}, said`), `key ${stars}, said`);
+      assert.equal(mask.message(`key ${form}, said`), 'key [redacted], said');
+      const whole = Buffer.from(`{"error":"key ${form}, said"}`);
+      mask.apply(whole);
+      assert.equal(whole.toString(), `{"error":"key ${stars}, said"}`);
+      if (form.includes('&#')) return;
+      const text = `{"error":"key ${form}, said"}`;
+      for (let at = 0; at <= text.length; at++) {
+        const body = new MaskedBody(mask);
+        const pieces = [text.slice(0, at), text.slice(at)].map((piece) => body.push(Buffer.from(piece)).toString());
+        assert.equal(pieces.join('') + body.end().toString(), whole.toString(), `cut at ${at}`);
+      }
+    });
+  }
+
+  it('leaves escapes of other texts alone, and what it masks is JSON as before', () => {
+    const mask = of(SECRET);
+    const plain = String.raw`{"a":"\u0041b\/cd \u0041b\\u002fcd+EF","b":"\\\\\n"}`;
+    const bytes = Buffer.from(plain);
+    mask.apply(bytes);
+    assert.equal(bytes.toString(), plain);
+    const quoted = Buffer.from(JSON.stringify({ a: JSON.stringify({ b: `\\${SECRET}"` }) }));
+    mask.apply(quoted);
+    assert.match(JSON.parse(JSON.parse(quoted.toString()).a).b, /^\**"$/);
+  });
+
+  it('knows credentials in headers and in the address, but nothing else there and no short words', () => {
+    const found = providerSecrets({
+      base_url: 'https://a.example/v1?version=2026-01-01-preview&key=query%2Fkey-0123456789',
+      headers: { Authorization: 'Token abcdefghijklmnop', 'HTTP-Referer': 'https://example.com/' },
+      refreshed: [],
+    });
+    const mask = of('EMPTY', ...found);
+    assert.equal(
+      mask.text(
+        'EMPTY abcdefghijklmnop https://example.com/ 2026-01-01-preview query%2Fkey-0123456789 query/key-0123456789',
+      ),
+      `EMPTY **************** https://example.com/ 2026-01-01-preview ${'*'.repeat(22)} ${'*'.repeat(20)}`,
+    );
+  });
+
+  it('knows user and password of a header', () => {
+    const headers = { authorization: `Basic ${Buffer.from('operator:pass-word-12345').toString('base64')}` };
+    const mask = of(...providerSecrets({ base_url: 'https://a.example', headers, refreshed: [] }));
+    assert.equal(mask.text('operator pass-word-12345'), `operator ${'*'.repeat(15)}`);
+  });
+
+  it('knows how much of a chunk may be the start of a credential', () => {
+    const found = of('sk-0123456789ab');
+    const cases: [string, number][] = [
+      ['hello', 0],
+      ['hello s', 1],
+      ['hello sk-01', 5],
+      ['sk-0123456789ab', 0],
+      ['ssk', 2],
+      ['hello \\u0073k', 7],
+      ['hello sk\\u00', 6],
+      ['hello \\n', 0],
+    ];
+    for (const [text, length] of cases) assert.equal(found.unfinished(Buffer.from(text)), length, text);
+    assert.equal(of().unfinished(Buffer.from('sk-\\')), 0);
+  });
+});
