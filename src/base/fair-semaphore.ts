@@ -127,12 +127,6 @@ export class FairSemaphore {
     return permit;
   }
 
-  /** As `take`; undefined where they are not free. */
-  tryTake(owner: string, permits = 1): Permit | undefined {
-    const permit = this.open(owner);
-    return permit.tryGrow(permits) ? permit : undefined;
-  }
-
   /**
    * Takes one permit, or waits for it.
    * @throws what `full` gives; the signal's reason.

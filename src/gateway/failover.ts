@@ -28,11 +28,7 @@ export async function withFailover(options: FailoverOptions): Promise<RoutedResu
   const { attempts, modelName, ask, hedgeMs, signal } = options;
   let failed: RoutedResult | undefined;
   const inTurn = async (racer: Racer): Promise<RoutedResult | undefined> => {
-    for (const attempt of attempts.steps(racer)) {
-      if (attempt instanceof Promise) {
-        await attempt;
-        continue;
-      }
+    for await (const attempt of attempts.walk(racer)) {
       const { route } = attempt;
       const result = await ask(attempt, racer);
       report(attempt, result);

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
-import type { AnswerCopy } from '../gateway/answers/answer-copy.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { giveAgain } from '../gateway/kept-answers.ts';
 import { conversationIn } from '../protocol/requests/conversation-key.ts';
@@ -57,13 +56,13 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const path = providerPath(req.url, key);
   const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
   const place = deps.answers.placeOf({ request, fields, modelName, model, key });
-  const kept = place && (await place.find());
+  const kept = await place?.find();
   const worst = kept ? undefined : worstCase({ api, body, fields }, { ...model, routes });
   // Nobody here sees what is written once the call is over.
   const account = new CallAccount({ unseen: api === 'responses' && fields?.background ? (worst?.output ?? 0) : 0 });
   const usage = deps.usage.begin({ key: key.id, team: key.team, model: modelName, tag });
   const price = worst && highestKnownPrice(routes);
-  const admission = deps.admission.admit({
+  const admitted = await deps.admission.admit({
     key,
     tokens: worst && worst.input + worst.output,
     cost: price && costOf(price, worst),
@@ -71,14 +70,11 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),
   });
-  const admitted = admission instanceof Promise ? await admission : admission;
   /** Undefined where it was refused, failed or left before an answer was passed on. */
   let whole: boolean | undefined;
-  // Not `using`: at what every call goes through it costs more than what it disposes of.
-  let copy: AnswerCopy | undefined;
   try {
-    copy = place?.copy();
     if (place) res.setHeader('x-cache', kept ? 'hit' : 'miss');
+    using copy = place?.copy();
     if (kept) {
       giveAgain(res, kept);
       whole = true;
@@ -90,14 +86,12 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     }
     if (copy) void place?.keep(copy);
   } finally {
-    copy?.[Symbol.dispose]();
     // Whatever became of it: what was sent and delivered is counted. A client that left is no failure.
     const { used } = account;
     const failed = whole === undefined ? !context.left : !whole || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
     usage.ended(used, { failed });
-    const settled = admitted.settle(used);
-    if (settled instanceof Promise) await settled;
+    await admitted.settle(used);
   }
   return { kind: 'written' };
 }

@@ -63,9 +63,8 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
       answer[Symbol.dispose]();
     });
     const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
-    const settle = async () => await admitted.settle();
-    socket.once('close', () => void settle().catch(() => {}));
-    if (socket.destroyed) await settle();
+    socket.once('close', () => void admitted.settle().catch(() => {}));
+    if (socket.destroyed) await admitted.settle();
     else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 

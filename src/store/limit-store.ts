@@ -1,4 +1,5 @@
-import type { Awaitable } from '../base/awaitable.ts';
+/** What is counted in this process is there at once, anything else later. */
+export type Awaitable<T> = T | Promise<T>;
 
 /** The state of a counter after it was asked. */
 export interface Count {
@@ -8,7 +9,7 @@ export interface Count {
   resetMs: number;
 }
 
-/** Points in a window of time. What is counted in this process is answered at once. */
+/** Points in a window of time. */
 export interface Counter {
   /** Takes `points` where that many are left of `limit`; `force` takes them anyway. Nothing is taken where refused. */
   take(
@@ -118,12 +119,12 @@ export interface LimitStore {
    * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
    * taken is given back where that is known, else when its time is over.
    */
-  take(holder: LimitHolder, requests: readonly LimitRequest[]): Awaitable<LimitResult[]>;
+  take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
   /**
    * True once it is given back. False where the store is away: it is repeated when the store is back, and nothing else
    * may be taken by this id.
    */
-  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean>;
+  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
   /** Notes what holders have used so far. A store that is away gets it with the next note. */
   note(notes: readonly LimitNote[]): Promise<void>;
 }

@@ -1,4 +1,3 @@
-import { type Awaitable, after } from '../base/awaitable.ts';
 import {
   type Count,
   type Counter,
@@ -20,29 +19,38 @@ export interface LimitParts {
   budget(...args: Parameters<LimitStore['budget']>): LimitBudget;
 }
 
-/** A limit store over counters, places and budgets, one of each name. Where all of these answer at once, so does it. */
+/** A limit store over counters, places and budgets, one of each name. */
 export function limitStore(make: LimitParts): LimitStore {
   const parts: LimitParts = {
     counter: oneOfEachName(make.counter),
     slots: oneOfEachName(make.slots),
     budget: oneOfEachName(make.budget),
   };
-  const giveBack = (holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> => {
-    const given = inTurn(releases, (release) => giveOneBack(parts, holder, release));
-    return after(given, () => true);
+  const giveBack = async (holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> => {
+    for (const release of releases) await giveOneBack(parts, holder, release);
+    return true;
   };
   return {
     ...parts,
     giveBack,
-    take(holder, requests) {
+    async take(holder, requests) {
       const results: LimitResult[] = [];
-      const granted = () => requests.filter((_, at) => results[at]?.granted);
-      const isRefused = () => results.at(-1)?.granted === false;
-      const takeNext = (request: LimitRequest) =>
-        isRefused() || after(takeOne(parts, holder, request), (result) => results.push(result));
-      const undo = () => giveBack(holder, granted().reverse().map(releaseOf));
-      const taken = orUndo(() => inTurn(requests, takeNext), undo);
-      return after(taken, () => after(isRefused() && undo(), () => results));
+      const undo = () => {
+        const granted = requests.filter((_, at) => results[at]?.granted);
+        return giveBack(holder, granted.reverse().map(releaseOf));
+      };
+      try {
+        for (const request of requests) {
+          const result = await takeOne(parts, holder, request);
+          results.push(result);
+          if (!result.granted) break;
+        }
+      } catch (thrown) {
+        await undo();
+        throw thrown;
+      }
+      if (results.at(-1)?.granted === false) await undo();
+      return results;
     },
     async note(notes) {
       for (const { holder, spent, ttlMs, ...window } of notes) {
@@ -50,28 +58,6 @@ export function limitStore(make: LimitParts): LimitStore {
       }
     },
   };
-}
-
-/** Does work for one after the other: at once as long as it is done at once. */
-function inTurn<T>(items: readonly T[], work: (item: T) => Awaitable<unknown>): Awaitable<unknown> {
-  for (const [at, item] of items.entries()) {
-    const done = work(item);
-    if (done instanceof Promise) return done.then(() => inTurn(items.slice(at + 1), work));
-  }
-}
-
-/** Undoes what was done before a work that fails. @throws as it does. */
-function orUndo<T>(work: () => Awaitable<T>, undo: () => Awaitable<unknown>): Awaitable<T> {
-  const failed = async (thrown: unknown): Promise<never> => {
-    await undo();
-    throw thrown;
-  };
-  try {
-    const done = work();
-    return done instanceof Promise ? done.catch(failed) : done;
-  } catch (thrown) {
-    return failed(thrown);
-  }
 }
 
 function oneOfEachName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
@@ -83,19 +69,17 @@ function oneOfEachName<Options extends { name: string }, T>(make: (options: Opti
   };
 }
 
-function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Awaitable<LimitResult> {
+async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
   const { id, lasting } = holder;
   const { limit, owner: key = holder.key } = request;
   switch (request.kind) {
-    case 'place': {
-      const { ttlMs } = request;
-      return after(parts.slots(request).take(key, id, { limit, ttlMs, lasting }), (granted) => ({ granted }));
-    }
+    case 'place':
+      return { granted: await parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }) };
     case 'points':
-      return after(parts.counter(request).take(key, request.points, { limit }), countedResult);
+      return countedResult(await parts.counter(request).take(key, request.points, { limit }));
     case 'budget': {
       const { points, ttlMs } = request;
-      return after(parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting }), reservedResult);
+      return reservedResult(await parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting }));
     }
   }
 }
@@ -108,10 +92,10 @@ function reservedResult(count: Reserved): LimitResult {
   return count.granted ? countedResult(count) : { ...countedResult(count), reservedByOthers: count.others };
 }
 
-function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Awaitable<void> {
+async function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
   const { id } = holder;
   const { owner: key = holder.key } = release;
-  if (release.kind === 'place') return parts.slots(release).release(key, id);
-  if (release.kind === 'points') return parts.counter(release).giveBack(key, release.points);
-  return parts.budget(release).settle(key, id, release);
+  if (release.kind === 'place') await parts.slots(release).release(key, id);
+  else if (release.kind === 'points') await parts.counter(release).giveBack(key, release.points);
+  else await parts.budget(release).settle(key, id, release);
 }

@@ -83,8 +83,3 @@ async function openRedis(options: { url: string; tls: StoreConfig['tls']; replic
   const { openRedisStore } = await import('./redis/open.ts');
   return await openRedisStore(options);
 }
-
-/** The run store alone; see `openStorage`. Its `close` closes everything. */
-export async function openStore(config: StoreConfig, options: { log: Logger }): Promise<RunStore> {
-  return (await openStorage(config, options)).runs;
-}

@@ -9,12 +9,12 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
-import { openStore } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { openHarness, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
+import { openStore } from '../support/wrapped-store.ts';
 import { type ExecutorFixture, executorContract } from './executor.ts';
 
 executorContract('polling, SQLite', async () => {

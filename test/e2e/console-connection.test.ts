@@ -48,12 +48,14 @@ describe('the console over a bad connection', function () {
     proxy.cut();
     await page.getByText('The connection is lost').waitFor();
     const before = await eventsSeen(page);
+    // It is shown for a moment only.
+    const again = page.getByText('Connected again').waitFor();
     proxy.restore();
     await page
       .getByRole('button', { name: 'Now' })
       .click({ timeout: 2000 })
       .catch(() => {});
-    await page.getByText('Connected again').waitFor();
+    await again;
     await untilStatus(page, 'completed');
     await page.locator('.prose li').first().waitFor();
     assert.ok((await eventsSeen(page)) > before);

@@ -40,8 +40,7 @@ describe('finding runs in the console', function () {
   after(() => gateway?.[Symbol.asyncDispose]());
 
   const open = async (viewport: { width: number; height: number }, runs: Parameters<typeof routeRuns>[1] = RUNS) => {
-    const console = await openConsole(browser, { url: gateway.url, viewport });
-    await console.page.clock.setFixedTime(NOW);
+    const console = await openConsole(browser, { url: gateway.url, viewport, now: NOW });
     await routeRuns(console.page, runs);
     return console;
   };

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
@@ -15,6 +13,7 @@ import {
 } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const KEY = 'sk-crash-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -28,23 +27,13 @@ const UNCITED = ANSWER.replace(' [1]', '');
 async function startPages() {
   const reads = new Map<string, number>();
   const held = new Set<string>();
-  const server = createServer((request, response) => {
+  const web = await startWebServer((request, response) => {
     const path = request.url ?? '/';
     reads.set(path, (reads.get(path) ?? 0) + 1);
     if (held.has(path)) return;
     response.setHeader('content-type', 'text/plain').end(`The page ${path} says that runs survive.`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    reads,
-    held,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, url: web.origin, reads, held };
 }
 
 function configOf(options: { folder: string; provider: string }) {

@@ -38,8 +38,9 @@ describe('the evaluation', function () {
   });
 
   it('gives the same scores every time', async () => {
-    const again = await evaluate({ seed: 1, questions: 14, effort: 'medium', parallel: 2 });
-    const comparable = ({ scores }: Evaluation) => scores.map(({ tokens: _, seconds: __, ...rest }) => rest);
+    const again = await evaluate({ seed: 1, questions: 5, effort: 'medium', parallel: 2 });
+    const comparable = ({ scores }: Evaluation) =>
+      scores.slice(0, 5).map(({ tokens: _, seconds: __, ...rest }) => rest);
     assert.deepEqual(comparable(again), comparable(evaluation));
   });
 

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { type AddressInfo, connect, Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { writeJson } from '../../src/http/answers/json.ts';
 import { HeldTexts } from '../../src/http/limits/held-texts.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
-
-setFlagsFromString('--expose_gc');
-/** What is not used any more is not measured. */
-const collectGarbage: () => void = runInNewContext('gc');
+import { startWebServer } from '../support/web-server.ts';
 
 async function held({ parts }: TestGateway): Promise<number> {
   return Number(/^gateway_held_answer_bytes (\d+)$/m.exec(await parts.registry.metrics())?.[1]);
@@ -66,10 +62,9 @@ describe('long answers', function () {
   it('are the same text, piece by piece, wherever pieces would part a character; HEAD has their length', async () => {
     const held = new HeldTexts({ limit: 1e9 });
     let body = '';
-    const server = createServer((_req, res) => void writeJson(res, { status: 200, headers: {}, body }, held));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const answer: RequestListener = (_req, res) => void writeJson(res, { status: 200, headers: {}, body }, held);
+    await using server = await startWebServer(answer);
+    const url = `${server.origin}/`;
     for (const before of [0, 1, 2, 3]) {
       body = `${'x'.repeat(before)}${'\u{1F600}\u00fc'.repeat(150_000)}`;
       assert.equal(await (await fetch(url)).text(), body);
@@ -77,8 +72,6 @@ describe('long answers', function () {
     const head = await fetch(url, { method: 'HEAD' });
     assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(body)));
     assert.equal(held.total, 0);
-    server.closeAllConnections();
-    server.close();
   });
 });
 

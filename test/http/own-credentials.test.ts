@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { completion } from '../support/chat-faults.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const OPERATOR = 'sk-operator-credential-0123456789';
 const OWN = 'sk-own-credential-of-the-key-0123';
@@ -12,29 +12,19 @@ const OWN = 'sk-own-credential-of-the-key-0123';
 /** A provider that notes the headers of every request, WebSockets included. */
 async function startNotingProvider() {
   const seen: IncomingHttpHeaders[] = [];
-  const server = createServer((req, res) => {
+  const web = await startWebServer((req, res) => {
     seen.push(req.headers);
     req.resume().once('end', () => {
       const body = req.url?.endsWith('/embeddings') ? { data: [] } : completion('fine');
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
-  server.on('upgrade', (req, socket: Socket) => {
+  web.server.on('upgrade', (req, socket: Socket) => {
     seen.push(req.headers);
     socket.on('error', () => {});
     socket.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    seen,
-    url: `http://127.0.0.1:${port}/v1`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, seen, url: `${web.origin}/v1` };
 }
 
 async function openSocket(gateway: ProxyGateway): Promise<void> {

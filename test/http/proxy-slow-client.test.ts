@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { CLIENT_KEY, chat, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
 const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
@@ -21,7 +20,7 @@ const STALLED = Number(process.env.STALLED_READERS ?? 24);
 /** A provider that sends all pieces as fast as they are taken, and tells how much went out. */
 async function startFlood(type: string) {
   let sent = 0;
-  const server = createServer(async (req, res) => {
+  const web = await startWebServer(async (req, res) => {
     req.resume();
     res.on('error', () => {});
     res.writeHead(200, { 'content-type': type });
@@ -37,50 +36,18 @@ async function startFlood(type: string) {
     }
     res.end(LAST);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address && typeof address === 'object');
-  return {
-    url: `http://127.0.0.1:${address.port}/v1`,
-    get sent() {
-      return sent;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, url: `${web.origin}/v1`, sent: () => sent };
 }
 
 /** A provider whose whole answers are `bytes` long. */
 async function startLarge(bytes: number) {
   const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(bytes) } }] }));
-  let asked = 0;
-  const server = createServer((req, res) => {
-    asked++;
+  const web = await startWebServer((req, res) => {
     req.resume();
     res.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(address && typeof address === 'object');
-  return {
-    url: `http://127.0.0.1:${address.port}/v1`,
-    length: body.length,
-    get asked() {
-      return asked;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, url: `${web.origin}/v1`, length: body.length };
 }
-
-setFlagsFromString('--expose_gc');
-const collectGarbage: () => void = runInNewContext('gc');
 
 /** Bytes in buffers that are still in use. */
 function heldBytes(): number {
@@ -102,9 +69,9 @@ describe('slow clients of whole answers', function () {
     while ((await fetch(new URL('/readyz', gateway.url))).status !== 200) await delay(20);
     const sockets = Array.from({ length: 24 }, () => connect({ host: hostname, port: Number(port) }));
     for (const socket of sockets) socket.pause().write(request);
-    while (provider.asked < sockets.length) await delay(20);
+    while (provider.requests.length < sockets.length) await delay(20);
     // All together they would be more than 96 MB.
-    await whenStill(() => Math.round(heldBytes() / 1024 / 1024));
+    await whenStill(() => Math.round(process.memoryUsage().arrayBuffers / 1024 / 1024));
     const held = heldBytes() - before;
     assert.ok(held < 90 * 1024 * 1024, `${held} bytes`);
     const received = await Promise.all(
@@ -145,7 +112,7 @@ describe('a slow client of a proxy model', function () {
       ];
       socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
       await once(socket, 'readable');
-      const stopped = await whenStill(() => provider.sent);
+      const stopped = await whenStill(provider.sent);
       await delay(idleMs);
       assert.ok(stopped < MOST_ALONE, `${stopped} pieces went out to nobody`);
       let received = 0;
@@ -188,14 +155,14 @@ describe('many clients that stop reading', function () {
           .on('error', () => {})
           .pause()
           .write(request);
-      await whenStill(() => provider.sent);
+      await whenStill(provider.sent);
       let each = (heldBytes() - before) / STALLED;
       // Buffers are freed in the background, some time after the collection that found them unused.
       for (let looks = 0; each >= MAX_EACH && looks < 20; looks++) {
         await delay(250);
         each = (heldBytes() - before) / STALLED;
       }
-      const out = provider.sent / STALLED;
+      const out = provider.sent() / STALLED;
       assert.ok(each < MAX_EACH, `${each} bytes for each`);
       assert.ok(out < MOST_OF_MANY, `${out} pieces went out for each`);
       const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'other', stream: true }) });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { CLIENT_KEY, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const SECRET = 'sk-secret-of-the-provider-0123456789';
 /** One in the query of an address. */
@@ -47,23 +48,13 @@ let respond: (req: IncomingMessage, res: ServerResponse) => void = () => {};
 
 async function startProvider() {
   const upgrades: IncomingMessage[] = [];
-  const server = createServer((req, res) => respond(req, res));
-  server.on('upgrade', (req, socket: Socket) => {
+  const web = await startWebServer((req, res) => respond(req, res));
+  web.server.on('upgrade', (req, socket: Socket) => {
     upgrades.push(req);
     socket.on('error', () => {});
     void speak(socket);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    upgrades,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, url: `${web.origin}/v1`, upgrades };
 }
 
 async function speak(socket: Socket): Promise<void> {

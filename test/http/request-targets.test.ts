@@ -1,35 +1,23 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { checkedTarget, providerAddress } from '../../src/protocol/requests/request-target.ts';
 import { rawExchange } from '../support/http-client.ts';
 import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 const BODY = '{"model":"fast","messages":[{"role":"user","content":"hello"}]}';
 
 /** A provider below a path of its own, with a query of its own, that notes the target of every request. */
 async function startNotingProvider() {
   const targets: string[] = [];
-  const server = createServer((req, res) => {
+  const web = await startWebServer((req, res) => {
     targets.push(`${req.method} ${req.url}`);
     req.resume();
     const answer = '{"choices":[{"message":{"content":"hello"}}],"data":[{"embedding":[1]}]}';
     res.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    targets,
-    url: `http://127.0.0.1:${port}/tenant/v1`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...web, targets, url: `${web.origin}/tenant/v1` };
 }
 
 /** Every character percent-encoded, three times over. */

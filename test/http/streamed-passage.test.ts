@@ -4,18 +4,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'abcdefghijklmnopqrstuvwxyz012345');
 const SIZE = 100;
-const LOOK_BYTES = 20 * MEGABYTE.length;
+const LOOK_BYTES = 50 * MEGABYTE.length;
 const SECRET = 'sk-secret-of-the-provider';
-
-setFlagsFromString('--expose_gc');
-const collectGarbage: () => void = runInNewContext('gc');
 
 function* megabytes(count: number): Generator<Buffer> {
   for (let n = 0; n < count; n += 1) yield MEGABYTE;
@@ -154,7 +150,7 @@ describe('passed-through APIs', function () {
     const before = process.memoryUsage();
     let most = 0;
     let passed = 0;
-    /** What is in use, looked at every 20 MB: garbage is no growth, and to collect it takes a large process a while. */
+    /** What is in use, looked at every 50 MB: garbage is no growth, and to collect it takes a large process a while. */
     const watch = (bytes: number) => {
       const looks = Math.floor(passed / LOOK_BYTES);
       passed += bytes;

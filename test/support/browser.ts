@@ -4,7 +4,14 @@ import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { installPackage } from './debian-package.ts';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+/** The first one has no windows, and takes half the processor time of the others. */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+] as const;
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -36,8 +43,8 @@ export function sharedBrowser(): Promise<Browser> {
 }
 
 function findChromium(): string | undefined {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of NAMES) {
+  for (const name of NAMES) {
+    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
       const path = join(folder, name);
       try {
         accessSync(path, constants.X_OK);
@@ -51,8 +58,8 @@ function findChromium(): string | undefined {
 }
 
 function installChromium(): string {
-  const reason = installPackage('chromium');
+  const reason = installPackage(NAMES[0]);
   const found = findChromium();
-  assert.ok(found, `the tests of the console need a Chromium in PATH: install the package chromium (${reason})`);
+  assert.ok(found, `the tests of the console need a Chromium in PATH: install the package ${NAMES[0]} (${reason})`);
   return found;
 }

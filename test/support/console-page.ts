@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
 import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
 import { patience } from './time-limit.ts';
 
@@ -17,40 +17,31 @@ export interface ConsolePage extends AsyncDisposable {
   assertHarmless(): Promise<void>;
 }
 
-/** Opens the console. Its waits end with an error. */
+interface ConsoleOptions extends BrowserContextOptions {
+  url: string;
+  secrets?: string[];
+  /** The time that it is in the page. */
+  now?: Date;
+}
+
+/** Opens the console in an empty page. Its waits end with an error. */
 export async function openConsole(
   browser: Browser,
-  { url, secrets = [], ...options }: { url: string; secrets?: string[] } & BrowserContextOptions,
+  { url, secrets = [], now, viewport = { width: 1280, height: 800 }, permissions = [], ...rest }: ConsoleOptions,
 ): Promise<ConsolePage> {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 },
-    acceptDownloads: true,
-    // What breathes while a run goes on is drawn sixty times a second, which is most of what a browser does then.
-    reducedMotion: 'reduce',
-    ...options,
-  });
-  const page = await context.newPage();
+  const { origin } = new URL(url);
+  // What breathes while a run goes on is drawn sixty times a second, which is most of what a browser does then.
+  const options = { reducedMotion: 'reduce', colorScheme: 'light', ...rest } as const;
+  const kind = JSON.stringify({ ...options, now });
+  const pages = unusedPages(browser);
+  const page = pages.get(kind) ?? (await (await browser.newContext(options)).newPage());
+  pages.delete(kind);
+  const context = page.context();
   page.setDefaultTimeout(patience(20));
-  const origin = new URL(url).origin;
-  const problems: string[] = [];
-  context.on('request', (request) => {
-    const address = request.url();
-    if (/^(blob|data):/.test(address) && request.resourceType() !== 'script') return;
-    if (new URL(address).origin !== origin) problems.push(`a request left the origin: ${address}`);
-    for (const secret of secrets) if (address.includes(secret)) problems.push(`a key stands in an address: ${address}`);
-  });
-  page.on('pageerror', (error) => problems.push(`a script threw: ${error.stack ?? error.message}`));
-  page.on('dialog', (dialog) => {
-    problems.push(`a dialog opened: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('console', (message) => {
-    const text = message.text();
-    // A connection that a test cuts is told of by the browser.
-    if (message.type() !== 'error' || /^Failed to load resource/.test(text)) return;
-    problems.push(`the console said: ${text}`);
-  });
-  context.on('page', (other) => problems.push(`a window opened: ${other.url()}`));
+  if (viewport) await page.setViewportSize(viewport);
+  await context.grantPermissions(permissions, { origin });
+  if (now !== undefined) await page.clock.setFixedTime(now);
+  const { problems, stop } = watch(page, { origin, secrets });
   return {
     page,
     async assertHarmless() {
@@ -59,8 +50,72 @@ export async function openConsole(
       assert.equal(await page.locator(`#app :is(${FORBIDDEN})`).count(), 0);
       assert.equal(await page.evaluate('globalThis.hit'), undefined, 'a payload ran');
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    async [Symbol.asyncDispose]() {
+      stop();
+      try {
+        await page.emulateMedia({ media: null, colorScheme: options.colorScheme });
+        await forget(page, origin);
+        pages.set(kind, page);
+      } catch {
+        await context.close();
+      }
+    },
   };
+}
+
+/**
+ * The pages of a browser that nobody uses, by what they were made with: a new one costs a second of CPU, most of it the
+ * browser's own.
+ */
+const unused = new WeakMap<Browser, Map<string, Page>>();
+
+function unusedPages(browser: Browser): Map<string, Page> {
+  const pages = unused.get(browser) ?? new Map<string, Page>();
+  unused.set(browser, pages);
+  return pages;
+}
+
+/** Leaves a page as it was when it was new. */
+async function forget(page: Page, origin: string): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.clearPermissions();
+  await context.clearCookies();
+  // Without scripts, and of the same origin: another one would get a process of its own.
+  await page.goto(`${origin}/healthz`);
+  await page.evaluate('localStorage.clear(), sessionStorage.clear()');
+}
+
+/** Notes what a console must not do. */
+function watch(page: Page, { origin, secrets }: { origin: string; secrets: string[] }) {
+  const context = page.context();
+  const problems: string[] = [];
+  const onRequest = (request: Request) => {
+    const address = request.url();
+    if (/^(blob|data):/.test(address) && request.resourceType() !== 'script') return;
+    if (new URL(address).origin !== origin) problems.push(`a request left the origin: ${address}`);
+    for (const secret of secrets) if (address.includes(secret)) problems.push(`a key stands in an address: ${address}`);
+  };
+  const onError = (error: Error) => problems.push(`a script threw: ${error.stack ?? error.message}`);
+  const onDialog = (dialog: Dialog) => {
+    problems.push(`a dialog opened: ${dialog.message()}`);
+    void dialog.dismiss();
+  };
+  const onMessage = (message: ConsoleMessage) => {
+    const text = message.text();
+    // A connection that a test cuts is told of by the browser.
+    if (message.type() !== 'error' || /^Failed to load resource/.test(text)) return;
+    problems.push(`the console said: ${text}`);
+  };
+  const onPage = (other: Page) => problems.push(`a window opened: ${other.url()}`);
+  context.on('request', onRequest).on('page', onPage);
+  page.on('pageerror', onError).on('dialog', onDialog).on('console', onMessage);
+  const stop = () => {
+    context.off('request', onRequest).off('page', onPage);
+    page.off('pageerror', onError).off('dialog', onDialog).off('console', onMessage);
+  };
+  return { problems, stop };
 }
 
 /** Waits until the shown run has this status. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { collectGarbage } from './collect-garbage.ts';
 import { isSlow } from './fair-time.ts';
 
 /** A parser at a boundary, and what is written to hurt it. */
@@ -114,11 +113,4 @@ async function costOf({ read, allows }: Boundary, bytes: Buffer): Promise<{ ms: 
 
 function isTooMuch({ maxMs = MAX_MS }: Boundary, { ms, bytes }: { ms: number; bytes: number }): boolean {
   return bytes > MAX_BYTES || isSlow(ms, maxMs);
-}
-
-setFlagsFromString('--expose-gc');
-const gc: unknown = runInNewContext('gc');
-
-function collectGarbage(): void {
-  if (typeof gc === 'function') gc();
 }

@@ -2,12 +2,11 @@
  * Reads pages with `fetch_url_content` and prints what memory had grown by at most between the first of them and the last,
  * in bytes, as JSON. Arguments: how many pages, and how large each is in bytes.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { silentLogger } from '../../src/base/logger.ts';
 import { createFetchUrlContentTool } from '../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch } from '../../src/tools/safe-fetch/safe-fetch.ts';
 import { collectAll } from './collect-garbage.ts';
+import { startWebServer } from './web-server.ts';
 
 const [pages = 0, size = 0] = process.argv.slice(2).map(Number);
 /** Read before it is measured: by then pools and buffers have the size that they keep. */
@@ -19,16 +18,14 @@ const LOOK_MS = 50;
 const SMALL_SHARE = 0.1;
 
 const page = Buffer.from('All of this page is text. '.repeat(Math.ceil(size / 26))).subarray(0, size);
-const server = createServer((_request, response) => {
+await using server = await startWebServer((_request, response) => {
   response.writeHead(200, { 'content-type': 'text/plain' }).end(page);
 });
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const { port } = server.address() as AddressInfo;
 
 await using safeFetch = createSafeFetch({ allowPrivateAddresses: true });
 using tool = createFetchUrlContentTool({ safeFetch });
 const read = (number: number) =>
-  tool.call({ url: `http://127.0.0.1:${port}/${number}` }, { signal: new AbortController().signal, log: silentLogger });
+  tool.call({ url: `${server.origin}/${number}` }, { signal: new AbortController().signal, log: silentLogger });
 
 /** What is left when all garbage was collected. Its memory goes back to the system a while later. */
 async function used() {
@@ -53,5 +50,4 @@ grown.rss = Number.POSITIVE_INFINITY;
 for (let look = 0; look < LAST_LOOKS && grown.rss > before.rss * SMALL_SHARE; look++) {
   grown.rss = Math.min(grown.rss, (await used()).rss - before.rss);
 }
-server.close();
 console.log(JSON.stringify(grown));

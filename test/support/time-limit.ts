@@ -1,7 +1,7 @@
 import { slowness } from './fair-time.ts';
 
 /** Tests of a parallel run share their cores with others, and with the processes that those start. */
-const BESIDE_OTHERS = process.argv.some((part) => part === '--parallel' || part.endsWith('worker.cjs')) ? 3 : 1;
+const BESIDE_OTHERS = process.argv.some((part) => part === '--parallel' || part.endsWith('worker.cjs')) ? 4 : 1;
 
 /** How slow the machine is changes while tests run; to measure it takes a while, too. */
 const MEASURED_FOR_MS = 60_000;
@@ -9,7 +9,7 @@ let measured = { at: Number.NEGATIVE_INFINITY, slow: 1 };
 
 /**
  * Milliseconds that a test may take which needs at most `seconds` alone on the machine on which the limits were set: nine
- * times as long beside eight others on one core, three times as long in a parallel run.
+ * times as long beside eight others on one core, four times as long in a parallel run.
  */
 export function patience(seconds: number): number {
   const at = performance.now();

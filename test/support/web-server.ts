@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A plain web server for the tools to read from, counting what reaches it. */
 export interface WebServer extends AsyncDisposable {
+  readonly server: Server;
   readonly port: number;
   /** `http://<host>:<port>`. */
   readonly origin: string;
@@ -28,6 +29,7 @@ export async function startWebServer(handle: RequestListener, host = '127.0.0.1'
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
+    server,
     port,
     origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     requests,

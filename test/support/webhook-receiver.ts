@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { startWebServer } from './web-server.ts';
 
 /** What a receiver was told. */
 export interface ToldMessage {
@@ -27,7 +26,7 @@ export async function startReceiver(
 ): Promise<WebhookReceiver> {
   const messages: ToldMessage[] = [];
   const waiting = new Set<() => void>();
-  const server = createServer((req, res) => {
+  const server = await startWebServer((req, res) => {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
@@ -40,10 +39,8 @@ export async function startReceiver(
       else res.writeHead(said.status, said.headers).end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.origin,
     messages,
     waitFor: (count) =>
       new Promise((resolve) => {
@@ -55,10 +52,6 @@ export async function startReceiver(
         waiting.add(look);
         look();
       }),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -1,8 +1,13 @@
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStorage } from '../../src/store/open.ts';
 import type { Append, AppendResult, RunStore } from '../../src/store/run-store.ts';
 import { testConfig } from './run-harness.ts';
+
+/** The run store alone; its `close` closes everything. */
+export async function openStore(...args: Parameters<typeof openStorage>): Promise<RunStore> {
+  return (await openStorage(...args)).runs;
+}
 
 /** A real store in memory. */
 export async function memoryStore(): Promise<RunStore> {

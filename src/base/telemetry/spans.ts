@@ -13,7 +13,6 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { Awaitable } from '../awaitable.ts';
 import { GatewayError } from '../errors.ts';
 import { currentTrace, inTrace, type TraceContext } from '../trace-context.ts';
 
@@ -138,26 +137,14 @@ export function startSpan({ name, kind = 'internal', attributes = {}, root }: Sp
 
 /** Does work in a span that ends with it, and that fails where the work does. */
 export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
-  return await spanned(options, work);
-}
-
-/** As `inSpan`, for work that may be done at once. */
-export function spanned<T>(options: SpanOptions, work: (span: OpenSpan) => Awaitable<T>): Awaitable<T> {
   const span = startSpan(options);
-  const ended = (value: T) => {
-    span.end();
-    return value;
-  };
-  const failed = (thrown: unknown): never => {
-    span.fail(errorType(thrown));
-    span.end();
-    throw thrown;
-  };
   try {
-    const done = span.in(() => work(span));
-    return done instanceof Promise ? done.then(ended, failed) : ended(done);
+    return await span.in(() => work(span));
   } catch (thrown) {
-    return failed(thrown);
+    span.fail(errorType(thrown));
+    throw thrown;
+  } finally {
+    span.end();
   }
 }
 

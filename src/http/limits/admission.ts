@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Awaitable, after } from '../../base/awaitable.ts';
-import { spanned } from '../../base/telemetry/spans.ts';
+import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import {
@@ -52,9 +51,9 @@ export interface AdmissionRequest {
 export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
-  undo(): Awaitable<unknown>;
+  undo(): Promise<unknown>;
   /** It ended: its place is free, and this is what it used; nothing where absent. */
-  settle(used?: Used): Awaitable<unknown>;
+  settle(used?: Used): Promise<unknown>;
 }
 
 /** How often it is noted what calls have used so far, in milliseconds. */
@@ -95,18 +94,17 @@ export class Admission {
    * not use up the rate limit. All of them are one call of the store, which may be another process.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
-  admit(request: AdmissionRequest): Awaitable<Admitted> {
+  async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = `${this.#ids}-${++this.#made}`, tokens, cost, runMs } = request;
     const isRun = runMs !== undefined;
     const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
     const holder = { key: key.id, id, lasting: isRun };
-    if (limits.length === 0) return this.#admitted(request, { holder, limits });
-    const asked = limits.map((limit) => limit.request);
-    const taken = spanned({ name: 'store limits' }, () => this.#store.take(holder, asked));
-    return after(taken, (results) => {
+    if (limits.length > 0) {
+      const asked = limits.map((limit) => limit.request);
+      const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
       checkResults(results, { limits, request });
-      return this.#admitted(request, { holder, limits });
-    });
+    }
+    return this.#admitted(request, { holder, limits });
   }
 
   #admitted(
@@ -123,8 +121,8 @@ export class Admission {
     const all = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: () => this.#ends(call) && this.#giveBack(holder, all()),
-      settle: (used = nothingUsed()) => this.#ends(call) && this.#settle(holder, held, used),
+      undo: async () => this.#ends(call) && (await this.#giveBack(holder, all())),
+      settle: async (used = nothingUsed()) => this.#ends(call) && (await this.#settle(holder, held, used)),
     };
   }
 
@@ -208,12 +206,12 @@ export class Admission {
     return await this.#settle({ key: keyId, id }, held, used);
   }
 
-  #settle(holder: LimitHolder, held: HeldLimits, used: Used): Awaitable<boolean> {
-    return this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
+  async #settle(holder: LimitHolder, held: HeldLimits, used: Used): Promise<boolean> {
+    return await this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
-  #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Awaitable<boolean> {
-    return releases.length === 0 || this.#store.giveBack(holder, releases);
+  async #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
+    return releases.length === 0 || (await this.#store.giveBack(holder, releases));
   }
 }
 

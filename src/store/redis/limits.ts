@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
-import type { Awaitable } from '../../base/awaitable.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type {
+  Awaitable,
   Counter,
   CounterWindow,
   LimitBudget,

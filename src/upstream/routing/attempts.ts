@@ -1,6 +1,5 @@
 import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Permit } from '../../base/fair-semaphore.ts';
 import { isOvertaken } from '../../base/hedge.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
@@ -64,8 +63,6 @@ const QUICK_MS = 150;
 const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;
-/** Attempts, and what has to be waited for before the next one. */
-type Steps<R> = Generator<Attempt | Promise<unknown>, R, undefined>;
 
 /** An attempt under way. */
 interface OpenAttempt extends Attempt {
@@ -116,46 +113,35 @@ export class Attempts {
    * Gives attempts until one succeeds, delivers something, or none is left. The caller reports on one before it asks for the next.
    * @throws the signal's reason, also during a pause.
    */
-  async *walk(options: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
-    for (const step of this.steps(options)) {
-      if (step instanceof Promise) await step;
-      else yield step;
-    }
-  }
-
-  /** As `walk`, for a loop that waits itself for what is a promise: an attempt that begins at once is there at once. */
-  *steps({ signal }: { signal: AbortSignal }): Steps<void> {
+  async *walk({ signal }: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
         let outcome = yield* this.#ask(route, { round, signal });
         while (this.#repeats(route, outcome)) {
-          yield sleep(QUICK_MS * (0.5 + random()), { signal });
+          await sleep(QUICK_MS * (0.5 + random()), { signal });
           outcome = yield* this.#ask(route, { round, signal });
         }
         if (this.#isOver) return;
       }
       const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
       if (pause === undefined) return;
-      yield sleep(pause, { signal });
+      await sleep(pause, { signal });
     }
   }
 
-  *#ask(route: Route, { round, signal }: { round: number; signal: AbortSignal }): Steps<Outcome | undefined> {
+  async *#ask(
+    route: Route,
+    { round, signal }: { round: number; signal: AbortSignal },
+  ): AsyncGenerator<Attempt, Outcome | undefined, undefined> {
     signal.throwIfAborted();
     const { provider, credential } = route;
     const limiter = provider.limiter(credential);
     const record = this.#record(route);
     record.asking = true;
     provider.enter();
-    let place: Permit | undefined;
     try {
-      place = limiter.tryEnter();
-      if (!place) {
-        yield limiter.enter({ signal }).then((entered) => {
-          place = entered;
-        });
-      }
+      using _place = await limiter.enter({ signal });
       record.tries += 1;
       const attempt = this.#begin(route, round);
       try {
@@ -165,7 +151,6 @@ export class Attempts {
         this.#end(attempt, signal);
       }
     } finally {
-      place?.[Symbol.dispose]();
       record.asking = false;
       provider.leave();
     }

@@ -59,11 +59,6 @@ export class RateLimiter {
     return this.#slots.held;
   }
 
-  /** A slot, if one is free now; disposing frees it. */
-  tryEnter(): Permit | undefined {
-    return this.pauseMs > 0 ? undefined : this.#slots.tryTake(workOwner());
-  }
-
   /** Waits for a slot; disposing frees it. @throws GatewayError `overloaded`; the signal's reason. */
   async enter(options: { signal: AbortSignal }): Promise<Permit> {
     for (;;) {

@@ -14,7 +14,7 @@ import { patience } from '../../support/time-limit.ts';
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
 const small = randomBytes(100_000);
-const large = randomBytes(22 * MIB);
+const large = randomBytes(17 * MIB);
 const UPLOADING: readonly (readonly [S3Operation, Buffer])[] = [
   ['PutObject', small],
   ['CreateMultipartUpload', large],

@@ -5,11 +5,11 @@ import { collectAll } from '../../support/collect-garbage.ts';
 /** Turns of the event loop in which everything that is garbage is collected. */
 const TURNS = 50;
 
-async function isCollected(reference: WeakRef<object>): Promise<boolean> {
+async function areCollected(references: readonly WeakRef<object>[]): Promise<boolean> {
   for (let turn = 0; turn < TURNS; turn++) {
     await new Promise(setImmediate);
     collectAll();
-    if (reference.deref() === undefined) return true;
+    if (references.every((reference) => reference.deref() === undefined)) return true;
   }
   return false;
 }
@@ -39,7 +39,7 @@ describe('waiting for a promise that outlives those who wait', () => {
       await assert.rejects(waiting, /left/);
       return [new WeakRef(job), new WeakRef(reason), new WeakRef(leaving.signal)];
     };
-    for (const reference of await wait()) assert.ok(await isCollected(reference));
+    assert.ok(await areCollected(await wait()));
     lasting.resolve();
   });
 });

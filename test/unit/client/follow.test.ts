@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import OpenAI from 'openai';
 import { follow } from '../../../src/client/follow.ts';
 import { isTerminal, runEvent } from '../../../src/protocol/events.ts';
+import { startWebServer } from '../../support/web-server.ts';
 
 /** What the server does with a connection that asks for events after number `after`. */
 type Script = (answer: Answer, after: number) => void;
@@ -51,23 +50,13 @@ class Answer {
 /** A gateway whose connections follow the scripts in turn, the last one for ever. */
 async function startScripted(scripts: readonly Script[]) {
   const asked: number[] = [];
-  const server = createServer((request, response) => {
+  const server = await startWebServer((request, response) => {
     const after = Number(new URL(request.url ?? '', 'http://gateway').searchParams.get('starting_after') ?? 0);
     asked.push(after);
     scripts[Math.min(asked.length, scripts.length) - 1]?.(new Answer(response), after);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    asked,
-    client: new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'sk-a', maxRetries: 0 }),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const client = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: 'sk-a', maxRetries: 0 });
+  return { ...server, asked, client };
 }
 
 async function numbersOf(events: AsyncIterable<{ sequence_number: number }>): Promise<number[]> {
@@ -164,17 +153,13 @@ describe('follow', () => {
 
   it('closes its connection when its reader leaves', async () => {
     const closed = Promise.withResolvers<void>();
-    const server = createServer((_request, response) => {
+    await using server = await startWebServer((_request, response) => {
       response.once('close', closed.resolve);
       new Answer(response).send(1, 2);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'sk-a' });
+    const client = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: 'sk-a' });
     for await (const _ of follow(client, 'resp_1')) break;
     await closed.promise;
-    server.close();
   });
 
   it('imports nothing, so that browsers and bundlers can take it as it is', () => {

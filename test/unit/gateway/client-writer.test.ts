@@ -27,7 +27,7 @@ async function answering() {
     writer,
     client: answered.promise,
     /** Writes more than sockets hold. */
-    fill: () => writer.write(Buffer.alloc(64 * 1024 ** 2)),
+    fill: () => writer.write(Buffer.alloc(16 * 1024 ** 2)),
     async [Symbol.asyncDispose]() {
       request.destroy();
       server.close();
@@ -80,13 +80,13 @@ describe('an answer to a slow client', () => {
     const before = timers();
     {
       await using taken = await answering();
-      endAnswer(taken.res, Buffer.alloc(64 * 1024 ** 2));
+      endAnswer(taken.res, Buffer.alloc(16 * 1024 ** 2));
       await once((await taken.client).resume(), 'end');
     }
     await until(async () => (timers() <= before ? true : undefined));
     await using left = await answering();
     mock.timers.enable({ apis: ['setTimeout'] });
-    endAnswer(left.res, Buffer.alloc(64 * 1024 ** 2));
+    endAnswer(left.res, Buffer.alloc(16 * 1024 ** 2));
     (await left.client).on('error', () => {}).pause();
     mock.timers.tick(STALLED_MS - 1);
     assert.equal(left.res.destroyed, false);

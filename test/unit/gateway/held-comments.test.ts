@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
@@ -9,6 +8,7 @@ import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { payloadsOf } from '../../support/proxy-gateway.ts';
 import { hang, raw, type Script, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { startWebServer } from '../../support/web-server.ts';
 
 const COMMENT = ': still working\n\n';
 const BODY = Buffer.from('{"model":"fast","messages":[],"stream":true}');
@@ -33,7 +33,7 @@ async function startProxy(first: Script, second: Script) {
   const [key] = config.keys;
   const [modelAt] = topLevelSpans(BODY, 'model');
   assert.ok(model?.kind === 'proxy' && key && modelAt);
-  const server = createServer((req, res) => {
+  const answer: RequestListener = (req, res) => {
     const { signal } = new AbortController();
     const account = new CallAccount();
     const request = {
@@ -48,13 +48,9 @@ async function startProxy(first: Script, second: Script) {
     proxy
       .forward({ request, res, modelName: 'fast', model, key, stream: true, account, signal })
       .catch((error: Error) => res.writeHead(500).end(error.message));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(() => void server.close());
-  const address = server.address();
-  assert.ok(address && typeof address === 'object');
-  return { url: `http://127.0.0.1:${address.port}/`, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  };
+  const { origin } = stack.use(await startWebServer(answer));
+  return { url: `${origin}/`, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 const KEPT_ALIVE: Script = { ...raw(''), steps: [{ do: 'send', bytes: COMMENT }, { do: 'hang' }] };

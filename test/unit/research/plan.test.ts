@@ -3,11 +3,11 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { Plan } from '../../../src/protocol/plan.ts';
 import { toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { openStore } from '../../support/wrapped-store.ts';
 
 const plan = (...items: [string, string, string?][]) => ({
   name: 'update_plan',

@@ -6,9 +6,9 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
 import type { RequestedMcpServer } from '../../../src/research/run/request.ts';
 import { readInput } from '../../../src/runs/stored/stored-request.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { openHarness, question, readAll, runToEnd } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
+import { openStore } from '../../support/wrapped-store.ts';
 
 const SERVER: RequestedMcpServer = {
   name: 'notes',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { testConfig } from '../../support/run-harness.ts';
+import { openStore } from '../../support/wrapped-store.ts';
 
 /** A store that is away while `away` says so; reads, look-ups and subscriptions fail then. */
 function interrupted(store: RunStore, away: () => boolean): RunStore {

@@ -3,18 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { skipFrames } from '../../../src/protocol/frames.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 import { CALLER, openHarness, question, readAll } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
-import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+import { memoryStore, openStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const LIMIT = () => AbortSignal.timeout(60_000);
 
@@ -302,9 +300,6 @@ describe('a reader slower than its run', () => {
 
 /** Bytes of buffers that are still referenced. */
 function heldBytes(): number {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  assert.ok(typeof collect === 'function');
-  collect();
+  collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }

@@ -6,10 +6,9 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { Submission } from '../../../src/runs/runs.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
-import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+import { memoryStore, openStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const TTL_MS = 60_000;
 

@@ -38,15 +38,4 @@ describe('limits that are taken together', () => {
       assert.equal(counter.take('k', 0, { limit: 0, force: true }).used, 0);
     });
   }
-
-  it('are there without a wait where they are counted here', () => {
-    const { store } = storeWith(gone);
-    const taken = store.take(holder, requests.slice(0, 2));
-    assert.ok(!(taken instanceof Promise));
-    assert.deepEqual(
-      taken.map(({ granted }) => granted),
-      [true, true],
-    );
-    assert.equal(store.giveBack(holder, [{ kind: 'place', name: 'runs' }]), true);
-  });
 });

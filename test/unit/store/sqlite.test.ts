@@ -21,7 +21,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
-import { openStorage, openStore } from '../../../src/store/open.ts';
+import { openStorage } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { DatabaseHealth } from '../../../src/store/sqlite/files/health.ts';
 import { backUpDatabase, checkDatabase } from '../../../src/store/sqlite/maintenance.ts';
@@ -40,6 +40,7 @@ import {
 } from '../../contract/run-store-fixture.ts';
 import { eventually } from '../../support/eventually.ts';
 import { mountDisk } from '../../support/mounted-disk.ts';
+import { openStore } from '../../support/wrapped-store.ts';
 
 const unavailable = (thrown: unknown) =>
   thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;

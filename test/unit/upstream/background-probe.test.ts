@@ -1,32 +1,27 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { startWebServer } from '../../support/web-server.ts';
 import { ask, chat, config, textOf } from './chat-harness.ts';
 
 /** A provider that is down in one of several ways until it is told to be up. */
 async function fallible(down: (response: ServerResponse) => void) {
   const seen = { models: 0, turns: 0 };
   let isDown = true;
-  const server = createServer((request, response) => {
+  const server = await startWebServer((request, response) => {
     const isProbe = request.method === 'GET';
     seen[isProbe ? 'models' : 'turns'] += 1;
     if (isDown) return down(response);
     response.setHeader('content-type', isProbe ? 'application/json' : 'text/event-stream');
     const delta = { choices: [{ index: 0, delta: { content: 'first' }, finish_reason: 'stop' }] };
     response.end(isProbe ? '{"data":[]}' : `data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
+    ...server,
     seen,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${server.origin}/v1`,
     recover: () => {
       isDown = false;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

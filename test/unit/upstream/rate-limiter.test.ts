@@ -64,18 +64,6 @@ describe('the shared rate limiter', () => {
     assert.equal(shared.running, 3);
   });
 
-  it('gives a slot at once only where one is free', () => {
-    const { shared, pass } = limiter();
-    const slot = shared.tryEnter();
-    assert.ok(slot);
-    shared.limited(10);
-    assert.equal(shared.tryEnter(), undefined, 'it pauses');
-    pass(10);
-    assert.equal(shared.tryEnter(), undefined, 'one slot, one running');
-    slot[Symbol.dispose]();
-    assert.ok(shared.tryEnter());
-  });
-
   it('forgets those who left while they waited', async () => {
     const { shared, pass } = limiter();
     await shared.enter({ signal });
