@@ -50,7 +50,8 @@ describe('files of two instances over Redis and S3', () => {
     models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
     keys: [{ id: 'ann', secret: KEY }],
   });
-  const clientOf = ({ url }: GatewayProcess) => new OpenAI({ apiKey: KEY, baseURL: `${url}/v1`, maxRetries: 0 });
+  // An index that a busy machine has not begun yet asks its clients to come again.
+  const clientOf = ({ url }: GatewayProcess) => new OpenAI({ apiKey: KEY, baseURL: `${url}/v1`, maxRetries: 5 });
   const upload = async (client: OpenAI, name: string, text: string) =>
     (await client.files.create({ file: await toFile(Buffer.from(text), name), purpose: 'assistants' })).id;
 

@@ -93,14 +93,22 @@ describe('a hundred research runs at once on one instance', function () {
     await folder?.[Symbol.asyncDispose]();
   });
 
-  it('all complete with an answer that cites what they read', () => {
+  it('all complete with an answer that cites what they read, or says what could not be read', () => {
     assert.equal(new Set(runs.map((run) => run.id)).size, RUNS);
     for (const { response } of runs) {
       assert.equal(response.incomplete_details, null);
       const message = response.output.at(-1);
       assert.ok(message?.type === 'message' && message.status === 'completed');
       const citations = answerIn(message)?.annotations ?? [];
-      assert.ok(citations.length > 0 && citations.every((citation) => citation.verified), response.output_text);
+      assert.ok(citations.length > 0, response.output_text);
+      // On a busy machine a page may take too long to be read. Then the answer says so.
+      const unread = citations.filter(({ verified }) => !verified).map(({ url }) => url);
+      const told = (response.warnings ?? []).filter(({ code }) => code === 'source_unreadable');
+      for (const url of unread)
+        assert.ok(
+          told.some(({ message }) => message.includes(url)),
+          `${url} was not read`,
+        );
     }
   });
 

@@ -26,6 +26,7 @@ import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import type { Tool, ToolSource } from '../../src/tools/tool.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
+import { patience } from './time-limit.ts';
 
 export const CALLER: Caller = { user: 'ann', keyId: 'key-ann' };
 export const MODEL = 'researcher';
@@ -217,7 +218,7 @@ export interface ToolAnswer {
 /** Every byte that a reader from `after` gets. */
 export async function readAll(runs: Runs, run: RunRecord, after = 0): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(patience(60));
   for await (const batch of runs.follow(run, { after, signal })) chunks.push(batch.frames);
   return Buffer.concat(chunks);
 }

