@@ -1,8 +1,9 @@
 import type { TurnMessage, TurnTool } from '../upstream/turn.ts';
-import { askForAnswer, structuredFormat } from './answer/answer-request.ts';
+import { askForAnswer } from './answer/answer-request.ts';
 import { createContext } from './context/context.ts';
 import { taskOf } from './lanes/research-in-lanes.ts';
 import { planTail } from './plan/plan-messages.ts';
+import { structuredFormat } from './run/request.ts';
 import type { ContextRun } from './run/run.ts';
 import type { TranscriptEntry } from './run/transcript.ts';
 

@@ -3,7 +3,7 @@ import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
-import type { ResearchRequest } from '../run/request.ts';
+import { structuredFormat } from '../run/request.ts';
 import type { ContextRun, ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
@@ -27,15 +27,6 @@ const THINKING_TOKENS = 8192;
 /** The most tokens that the answer may have. */
 export function answerLimit({ request, model }: ResearchRun): number {
   return Math.min(request.maxOutputTokens ?? model.max_completion_tokens, model.max_completion_tokens);
-}
-
-/** The format of a structured answer, or undefined where it is text. */
-export function structuredFormat({
-  request: { format },
-}: {
-  request: Pick<ResearchRequest, 'format'>;
-}): StructuredFormat | undefined {
-  return format === null || format.type === 'text' ? undefined : format;
 }
 
 /** How a text is asked for. */

@@ -1,12 +1,13 @@
 import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue, structuredFormat } from '../answer/answer-request.ts';
+import { type AnswerRequest, type AskedHow, askToContinue } from '../answer/answer-request.ts';
 import { type Answering, NothingWritten } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/held-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
+import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection } from '../run/transcript.ts';

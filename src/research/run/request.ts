@@ -6,6 +6,7 @@ import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
 import type { TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
+import type { StructuredFormat } from '../answer/schema/structured.ts';
 import type { ApprovalRule } from '../calls/approvals.ts';
 import type { ApprovedCall, TranscriptEntry } from './transcript.ts';
 
@@ -167,3 +168,12 @@ export type GoingOn = Pick<
   ResearchRequest,
   'history' | 'earlierSources' | 'conversation' | 'instructions' | 'functions' | 'goesOn'
 >;
+
+/** The format of a structured answer, or undefined where it is text. */
+export function structuredFormat({
+  request: { format },
+}: {
+  request: Pick<ResearchRequest, 'format'>;
+}): StructuredFormat | undefined {
+  return format === null || format.type === 'text' ? undefined : format;
+}
