@@ -93,10 +93,9 @@ describe('a tool loop over another wire', () => {
     it(`moves to a provider of chat completions and back, without the thoughts of the other (${name})`, async () => {
       const strict = make();
       let down = false;
-      const usage = { prompt_tokens: 2000, completion_tokens: 7, total_tokens: 2007 };
       await using other = await startScriptedProvider({
         respond: (_, n) =>
-          turn({ reasoning: 'hm', toolCalls: [{ name: 'look_up', arguments: `{"n":${n}}` }], text: '', usage }),
+          turn({ reasoning: 'hm', toolCalls: [{ name: 'look_up', arguments: `{"n":${n}}` }], text: '' }),
       });
       await using world = await start(strict, wireOf(name), { other: { base_url: other.url } });
       world.provider.respond = (request) => (down ? status(503) : strict.respond(request));
