@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { addressSecrets, headerSecrets } from './credential-places.ts';
+import { addressSecrets, headerSecrets, providerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
 /** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
@@ -12,7 +12,7 @@ const LIKE_A_KEY = 16;
 export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
   const secrets = [
-    ...Object.values(config.providers).flatMap(providerSecrets),
+    ...Object.values(config.providers).flatMap(secretsOfProvider),
     ...[search, ...search.fallbacks].flatMap(({ api_key, url = '' }) => [api_key, ...addressSecrets(url)]),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
@@ -35,9 +35,8 @@ export function* credentialsOfKeys({ keys }: Pick<GatewayConfig, 'keys'>): Itera
   }
 }
 
-function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
-  if ('builtin' in provider) return [];
-  return [provider.api_key, ...headerSecrets(provider.headers), ...addressSecrets(provider.base_url)];
+function secretsOfProvider(provider: ProviderConfig): (string | undefined)[] {
+  return 'builtin' in provider ? [] : [provider.api_key, ...providerSecrets(provider)];
 }
 
 function mcpSecrets(server: McpServerConfig): (string | undefined)[] {

@@ -37,7 +37,8 @@ export function oneAnswer(
 
 /**
  * A request on a proxy model: its prompt, for each route that may read it at the same time, and as many answers as it
- * asks for, each as long as it may be. Routes that are asked one after the other are not reserved for. `fields`: the request, empty where it is a form.
+ * asks for, each as long as it may be. Routes that are asked one after the other are not reserved for. `fields`: the request,
+ * undefined where it is a form.
  */
 export function worstCase(
   { api, body, fields }: { api: string; body: Buffer; fields: Readonly<Record<string, unknown>> | undefined },

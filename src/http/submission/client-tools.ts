@@ -55,11 +55,10 @@ export function requireFunctions(tools: readonly ResponseTool[]): void {
 }
 
 /** For models of which a provider holds none to a grammar. @throws GatewayError `unsupported_parameter` */
-export function refuseGrammars(lists: readonly PlacedTools[]): void {
+export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'place'>[]): void {
   for (const { tools, place } of lists) {
     for (const [index, tool] of tools.entries()) {
-      const inside = { place: `${place}[${index}].tools`, sent: undefined };
-      if (tool.type === 'namespace') refuseGrammars([{ ...inside, tools: tool.tools }]);
+      if (tool.type === 'namespace') refuseGrammars([{ tools: tool.tools, place: `${place}[${index}].tools` }]);
       if (tool.type !== 'custom' || tool.format?.type !== 'grammar') continue;
       const param = `${place}[${index}].format`;
       const message = `${param}: the custom tool ${tool.name} cannot have a grammar here: use the format text.`;

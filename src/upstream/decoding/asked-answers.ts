@@ -25,7 +25,7 @@ function numberIn(text: string): number {
 
 /** What is asked for under any of these names, which are in lower case. Providers in Go take a name in any case. */
 export function numbersIn(fields: Readonly<Record<string, unknown>>, names: readonly string[]): number[] {
-  const named = Object.keys(fields).filter((name) => names.includes(name) || names.includes(name.toLowerCase()));
+  const named = Object.keys(fields).filter((name) => names.includes(name.toLowerCase()));
   return named.flatMap((name) => askedNumber(fields[name]) ?? []);
 }
 
