@@ -55,7 +55,7 @@ export class AttemptMeter extends CallMeter {
   readonly #api: string;
   readonly #isBackground: boolean;
   #isBeginning = true;
-  /** What of a stream was searched of late: bytes, and the tokens in them. */
+  /** What was searched lately of a stream: bytes, and the tokens in them. */
   #searched = 0;
   #found = 0;
   #pieces = 0;
@@ -77,16 +77,19 @@ export class AttemptMeter extends CallMeter {
   events(bytes: Buffer): number {
     const searched = bytes.subarray(0, this.#share());
     const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
-    // What was searched of late stands for what comes: the beginning may have next to no text in its events, or the end.
-    const before =
-      this.#isBeginning || searched.length === 0 ? 1 : SEARCHED_LATER / Math.max(SEARCHED_LATER, this.#searched);
-    this.#searched = this.#searched * before + searched.length;
-    this.#found = this.#found * before + found;
-    this.#isBeginning &&= this.#searched < SEARCHED_FIRST;
+    if (searched.length > 0) this.#learn(searched.length, found);
     const rest = bytes.length - searched.length;
     const weight = rest > 0 ? found + (rest * this.#found) / this.#searched : found;
     this.delivered(weight);
     return weight;
+  }
+
+  /** Streams change their pace: all that was searched before counts as much as one piece at most. */
+  #learn(bytes: number, found: number): void {
+    const before = this.#isBeginning ? 1 : Math.min(1, SEARCHED_LATER / this.#searched);
+    this.#searched = this.#searched * before + bytes;
+    this.#found = this.#found * before + found;
+    this.#isBeginning &&= this.#searched < SEARCHED_FIRST;
   }
 
   /** How much of the next piece is searched, in bytes. */
