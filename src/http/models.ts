@@ -81,7 +81,7 @@ export function tellsLogprobs(identity: Routing, name: string, model: ProxyModel
   return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
 }
 
-/** What of a chat completion that the gateway makes a provider of its model can do; `stops`: end at texts of the client's. */
+/** What some provider of a model can do for chat completions that the gateway makes; `stops`: end at texts of the client's. */
 export function chatAbilities(identity: Routing, name: string, model: ProxyModelConfig) {
   const stops = wiresOf(identity, name, model).some((wire) => wire === 'messages');
   return { stops, tellsLogprobs: tellsLogprobs(identity, name, model) };

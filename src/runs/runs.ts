@@ -231,11 +231,11 @@ export interface Runs {
   settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;
   /**
    * The research that waits for these outputs of functions: that of `previous`, else the one that the last of their calls
-   * names. Undefined where there is none. @throws GatewayError as `goOn` of its own, where `previous` is named.
+   * names. Undefined where none waits. @throws GatewayError as `goOn` of its own, where `previous` is named.
    */
   goOn(caller: Caller, answered: FunctionOutputs & { previous?: string | undefined }): Promise<GoingOn | undefined>;
   /**
-   * The same for a plain model: the whole conversation up to and with that response. Also of an `incomplete` one. `asked`:
+   * As `history`, for a plain model: the whole conversation up to and with that response, an `incomplete` one too. `asked`:
    * the calls that it asks approval for, by the ids of their requests; `settings`: what items of it have set.
    */
   conversation(

@@ -104,8 +104,8 @@ export function startSdk({ endpoint, headers, sample, contents, log }: SdkOption
 type Done = Parameters<OTLPTraceExporter['export']>[1];
 
 /**
- * Gives up what an exporter has under way once the SDK is closed. Nobody is told of it then: the process has one logger for
- * all failures of exports, which by that time may be another gateway's.
+ * Gives up what an exporter has under way once the SDK is closed, without logging it: the process has one logger for failed
+ * exports, which by then may be another gateway's.
  */
 function untilClosed<E extends { export(items: unknown, done: Done): void }>(exporter: E, closed: AbortSignal): E {
   const send = exporter.export.bind(exporter);
@@ -117,7 +117,7 @@ function untilClosed<E extends { export(items: unknown, done: Done): void }>(exp
   return exporter;
 }
 
-/** A collector that is away is told of now and then, not with each batch. */
+/** Logs that a collector is away now and then, not with each batch. */
 function rareLogger(log: Logger): DiagLogger {
   let nextAt = 0;
   let untold = 0;

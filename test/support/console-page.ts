@@ -104,7 +104,7 @@ function watch(page: Page, { origin, secrets }: { origin: string; secrets: strin
   };
   const onMessage = (message: ConsoleMessage) => {
     const text = message.text();
-    // A connection that a test cuts is told of by the browser.
+    // The browser reports each connection that a test cuts.
     if (message.type() !== 'error' || /^Failed to load resource/.test(text)) return;
     problems.push(`the console said: ${text}`);
   };

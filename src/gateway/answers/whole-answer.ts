@@ -100,7 +100,7 @@ export class WholeAnswer implements ResultReceiver {
     if (this.#relayed) return this.#relayed.end();
     const body = this.#held.take();
     const judged = this.#options.judge({ ...this.#head, body });
-    // A model wrote what nobody can read, too: it is paid. Other answers are counted with what they report.
+    // What a model wrote is paid though nobody can read it. Other answers are counted with what they report.
     if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.wholeText(body);
     else this.#options.meter.deliveredInAll(0);
     return judged;

@@ -21,7 +21,7 @@ export function isClientTool(tool: ResponseTool): tool is ClientTool {
   return CLIENT_TYPES.has(tool.type);
 }
 
-/** What finds functions among those that are offered at once is left out: its places, for `x-ignored-parameters`. */
+/** The places of searches that are left out, for `x-ignored-parameters`: what they would find is on offer at once. */
 export function toolSearches(lists: readonly PlacedTools[]): string[] {
   const made = searchByClient(lists.flatMap(({ tools }) => tools));
   return lists.flatMap(({ tools, place }) =>
@@ -54,7 +54,7 @@ export function requireFunctions(tools: readonly ResponseTool[]): void {
   }
 }
 
-/** For models of which a provider holds none to a grammar. @throws GatewayError `unsupported_parameter` */
+/** For models with a provider that knows no grammars. @throws GatewayError `unsupported_parameter` */
 export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'place'>[]): void {
   for (const { tools, place } of lists) {
     for (const [index, tool] of tools.entries()) {
@@ -112,7 +112,10 @@ function nameTaken(what: string): GatewayError {
   return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
 }
 
-/** `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands with the first one. */
+/**
+ * `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands
+ * with the first one.
+ */
 function offer(
   { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
   { searches, about = '' }: { searches: boolean; about?: string | undefined },

@@ -176,7 +176,7 @@ class Thread {
   #turn: AssistantMessage | undefined;
   /** How far the open turn is, where the client sent its thought: its message may follow, or was said. */
   #thought: 'thought' | 'said' | undefined;
-  /** What was said of that turn last were notes before its answer. */
+  /** Whether the last message of that turn was notes ahead of its answer. */
   #isNoted = false;
 
   constructor(

@@ -86,12 +86,12 @@ export function parsePlain(
   const parts = [...toolSearches(lists), ...ignoredToolParts(lists, search.provider)];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
-  // The API that knows no probabilities has no word for how much is written, either.
+  // The Messages API alone tells no probabilities, and it has no verbosity either.
   const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
   return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
 }
 
-/** What says itself what came before may have nothing to add. */
+/** Whether a request names what came before: it need not add anything. */
 function saysBefore({ previous_response_id: previous, conversation }: Record<string, unknown>): boolean {
   return previous != null || conversation != null;
 }

@@ -94,7 +94,7 @@ export async function submitResponse(
   return { ...submitted, submission };
 }
 
-/** A request that prepares a cache wants no answer: of providers none is asked, and the input is kept. */
+/** Whether a request only prepares a cache: no provider is asked, and the input is kept. */
 function prewarms({ prompt_cache_options: options }: Record<string, unknown>): boolean {
   return isObject(options) && options.prewarm === true;
 }

@@ -55,7 +55,7 @@ export const refusedParameters: Trait<RefusedParameters> = {
   },
 };
 
-/** The Responses API has how much is written beside the form of the text. */
+/** Whether a body has a parameter: `verbosity` stands in `text` in the Responses API. */
 function isIn(body: Readonly<Record<string, unknown>>, name: string): boolean {
   return name in body || (name === 'verbosity' && isObject(body.text) && name in body.text);
 }

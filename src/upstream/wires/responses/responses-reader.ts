@@ -21,7 +21,7 @@ interface Shown {
   /** What of the item was shown so far, to tell what its end adds. */
   text: string;
   reasoning: string;
-  /** Notes of the model before its answer, not a part of it. */
+  /** Notes of the model before its answer, shown as a thought. */
   isCommentary: boolean;
   phase?: MessagePhase | undefined;
 }
@@ -119,7 +119,7 @@ export class ResponsesReader implements TurnReader {
     const shown = this.#shownOf(index);
     if (item.type === 'message') {
       shown.phase = messagePhase.safeParse(item.phase).data;
-      // Beside calls it is said to the user; of an answer turn it is no part.
+      // Where tools are on offer it is said to the user; a turn that only answers has it as a thought.
       shown.isCommentary = shown.phase === 'commentary' && !this.#options.tools?.length;
     }
     if (isClientCall(item)) this.#hasCall = true;
