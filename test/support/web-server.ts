@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A plain web server for the tools to read from, counting what reaches it. */
+/** A plain web server that counts what reaches it. */
 export interface WebServer extends AsyncDisposable {
   readonly server: Server;
   readonly port: number;

@@ -26,7 +26,7 @@ export function parseSubmission<
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
-  const lists = placedTools('input' in value ? value : { tools: value.tools }, body);
+  const lists = placedTools(value, body);
   const parts = [...toolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
   return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };

@@ -22,7 +22,7 @@ interface OptionsContext {
 }
 
 /** A body, whatever its tools are. */
-type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>;
+export type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>;
 
 /** Whether something was answered before in what the client sends, or in the conversation that it takes part in. */
 function hasAnswer(body: OptionsBody, { joined }: OptionsContext): boolean {
@@ -100,6 +100,7 @@ export async function settingsOf(
   return settingsBehind([...said, ...input], before);
 }
 
+/** @throws GatewayError `invalid_parameter` for an effort that research does not know. */
 export function effortIn(settings: ThreadSettings | undefined): Effort | undefined {
   const read = effort.optional().safeParse(settings?.effort);
   if (read.success) return read.data;

@@ -31,7 +31,7 @@ import {
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
 import { boundedLookUp } from './references.ts';
-import { effortIn, planning, settingsOf } from './research-options.ts';
+import { effortIn, type OptionsBody, planning, settingsOf } from './research-options.ts';
 import { shownTools } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -156,7 +156,7 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
 }
 
 /** A body with the tools that its thread has, too. */
-type AskedBody = (Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>) & Pick<ToolFields, 'tools'>;
+type AskedBody = OptionsBody & Pick<ToolFields, 'tools'>;
 
 function commonParts(body: AskedBody, context: SubmissionContext & { text: readonly string[] }) {
   const tools = requestedTools(body, {
