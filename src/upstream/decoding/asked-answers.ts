@@ -23,9 +23,12 @@ function numberIn(text: string): number {
   return read.length > 0 ? Math.max(...read) : Number.NaN;
 }
 
-/** What is asked for under any of these names, which are in lower case. Providers in Go take a name in any case. */
+/**
+ * What is asked for under any of these names, which are in lower case. Providers in Go take a name in any case, and a long s
+ * or the sign of Kelvin for the letters that they look like.
+ */
 export function numbersIn(fields: Readonly<Record<string, unknown>>, names: readonly string[]): number[] {
-  const named = Object.keys(fields).filter((name) => names.includes(name.toLowerCase()));
+  const named = Object.keys(fields).filter((name) => names.includes(name.toUpperCase().toLowerCase()));
   return named.flatMap((name) => askedNumber(fields[name]) ?? []);
 }
 

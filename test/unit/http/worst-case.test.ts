@@ -41,6 +41,7 @@ describe('the output that is reserved', () => {
     [{ max_output_tokens: 1 }, MOST],
     [{ max_output_tokens: 1, max_tokens: 7 }, 7],
     [{ max_tokens: 1, MAX_TOKENS: 50 }, 50],
+    [{ max_tokens: 1, 'max_to\u212aen\u017f': 50 }, 50],
     [{ n: 1, N: 3, max_tokens: 10 }, 30],
   ];
   for (const [fields, output] of cases) {
