@@ -6,13 +6,13 @@ import {
   type Answering,
   answeredStep,
   citedSteps,
-  NothingWritten,
   spentAnswerBudget,
   unknownStep,
   type Written,
 } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { CodeBlocks } from '../answer/code-marks.ts';
+import { NothingWritten } from '../answer/no-answer.ts';
 import { writeShown } from '../answer/shown-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
