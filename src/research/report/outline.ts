@@ -132,7 +132,7 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
-/** The same without what the sections are to tell. */
+/** The same without the aims of the sections. */
 export function headingsText(outline: readonly OutlineSection[]): string {
   return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
 }

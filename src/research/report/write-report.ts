@@ -26,8 +26,9 @@ import { SectionRequests } from './section-requests.ts';
 
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
-/** Tokens that every section may have where they are there, and however little is left for them together. */
+/** Tokens that every section may have, if there are enough for all. */
 const LEAST_SECTION = 120;
+/** Tokens that a section may have even if none are left. */
 const LEAST_TOKENS = 16;
 /** A section may have so many times its even share of what is left: some have more to tell. */
 const MORE_THAN_ITS_SHARE = 1.5;
