@@ -6,8 +6,8 @@ const PIECE = 16 * 1024;
 const DEPTH = 3;
 
 /**
- * The bytes of texts, one behind the other. They are not joined as one text: V8 keeps large texts apart, each for longer
- * than what is small, and the last event of a run holds all that its tools said.
+ * The bytes of texts in a row. They are not joined to one text first: V8 keeps large texts in a space of their own and for
+ * longer, and the last event of a run holds all that its tools said.
  */
 export function joinedBytes(texts: Iterable<string>): Buffer {
   const pieces: string[] = [];

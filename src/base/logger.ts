@@ -8,7 +8,7 @@ export type { Logger };
  * The text that stands where a secret was. Redaction goes over the finished line, because secrets also turn up inside
  * messages, where redaction by key does not look.
  */
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 
 /** Characters of log that are held back at most. */
 const MAX_BATCH = 64 * 1024;

@@ -40,3 +40,10 @@ export function unfinishedEnd(text: string, words: readonly string[]): number {
   }
   return longest;
 }
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Text as it stands in HTML and XML, also in attributes with double quotes. */
+export function escapedMarkup(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
+}

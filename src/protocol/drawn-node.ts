@@ -1,3 +1,5 @@
+import { escapedMarkup } from '../base/text.ts';
+
 /** An element of a drawing or a formula. */
 export interface DrawnNode {
   tag: string;
@@ -7,13 +9,7 @@ export interface DrawnNode {
 
 /** The element as markup that stands in a document. */
 export function markupOf({ tag, attributes, children }: DrawnNode): string {
-  const own = Object.entries(attributes).map(([name, value]) => ` ${name}="${escaped(String(value))}"`);
-  const inside = children.map((child) => (typeof child === 'string' ? escaped(child) : markupOf(child)));
+  const own = Object.entries(attributes).map(([name, value]) => ` ${name}="${escapedMarkup(String(value))}"`);
+  const inside = children.map((child) => (typeof child === 'string' ? escapedMarkup(child) : markupOf(child)));
   return `<${tag}${own.join('')}>${inside.join('')}</${tag}>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
 }

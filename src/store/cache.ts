@@ -60,8 +60,8 @@ export function memoryCaches(options: { log: Logger }): Caches {
 }
 
 /**
- * What is larger than half of the bound is not kept at all. Values are bytes: as texts pages take twice as much, and what
- * outlives them in the heap as well.
+ * What is larger than half of the bound is not kept at all. Values are bytes, outside of the heap: one character
+ * that is not Latin makes a text twice as large, and texts that were dropped stay in the old part of the heap for long.
  */
 function boundedStore(maxSize: number) {
   const values = new LRUCache<string, Buffer>({

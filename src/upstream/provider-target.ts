@@ -1,4 +1,5 @@
-import { REDACTED, SecretMask } from '../base/secrets/secret-mask.ts';
+import { REDACTED } from '../base/logger.ts';
+import { SecretMask } from '../base/secrets/secret-mask.ts';
 import { providerSecrets } from '../config/credential-places.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/requests/request-target.ts';

@@ -1,12 +1,10 @@
-import { Redactor } from '../logger.ts';
+import { REDACTED, Redactor } from '../logger.ts';
 import { unfinishedEnd } from '../text.ts';
 import { EscapedTexts, LONGEST_ESCAPE, writtenForms } from './written-forms.ts';
 
 /** Shorter values are words that answers may well hold: `none`, `EMPTY`, `lm-studio`. */
 const SHORTEST = 12;
 const STAR = 0x2a;
-/** What stands in place of a secret where no length was announced. */
-export const REDACTED = '[redacted]';
 
 /** What keys of well-known providers look like, also half-masked as providers quote them in errors. */
 const KEY_SHAPES = /\b(?:sk|pk|rk|gsk|xai|pplx|hf|nvapi|csk|fw|r8|AIza)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}/g;

@@ -1,4 +1,4 @@
-import { unfinishedEnd } from '../text.ts';
+import { escapedMarkup, unfinishedEnd } from '../text.ts';
 
 /** How a credential may be written in what somebody answers. */
 
@@ -7,14 +7,12 @@ const MOST_BACKSLASHES = 8;
 /** The characters of one escaped character at most. */
 export const LONGEST_ESCAPE = MOST_BACKSLASHES + 'u0073'.length;
 
-const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
 /** As it is, in an address and in HTML. */
 export function writtenForms(secret: string): string[] {
   // A part of a character cannot be written in an address.
   const url = secret.isWellFormed() ? encodeURIComponent(secret) : secret;
   const lower = url.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase());
-  return [secret, url, lower, secret.replace(/[&<>"]/g, (character) => HTML[character] ?? character)];
+  return [secret, url, lower, escapedMarkup(secret)];
 }
 
 /** An escape of JSON, however often it was escaped again, whole or begun at the end of a text. */

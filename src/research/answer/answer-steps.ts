@@ -11,6 +11,7 @@ import { citationsWithoutSource } from '../run/warnings.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
 import type { AnswerRequest } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
+import { NothingWritten } from './no-answer.ts';
 import type { MayShow } from './safe-markup.ts';
 
 /** What writing an answer has in common, whether it is text or a JSON value. */
@@ -115,24 +116,4 @@ export async function* recover(
     if (!(thrown instanceof ContextWall)) throw thrown;
     throw new GatewayError('context_length_exceeded', thrown.message, { cause: thrown });
   }
-}
-
-/** The model was asked for a text and gave none: other parts of an answer may stand without it. */
-export class NothingWritten extends GatewayError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('upstream_error', message, options);
-  }
-
-  static twice(): NothingWritten {
-    return new NothingWritten('The provider gave an empty answer twice.');
-  }
-
-  static byFilter(): NothingWritten {
-    return new NothingWritten('The provider stopped the answer by its content filter.');
-  }
-}
-
-/** The failure of an answer for which there was no time. */
-export function noAnswerInTime(cause: unknown): GatewayError {
-  return new GatewayError('upstream_timeout', 'No answer was written in time.', { cause });
 }

@@ -59,7 +59,7 @@ export class CitedAnswer {
   readonly #charts: { evidence: ChartEvidence; filter: ChartFilter } | undefined;
   /** The end of the text so far: the claim that the next marker stands for. */
   #tail = '';
-  /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
+  /** Also set by an answer that an earlier version began: it left markers as they were, so the rest goes on that way. */
   #keepsNumbers: CitingOptions['keepNumbers'];
   /** What was begun is read, not written. */
   #isReading = false;
@@ -223,7 +223,7 @@ export class CitedAnswer {
     return { ...citation(range, { source, index }, yield* this.#supportOf(source)), url };
   }
 
-  /** How the source carries what stands before a marker; it costs too much where nobody is told of it. */
+  /** How the source carries what stands before a marker. What was begun is not checked again: the log says how it stood. */
   *#supportOf(source: Source): Generator<CitedText, Support> {
     if (this.#isReading || !this.#claims) return UNCHECKED;
     for (const _ of this.#claims.opening([source])) yield nothing();

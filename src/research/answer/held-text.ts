@@ -6,17 +6,9 @@ import type { Step } from '../run/steps.ts';
 import { type Finish, takeReasoning, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { type AskedHow, type Asking, answerTokensLeft, asked } from './answer-request.ts';
-import {
-  type Answering,
-  countedPart,
-  goesOn,
-  NO_PART,
-  NothingWritten,
-  noAnswerInTime,
-  recover,
-  spentStep,
-} from './answer-steps.ts';
+import { type Answering, countedPart, goesOn, NO_PART, recover, spentStep } from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
+import { NothingWritten, noAnswerInTime } from './no-answer.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
 
 /** A text that is kept back until it was looked at: a JSON value, an outline, a section that is checked. */

@@ -11,21 +11,20 @@ import {
   countedPart,
   goesOn,
   NO_PART,
-  NothingWritten,
-  noAnswerInTime,
   recover,
   spentAnswerBudget,
   spentStep,
   type Written,
 } from './answer-steps.ts';
 import { AnswerCut, AnswerTurn, type ShownText } from './answer-turn.ts';
+import { NothingWritten, noAnswerInTime } from './no-answer.ts';
 
 /** A text that is written while it is shown: the answer, or a section of a report. */
 export interface WrittenText extends ShownText {
   /** What of it stands there already, as the model wrote it. */
   before: string;
   ask(how: AskedHow): Asking;
-  /** It is a part of an answer: where the model writes nothing, the others stand without it. */
+  /** It is a part of an answer: if the model writes nothing, the other parts do without it. */
   isPart?: boolean;
   /** Notes that it is whole, with what its last part cost. */
   whole(written: Written, usage: Finish['usage']): Step;

@@ -29,7 +29,7 @@ type Places = ReadonlyMap<number, readonly Place[]>;
 
 /**
  * Holds sentences of an answer against what the run was shown of its sources. It looks at the transcript alone, so that
- * a run that is taken up judges as the one before. Texts are taken apart for sources that are asked about alone: a run
+ * a run that is taken up judges as the one before. Only the texts of sources that it is asked about are taken apart: a run
  * reads more than it cites.
  */
 export class ClaimChecker {
@@ -71,7 +71,7 @@ export class ClaimChecker {
     return new ClaimChecker({ places: pages, texts: new Map() });
   }
 
-  /** Takes the texts of sources apart, in steps: what asks about one that was not taken apart does so at once. */
+  /** Takes the texts of sources apart, in steps. Whoever asks about another source waits for all of its text. */
   *opening(sources: Iterable<Source>): Generator<undefined> {
     for (const { id, title, snippet } of sources) {
       if (this.#texts.has(id)) continue;
@@ -173,7 +173,6 @@ function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;
 }
 
-/** Notes what a result shows of which sources. */
 function notePlaces(
   { status, result, sources }: ResultEntry,
   { pages, hits }: { pages: Map<number, Place[]>; hits: Map<number, Place[]> },
@@ -197,7 +196,7 @@ function note(places: Map<number, Place[]>, id: unknown, place: Place): void {
   places.set(id, known);
 }
 
-/** The text that stands at a place; '' where there is none. */
+/** The text at a place, or ''. */
 function textAt({ result, part }: Place): string {
   if (part === 'all') return result;
   const value = parseJson(result);

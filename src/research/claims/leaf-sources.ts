@@ -63,7 +63,7 @@ async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): P
   const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
   const look = ([source, text]: readonly [Source, SourceText]) => {
     const found =
-      leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue(leaf, value, { about, text });
+      leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue({ leaf, value, about, text });
     if (found) all.push({ source, text, found });
   };
   await inSlices(texts, look, { stepsALook: 1 });
@@ -84,39 +84,48 @@ function findStatement(value: Parsed, text: SourceText): FoundValue | undefined 
   return { support, ...passage, worth: support === 'quoted' ? 2 : 1 };
 }
 
-/** The sentence that holds a value and most of what it is of; undefined where none holds both. */
-function findValue(
-  leaf: JsonLeaf,
-  value: Parsed,
-  { about, text }: { about: Parsed; text: SourceText },
-): FoundValue | undefined {
-  const isNumber = isMeasure(leaf, value);
+/** What a value is looked for in a text by. */
+interface Sought {
+  leaf: JsonLeaf;
+  value: Parsed;
+  about: Parsed;
+  text: SourceText;
+}
+
+/** The sentence that holds a value and most of what it is of: as it is written, or else a measure written otherwise. */
+function findValue(sought: Sought): FoundValue | undefined {
+  const { leaf, value, text } = sought;
+  const isShort = leaf.text.length < LEAST_LETTERS || value.words.length === 0;
   const written = leaf.kind === 'string' ? placesOf(value.folded, text, MOST_PLACES) : [];
-  // A number may be written in other ways: its first digit is the one that all of them have, of a date its year.
-  const [digits = ''] = (isNumber && /\d+/.exec(value.folded)) || [];
+  const found = bestAmong(written, sought, { needsMore: isShort });
+  if (found || !isMeasure(leaf, value)) return found;
+  // However a number is written, its first digit is in it, and its year in a date.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
-  const telling = String(year ?? digits.slice(0, 1));
-  for (const [places, needsMore] of [
-    [written, leaf.text.length < LEAST_LETTERS || value.words.length === 0],
-    [isNumber ? placesOf(telling, text) : [], true],
-  ] as const) {
-    let best: FoundValue | undefined;
-    for (const index of places) {
-      const sentence = text.sentence(index);
-      if (!holds(sentence, leaf, value)) continue;
-      if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
-      const before = index > 0 ? text.sentence(index - 1) : undefined;
-      const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
-      const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
-      if (worth === 0 && needsMore) continue;
-      if (!best || worth > best.worth) {
-        const [start, end] = [text.start(index), text.end(index)];
-        best = { support: 'quoted', start, end: Math.min(end, start + LONGEST_PASSAGE), worth };
-      }
+  const telling = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
+  return bestAmong(placesOf(telling ?? '', text), sought, { needsMore: true });
+}
+
+/** `needsMore`: the value alone is not enough, something of what it is of has to stand there too. */
+function bestAmong(
+  places: Iterable<number>,
+  { leaf, value, about, text }: Sought,
+  { needsMore }: { needsMore: boolean },
+): FoundValue | undefined {
+  let best: FoundValue | undefined;
+  for (const index of places) {
+    const sentence = text.sentence(index);
+    if (!holds(sentence, leaf, value)) continue;
+    if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
+    const before = index > 0 ? text.sentence(index - 1) : undefined;
+    const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
+    const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
+    if (worth === 0 && needsMore) continue;
+    if (!best || worth > best.worth) {
+      const [start, end] = [text.start(index), text.end(index)];
+      best = { support: 'quoted', start, end: Math.min(end, start + LONGEST_PASSAGE), worth };
     }
-    if (best) return best;
   }
-  return undefined;
+  return best;
 }
 
 /** The sentences in which a term stands, each once; no more than `most`. */

@@ -31,9 +31,9 @@ const MOSTLY = [0.3, 0.25, 0.2];
 const MOSTLY_CJK = 0.2;
 /** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
 const LEAST_COPIED = 0.5;
-/** The part from which on it may be a copy of whole sentences: beside others a figure may be read otherwise than alone. */
+/** The part from which on it may be a copy of whole sentences. Less than all: a figure is read differently beside others. */
 const MOSTLY_COPIED = 0.8;
-/** Words of a claim of which one at least should stand in what carries it. */
+/** A claim of so many words should have one of them in what carries it. */
 const LEAST_WORDS = 2;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;

@@ -2,6 +2,7 @@ import type { Passage } from './passages.ts';
 import type { Parsed } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
+import { standsAlone } from './text/words.ts';
 
 /** Whose figures the cells of a table are. */
 
@@ -9,6 +10,8 @@ import type { SourceText } from './text/source-text.ts';
 const MOST_ROWS = 60;
 /** Shorter names of rows and columns stand everywhere, in UTF-16 code units. */
 const LEAST_NAME = 2;
+/** Scripts that put spaces between words; in others a name may stand anywhere. */
+const SPACED = /\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u;
 
 /** A row of a table, with its cells as folded text. */
 interface Row {
@@ -86,9 +89,5 @@ function columnAt({ sentence }: Row, place: number): number {
 /** Whether a text says a name as words of its own. */
 function saysName(text: string, name: string): boolean {
   if (name.length < LEAST_NAME || !/\p{L}/u.test(name)) return false;
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    if (!/\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u.test(name)) return true;
-    if (!/[\p{L}\p{N}]/u.test(text[at - 1] ?? '') && !/[\p{L}\p{N}]/u.test(text[at + name.length] ?? '')) return true;
-  }
-  return false;
+  return SPACED.test(name) ? standsAlone(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
 }

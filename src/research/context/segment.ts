@@ -107,8 +107,8 @@ export function wholeCalls({ parts, shortened }: Pick<Segment, 'parts' | 'shorte
 const wholeResults = new WeakMap<ResultEntry, TurnMessage>();
 
 /**
- * A result as it is sent. From here on the text of the entry is a piece of it where it stands there as it is: what a page
- * said is held once by its run, whoever has it.
+ * A result as it is sent. From here on the text of the entry is a slice of this message, if the fence left it unchanged:
+ * V8 keeps the characters of both once.
  */
 export function sentWhole(entry: ResultEntry, { id, fence }: { id: string; fence: Fence }): TurnMessage {
   const known = wholeResults.get(entry);

@@ -3,7 +3,7 @@ import { LEAST_TURN } from '../run/money.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
-import { keptCost } from './shares.ts';
+import { keptCost, lastEstimate } from './shares.ts';
 
 /** Whether a research goes on in lanes, and what each of them is to find out (docs/research.md, "Lanes and attempts"). */
 
@@ -28,16 +28,15 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
   return attemptsOf(run) ?? partsOf(run);
 }
 
-/** As many of so many lanes as have turns and money for something each. */
+/** How many of the lanes that are wanted there are turns and money for. */
 function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
   let count = Math.min(wanted, budget.turns - state.turns - 1);
   if (!purse.bounded) return count;
-  const input = state.own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
-  const least = LEAST_TURNS * purse.costOf({ input, output: LEAST_TURN });
+  const least = LEAST_TURNS * purse.costOf({ input: lastEstimate(state), output: LEAST_TURN });
   while (count > 1 && (purse.left - keptCost(purse.left, { purse, state, parts: count })) / count < least) count--;
   return count;
 }
-/** A lane that can look nothing up, or say nothing of what it found, is none. */
+/** The turns that a lane needs at least: one to look something up, one to say what it found. */
 const LEAST_TURNS = 2;
 
 /** A run that may ask back does so first. */

@@ -150,13 +150,17 @@ export class LaneShares {
   }
 }
 
-/** What of a run's money is kept for what follows so many lanes: an even share, and enough for an answer. */
+/** The part of a run's money that stays behind for what follows its lanes: an even share, and enough for an answer. */
 export function keptCost(
   left: number,
   { purse, state, parts }: Pick<SharedRun, 'purse' | 'state'> & { parts: number },
-) {
-  const last = state.own.findLast((entry) => entry.t === 'turn');
-  return Math.min(left, Math.max(left / (parts + 1), purse.leastAnswer(last?.estimate ?? 0)));
+): number {
+  return Math.min(left, Math.max(left / (parts + 1), purse.leastAnswer(lastEstimate(state))));
+}
+
+/** The tokens that the request of the last turn was estimated to have; 0 before the first. */
+export function lastEstimate({ own }: Pick<ResearchState, 'own'>): number {
+  return own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
 }
 
 function usedBy({ state, held }: Sharing, resource: Resource): number {

@@ -1,6 +1,6 @@
 /**
- * The gateway writes the heading of a section, and takes out the one that the model repeats. It stands there once the section
- * has a text: one of which the model says nothing has none.
+ * The gateway writes the heading of a section, and takes out the one that the model repeats. It comes with the first
+ * words of the section: one without text has no heading either.
  */
 export class HeadingFilter {
   readonly #heading: string;

@@ -1,7 +1,9 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import { type Answering, NothingWritten } from '../answer/answer-steps.ts';
+import type { Answering } from '../answer/answer-steps.ts';
 import { collectText, type HeldText } from '../answer/held-text.ts';
+import { NothingWritten } from '../answer/no-answer.ts';
+import type { WrittenText } from '../answer/shown-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -14,10 +16,8 @@ export function checks({ request, state }: ResearchRun): boolean {
 }
 
 /** A text that nobody sees before it is checked. */
-export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'> {
+export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'>, Pick<WrittenText, 'isPart'> {
   claims: ClaimChecker;
-  /** It is a part of an answer: where the model writes nothing, the others stand without it. */
-  isPart?: boolean;
   /** What the reader has already, in UTF-16 code units. */
   shown: number;
 }

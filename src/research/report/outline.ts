@@ -2,8 +2,9 @@ import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { type AnswerRequest, type AskedHow, askToContinue } from '../answer/answer-request.ts';
-import { type Answering, NothingWritten } from '../answer/answer-steps.ts';
+import type { Answering } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/held-text.ts';
+import { NothingWritten } from '../answer/no-answer.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
@@ -131,7 +132,7 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
-/** The same without what the sections are to tell. */
+/** The same without the aims of the sections. */
 export function headingsText(outline: readonly OutlineSection[]): string {
   return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
 }

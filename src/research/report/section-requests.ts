@@ -11,14 +11,11 @@ import { hints, sampling } from '../turns.ts';
 import { headingsText, largestRequest, outlineText, sectionLine } from './outline.ts';
 import { ReportRecords, recordsOfRun } from './report-records.ts';
 
-/**
- * What a request for a section is to have of the run's largest one, so that it is no more than a third where titles and marks
- * come to its evidence.
- */
+/** The part of the run's largest request that one for a section aims at: titles and marks bring it to a third at most. */
 const SHARE = 0.29;
 /** Fewer tokens of evidence are no section. */
 const LEAST_EVIDENCE = 400;
-/** The part of it that the outline may have with what each section is to tell; else it is headings alone. */
+/** The part of it that the outline may take with the aims of its sections; a longer one is shown as headings. */
 const OUTLINE_SHARE = 0.25;
 /** Of longer questions and paragraphs the beginning, or the end, is enough; in UTF-16 code units. */
 const LONGEST_QUESTION = 6000;
@@ -63,7 +60,7 @@ export class SectionRequests {
     return new SectionRequests(run, { context, records, question });
   }
 
-  /** The most tokens that a request is to have. */
+  /** The tokens that a request aims at. */
   get #most(): number {
     return Math.min(this.#context.window.threshold, largestRequest(this.#run)) * SHARE;
   }

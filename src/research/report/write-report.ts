@@ -6,13 +6,13 @@ import {
   type Answering,
   answeredStep,
   citedSteps,
-  NothingWritten,
   spentAnswerBudget,
   unknownStep,
   type Written,
 } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { CodeBlocks } from '../answer/code-marks.ts';
+import { NothingWritten } from '../answer/no-answer.ts';
 import { writeShown } from '../answer/shown-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
@@ -26,8 +26,9 @@ import { SectionRequests } from './section-requests.ts';
 
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
-/** Tokens that every section may have where they are there, and however little is left for them together. */
+/** Tokens that every section may have, if there are enough for all. */
 const LEAST_SECTION = 120;
+/** Tokens that a section may have even if none are left. */
 const LEAST_TOKENS = 16;
 /** A section may have so many times its even share of what is left: some have more to tell. */
 const MORE_THAN_ITS_SHARE = 1.5;

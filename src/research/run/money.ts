@@ -42,7 +42,7 @@ export class Purse {
     this.#state = state;
   }
 
-  /** A purse of which `left` says what is left, with the same price; the answer is paid by somebody else. */
+  /** A purse of which `left` says what is left, with the same price. The answer is paid from elsewhere. */
   part(left: () => number): Purse {
     if (!this.bounded) return this;
     const most = this.#most;
@@ -68,7 +68,7 @@ export class Purse {
     return Math.max(0, this.#most - this.#state.costInAll);
   }
 
-  /** What an answer that is worth its name costs whose request has so many tokens. */
+  /** What the shortest answer worth writing costs, with a request of so many tokens. */
   leastAnswer(input: number): number {
     return costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
   }

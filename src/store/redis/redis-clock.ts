@@ -7,11 +7,11 @@ import { loadScript, NOW } from './scripts.ts';
 /** How often Redis is asked, in milliseconds: clocks drift, and another server may have taken over. */
 const ASK_MS = 10_000;
 
-/** KEYS any: whose time is told, in a cluster. */
+/** KEYS any: in a cluster it names the server whose time counts. */
 const TIME = loadScript(`${NOW}
 return tonumber(whole(timeOf('')))`);
 
-interface Asked {
+interface TimeSource {
   redis: Pick<RedisConnection, 'script'>;
   keys: Pick<Keys, 'probe'>;
 }
@@ -21,17 +21,17 @@ interface Asked {
  * steady time, and is never ahead.
  */
 export class RedisClock implements Clock, Disposable {
-  readonly #parts: Asked;
+  readonly #parts: TimeSource;
   #timer: NodeJS.Timeout | undefined;
   /** The time of Redis where `performance.now()` is 0. */
   #began = 0;
 
-  private constructor(parts: Asked) {
+  private constructor(parts: TimeSource) {
     this.#parts = parts;
   }
 
   /** @throws GatewayError `store_unavailable`. */
-  static async open(parts: Asked): Promise<RedisClock> {
+  static async open(parts: TimeSource): Promise<RedisClock> {
     const clock = new RedisClock(parts);
     await clock.#ask();
     // Redis that is away keeps no time either: what was known goes on.
@@ -51,9 +51,9 @@ export class RedisClock implements Clock, Disposable {
     const { redis, keys } = this.#parts;
     const asked = performance.now();
     const time = numberReply.parse(await redis.script(TIME, [keys.probe], []));
-    // It is told in whole milliseconds.
+    // Redis answers in whole milliseconds.
     const [least, most] = [time - performance.now(), time + 1 - asked];
-    // What is known and may still be right stays: an answer that was long on its way says less.
+    // What may still be right stays: a slow answer knows less.
     if (this.#began < least || this.#began > most) this.#began = least;
   }
 }

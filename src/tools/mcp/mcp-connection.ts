@@ -2,8 +2,8 @@ import type { Client } from '@modelcontextprotocol/client';
 import { abortable } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { StandstillWatch } from '../../base/load/standstill.ts';
-import type { Logger } from '../../base/logger.ts';
-import { REDACTED, SecretMask } from '../../base/secrets/secret-mask.ts';
+import { type Logger, REDACTED } from '../../base/logger.ts';
+import { SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
 import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';
@@ -26,6 +26,8 @@ export interface McpConnectionOptions {
  */
 export class McpConnection implements AsyncDisposable {
   readonly server: McpServer;
+  /** Of a program with credentials. What comes by HTTP is masked before it is read. */
+  readonly #mask: SecretMask | undefined;
   readonly #options: McpConnectionOptions;
   readonly #closing = new AbortController();
   #opening: Promise<McpClient> | undefined;
@@ -37,6 +39,8 @@ export class McpConnection implements AsyncDisposable {
 
   constructor(server: McpServer, options: McpConnectionOptions) {
     this.server = server;
+    const secrets = 'command' in server ? quotableSecrets(server) : [];
+    this.#mask = secrets.length > 0 ? new SecretMask(secrets) : undefined;
     this.#options = options;
   }
 
@@ -94,11 +98,11 @@ export class McpConnection implements AsyncDisposable {
     return this.#masked(result);
   }
 
-  /** What a program says, without its credentials. Of what comes by HTTP they were taken out before it was read. */
+  /** An answer without the credentials of the server. */
   #masked<T>(answer: T): T {
-    if (!('command' in this.server)) return answer;
+    if (!this.#mask) return answer;
     const text = JSON.stringify(answer);
-    const clean = new SecretMask(quotableSecrets(this.server)).text(text, REDACTED);
+    const clean = this.#mask.text(text, REDACTED);
     return clean === text ? answer : JSON.parse(clean);
   }
 

@@ -11,6 +11,7 @@ import { type HttpMcpServer, quotableSecrets } from './mcp-server.ts';
  */
 export function serverFetch(server: HttpMcpServer, fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   const { origin } = new URL(server.url);
+  const secrets = quotableSecrets(server);
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (URL.parse(url)?.origin !== origin) return boundedMessages(await fetch(input, init), new SecretMask([]));
@@ -18,7 +19,7 @@ export function serverFetch(server: HttpMcpServer, fetch: typeof globalThis.fetc
     for (const [name, value] of Object.entries({ ...currentTrace(), ...server.headers })) {
       if (!headers.has(name)) headers.set(name, value);
     }
-    const mask = new SecretMask([...quotableSecrets(server), ...headerSecrets(Object.fromEntries(headers))]);
+    const mask = new SecretMask([...secrets, ...headerSecrets(Object.fromEntries(headers))]);
     return boundedMessages(await fetch(input, { ...init, headers }), mask);
   };
 }

@@ -8,7 +8,7 @@ const FORMS: readonly Intl.DateTimeFormatOptions[] = [
 /** By language; there are as many as languages. */
 const known = new Map<string, ReadonlyMap<string, number>>();
 
-/** The names of months in a language, in full and shortened, as `plainMonth` writes them; empty where it is not known. */
+/** The names of months in a language, in full and shortened, as `plainMonth` writes them; none if it is not known. */
 export function monthNames(language: string): ReadonlyMap<string, number> {
   const before = known.get(language);
   if (before) return before;

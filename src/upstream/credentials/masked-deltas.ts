@@ -1,4 +1,5 @@
-import { REDACTED, type SecretMask } from '../../base/secrets/secret-mask.ts';
+import { REDACTED } from '../../base/logger.ts';
+import type { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { type Delta, isSameKind } from '../decoding/decoded-turn.ts';
 
 /** Deltas of a turn without secrets: an end that may be the start of one is held until more is there. */

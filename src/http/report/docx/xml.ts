@@ -1,17 +1,17 @@
+import { escapedMarkup } from '../../../base/text.ts';
+
 /** The namespaces of Word's parts, for their root elements. */
 export const WORD_NAMESPACES =
   'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 /** The namespace of relationships between parts, also the beginning of their types. */
 export const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
 /** Text as text, in elements and in attributes. What XML 1.0 forbids is left out. */
 export function xmlText(text: string): string {
-  return text
+  const allowed = text
     .toWellFormed()
-    .replace(/[\p{Cc}\ufffe\uffff]/gu, (letter) => (letter === '\n' || letter === '\t' ? letter : ''))
-    .replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
+    .replace(/[\p{Cc}\ufffe\uffff]/gu, (letter) => (letter === '\n' || letter === '\t' ? letter : ''));
+  return escapedMarkup(allowed);
 }
 
 /** A part with its declaration. */

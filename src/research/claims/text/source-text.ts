@@ -2,6 +2,7 @@ import { allSteps } from '../../../base/load/event-loop.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { type Parsed, parseSentence } from './parsed.ts';
+import { standsAlone } from './words.ts';
 
 /** The text of a source as the run was shown it, ready to be held against claims. */
 export class SourceText {
@@ -132,14 +133,6 @@ export class SourceText {
     this.#starts.push(start);
     this.#ends.push(end);
   }
-}
-
-/** Whether letters stand in a text as a word of their own. */
-function standsAlone(letters: string, text: string): boolean {
-  for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
-    if (!/\p{L}/u.test(text[at - 1] ?? '') && !/\p{L}/u.test(text[at + letters.length] ?? '')) return true;
-  }
-  return false;
 }
 
 const MOST_REMEMBERED = 1000;

@@ -107,3 +107,11 @@ function haveDigits(from: number, a: string, b: string): boolean {
 export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
   return words.some((other) => sameWord(text, other.text));
 }
+
+/** Whether letters stand in a text as a word of their own: no character of `inWords` is right beside them. */
+export function standsAlone(letters: string, text: string, inWords = /\p{L}/u): boolean {
+  for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
+    if (!inWords.test(text[at - 1] ?? '') && !inWords.test(text[at + letters.length] ?? '')) return true;
+  }
+  return false;
+}

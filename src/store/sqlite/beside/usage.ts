@@ -12,7 +12,7 @@ const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
 export class SqliteUsage implements UsageStore {
   readonly #options: { writer: Writer; read<T>(read: () => T): T };
   readonly #statements;
-  /** The batch that each source added last: a worker may not hear that it was, and no worker outlives this process. */
+  /** The last batch of each source: a worker that hears no answer sends it again. No worker outlives this process. */
   readonly #added = new LRUCache<string, string>({ max: MOST_SOURCES });
 
   constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {

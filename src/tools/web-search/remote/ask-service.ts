@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../base/json.ts';
-import { REDACTED, SecretMask } from '../../../base/secrets/secret-mask.ts';
+import { REDACTED } from '../../../base/logger.ts';
+import { SecretMask } from '../../../base/secrets/secret-mask.ts';
 import { onOneLine } from '../../../base/text.ts';
 import { addressSecrets, headerSecrets } from '../../../config/credential-places.ts';
 import { parseReadable } from '../../../protocol/requests/json-spans.ts';
