@@ -11,7 +11,7 @@ import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference, unsu
  * How long a credential is at most, and the headers of a server together: all that it answers is searched for each of them.
  * In characters.
  */
-const MOST_OF_A_CREDENTIAL = 16_384;
+const MOST_OF_A_CREDENTIAL = 8192;
 const MOST_OF_A_URL = 8192;
 
 /** What may stand in a header; what an HTTP client says of anything else quotes it, a credential too. */

@@ -54,7 +54,7 @@ describe('Calls of functions that are found first', () => {
   it('keep what a model wrote as a text where it is too deep to be written again', () => {
     const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const call = { callId: 'call_1', name: 'tool_search', arguments: args, as: 'search' as const };
-    const [{ item }] = [...clientCallItems([call], { run: newRunId(), index: 0 })];
-    assert.ok(JSON.parse(JSON.stringify(item)).arguments === args);
+    const [told] = [...clientCallItems([call], { run: newRunId(), index: 0 })];
+    assert.ok(JSON.parse(JSON.stringify(told?.item)).arguments === args);
   });
 });
