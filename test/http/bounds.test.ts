@@ -10,6 +10,7 @@ const MISSING = 'missing_parameter';
 const server = (fields: object) => [{ name: 'm', url: 'https://mcp.example/', ...fields }];
 const mcpTool = (fields: object) => [{ type: 'mcp', server_label: 'm', server_url: 'https://m.example/', ...fields }];
 const say = (content: unknown) => [{ role: 'user', content }];
+const KIB8 = 'x'.repeat(8192);
 const KIB16 = 16_384 - '{"a":""}'.length;
 
 /**
@@ -28,6 +29,7 @@ const SHARED: { good: object[]; bad: Case[] } = {
     { tool_choice: 'none' },
     { tools: [] },
     { mcp_servers: [] },
+    { mcp_servers: server({ headers: { 'x-a': KIB8 } }) },
     { mcp_servers: server({ headers: { 'x-a': 'b' }, access_token: 't', allowed_tools: ['a'] }) },
     { mcp_servers: server({ oauth: { client_id: 'a', client_secret: 'b' } }) },
     { temperature: null, top_p: null, metadata: null, tools: null, mcp_servers: null, tool_choice: null },
@@ -59,6 +61,14 @@ const SHARED: { good: object[]; bad: Case[] } = {
     [{ mcp_servers: server({ name: 'x'.repeat(65) }) }, 'mcp_servers[0].name'],
     [{ mcp_servers: server({ url: 'file:///etc/passwd' }) }, 'mcp_servers[0].url'],
     [{ mcp_servers: server({ headers: { a: 1 } }) }, 'mcp_servers[0].headers.a'],
+    [{ mcp_servers: server({ headers: { a: `${KIB8}x` } }) }, 'mcp_servers[0].headers.a'],
+    [{ mcp_servers: server({ headers: { a: KIB8, b: 'x' } }) }, 'mcp_servers[0].headers'],
+    [{ mcp_servers: server({ access_token: `${KIB8}x` }) }, 'mcp_servers[0].access_token'],
+    [
+      { mcp_servers: server({ oauth: { client_id: 'a', client_secret: `${KIB8}x` } }) },
+      'mcp_servers[0].oauth.client_secret',
+    ],
+    [{ mcp_servers: server({ url: `https://mcp.example/?key=${'x'.repeat(8192)}` }) }, 'mcp_servers[0].url'],
     [{ mcp_servers: [...server({}), ...server({})] }, 'mcp_servers[1]'],
     [{ mcp_servers: Array.from({ length: 33 }, (_, n) => server({ name: `m${n}` })[0]) }, 'mcp_servers'],
   ],

@@ -7,15 +7,27 @@ import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference, unsu
  * All of them run on the server.
  */
 
+/**
+ * How long a credential is at most, and the headers of a server together: all that it answers is searched for each of them.
+ * In characters.
+ */
+const MOST_OF_A_CREDENTIAL = 8192;
+const MOST_OF_A_URL = 8192;
+
 /** What may stand in a header; what an HTTP client says of anything else quotes it, a credential too. */
 const headerValue = z
   .string()
+  .max(MOST_OF_A_CREDENTIAL)
   .refine((value) => !/[^\t\x20-\x7e\x80-\xff]/.test(value.trim()), 'must not have control characters or line breaks');
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
-const headerMap = mapOf(headerValue, { max: 64, names: headerName });
+const headerMap = mapOf(headerValue, { max: 64, names: headerName }).refine(
+  (headers) => Object.values(headers).reduce((sum, { length }) => sum + length, 0) <= MOST_OF_A_CREDENTIAL,
+  `expected at most ${MOST_OF_A_CREDENTIAL} characters in all`,
+);
 const names = boundedList(z.string().meta({ type: 'string' }), { max: 1000 });
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .max(MOST_OF_A_URL)
   .refine((text) => !hasCredentials(text), 'must not hold a user name or password: send them in headers');
 
 function hasCredentials(text: string): boolean {
@@ -33,7 +45,7 @@ const mcpServer = z.object({
   oauth: optional(
     z.object({
       client_id: z.string().min(1),
-      client_secret: z.string().min(1),
+      client_secret: z.string().min(1).max(MOST_OF_A_CREDENTIAL),
       token_url: optional(httpUrl),
       issuer: optional(httpUrl),
       scope: optional(z.string()),

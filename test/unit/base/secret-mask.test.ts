@@ -66,6 +66,35 @@ describe('a secret mask', () => {
     assert.match(JSON.parse(JSON.parse(quoted.toString()).a).b, /^\**"$/);
   });
 
+  const unusual: Readonly<Record<string, string>> = {
+    'with a path in it': '/srv/keys/0123456789',
+    'with backslashes': String.raw`domain\user\\pass-0123456789`,
+    'with a character beyond ASCII': 'key-\u{1f511}-0123456789',
+    'of nine thousand characters': `${'eyJ'.repeat(3000)}/`,
+  };
+  for (const [what, secret] of Object.entries(unusual)) {
+    it(`knows a credential ${what}, however it is escaped and cut, and what it masks is JSON as before`, () => {
+      const inJson = JSON.stringify(secret).slice(1, -1);
+      const forms = [inJson.replaceAll('/', '\\/'), escaped(secret, /./gs), JSON.stringify(inJson).slice(1, -1)];
+      for (const form of forms) {
+        const text = Buffer.from(`{"said":"${form} \\u0020"}`);
+        const step = Math.ceil(text.length / 200);
+        for (let at = 0; at <= text.length; at += step) {
+          const body = new MaskedBody(of(secret));
+          const pieces = [text.subarray(0, at), text.subarray(at)].map((piece) => body.push(Buffer.from(piece)));
+          const masked = Buffer.concat([...pieces, body.end()]).toString();
+          assert.match(JSON.parse(masked).said, /^\*+ {2}$/, `${form.slice(0, 80)} cut at ${at}`);
+        }
+      }
+    });
+  }
+
+  it('looks at each character once, whatever stands in a credential', () => {
+    const mask = of(`key${'\\'.repeat(30)}${'\\a'.repeat(30)}0123456789`);
+    const near = `key${'\\'.repeat(300)}${'\\\\\\\\a'.repeat(30)}012345678 \\u0020`;
+    assert.equal(mask.text(near.repeat(100)), near.repeat(100));
+  });
+
   it('knows credentials in headers and in the address, but nothing else there and no short words', () => {
     const found = providerSecrets({
       base_url: 'https://a.example/v1?version=2026-01-01-preview&key=query%2Fkey-0123456789',

@@ -50,4 +50,11 @@ describe('Calls of functions that are found first', () => {
       [5, 6, 7, 8, 9, 10, 11].map((place) => new Set([place])),
     );
   });
+
+  it('keep what a model wrote as a text where it is too deep to be written again', () => {
+    const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+    const call = { callId: 'call_1', name: 'tool_search', arguments: args, as: 'search' as const };
+    const [told] = [...clientCallItems([call], { run: newRunId(), index: 0 })];
+    assert.ok(JSON.parse(JSON.stringify(told?.item)).arguments === args);
+  });
 });

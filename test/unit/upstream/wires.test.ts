@@ -220,6 +220,20 @@ describe('a request over another wire', () => {
     }
   });
 
+  it('sends arguments that are too deep to be written again as a text', async () => {
+    const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+    const calls = [{ id: 'call_1', name: 'look_up', arguments: args }];
+    const { messages } = await body('messages', {
+      messages: [
+        ...START,
+        { role: 'assistant', content: '', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'call_1', content: 'Found.' },
+      ],
+    });
+    const blocks = messages?.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    assert.ok(blocks?.find(({ type }) => type === 'tool_use')?.input.raw === args);
+  });
+
   it('reads images as the wire has them', async () => {
     const content = [
       { type: 'text' as const, text: 'What is this?' },

@@ -1,5 +1,5 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
-import { type JsonObject, parseJson } from '../../../base/json.ts';
+import type { JsonObject } from '../../../base/json.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
 import {
@@ -11,6 +11,7 @@ import {
   shellAction,
   type ToolSearchItem,
 } from '../../../protocol/openai-items.ts';
+import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
 import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
 
@@ -104,7 +105,8 @@ function searchCall(
     type: 'tool_search_call',
     call_id,
     execution: 'client',
-    arguments: parseJson(args) ?? args,
+    // What is too deep to be written as JSON again stays the text that it is.
+    arguments: parseReadable(args) ?? args,
   } as const;
   const item: ClientSearchCall = { ...call, status: 'completed' };
   const begun = added({ ...call, status: 'in_progress' }, index);

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
 import { formatInstruction, withInstruction } from '../../dialects/requests/instructions.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
@@ -203,8 +204,9 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   }
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
-    const input = parseJson(sentArguments(text));
-    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : {} });
+    // Clients send arguments as a text, and what is too deep in one could not be written as JSON again.
+    const input = parseReadable(sentArguments(text));
+    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : { raw: text } });
   }
   return blocks;
 }
