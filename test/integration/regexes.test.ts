@@ -96,12 +96,6 @@ const PER_CALL: readonly FoundRegex[] = [
     flags: 'gu',
   },
   { file: 'research/claims/claim-checker.ts', source: 'The\\s+lift\\s+is\\s+open', flags: '' },
-  {
-    file: 'base/secrets/written-forms.ts',
-    source:
-      '(?:\\\\{0,8}\\u0061|\\\\{1,8}u0061)(?:\\\\{0,8}\\u002f|\\\\{1,8}u002[fF]|&#(?:47|[xX]2[fF]);)(?:\\\\{0,8}\\u0061|\\\\{1,8}u0061)',
-    flags: 'g',
-  },
   { file: 'demo/words.ts', source: '(?<![\\p{L}\\p{N}_])resum\\p{L}{0,4}(?![\\p{L}\\p{N}_])', flags: 'u' },
 ].map((each) => ({ ...each, literal: `/${each.source}/${each.flags}` }));
 
