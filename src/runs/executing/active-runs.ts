@@ -13,6 +13,7 @@ import { AppendTick } from './log/append-tick.ts';
 import type { Beginning } from './log/found-log.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 import { inRunSpan } from './run-span.ts';
+import { StoreOutage } from './store-outage.ts';
 
 /** How long runs may take to store what they have and to give their claims back, in milliseconds. */
 const LEAVING_MS = 3000;
@@ -72,6 +73,8 @@ interface ActiveRun {
 /** The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. */
 export class ActiveRuns {
   readonly capacity: Capacity;
+  /** Hears of it where claims cannot be renewed or looked for. */
+  readonly outage: StoreOutage;
   readonly #options: ActiveRunsOptions;
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
@@ -90,6 +93,7 @@ export class ActiveRuns {
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
     this.capacity = new Capacity(options);
+    this.outage = new StoreOutage(options.store);
     this.#tick = new AppendTick(options.load);
     this.#startedAt = options.clock.now();
   }
@@ -124,7 +128,7 @@ export class ActiveRuns {
       await driven.lease.offer(claim);
       return await driven.done;
     }
-    const lease = new RunLease(claim, { store, log });
+    const lease = new RunLease(claim, { store, log, failed: (thrown) => this.outage.failed(thrown) });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
     lease.orphaned = this.#isOrphaned(claim);
@@ -186,6 +190,11 @@ export class ActiveRuns {
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
     const { store, owner } = this.#options;
     return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
+  }
+
+  /** Claims a run that may have had an owner; undefined also where that one may live. */
+  async claimLeft(id: RunId): Promise<Claim | undefined> {
+    return this.outage.isOver ? await this.claim(id, { force: false }) : undefined;
   }
 
   /** The next free run, claimed; `queued`: the next one that was not begun. */

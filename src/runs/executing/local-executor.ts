@@ -41,6 +41,7 @@ export class LocalExecutor extends DrivingExecutor {
       try {
         await this.#claimAll();
       } catch (thrown) {
+        this.runs.outage.failed(thrown);
         this.options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
@@ -53,7 +54,7 @@ export class LocalExecutor extends DrivingExecutor {
   async #claimAll(): Promise<void> {
     while (await this.#room()) {
       using _ = this.runs.hold();
-      const claim = await this.runs.claimNext();
+      const claim = await this.runs.claimNext({ queued: !this.runs.outage.isOver });
       if (!claim) return;
       this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
       void this.runs.drive(claim);

@@ -251,7 +251,7 @@ export class QueueExecutor extends DrivingExecutor {
     const until = performance.now() + waitMs;
     const held = this.#heldElsewhere;
     while (!this.stopping.signal.aborted) {
-      const claim = await this.runs.claim(id, { force: false });
+      const claim = await this.runs.claimLeft(id);
       const run = claim ? undefined : await store.get(id);
       const free = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
       if (free) {
@@ -280,6 +280,7 @@ export class QueueExecutor extends DrivingExecutor {
         for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
         before = new Set(left);
       } catch (error) {
+        this.runs.outage.failed(error);
         this.#failed(error);
       }
       await sleep(LOOK_MS, { signal }).catch(() => {});
@@ -290,7 +291,7 @@ export class QueueExecutor extends DrivingExecutor {
   async #takeUp(id: RunId): Promise<void> {
     if (this.stopping.signal.aborted || !this.runs.capacity.resume(this.runs.size)) return;
     using _ = this.runs.hold();
-    const claim = await this.runs.claim(id, { force: false });
+    const claim = await this.runs.claimLeft(id);
     if (claim) void this.#watched(this.#goOnElsewhere(id, this.runs.drive(claim)));
   }
 
@@ -326,7 +327,7 @@ export class QueueExecutor extends DrivingExecutor {
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
       if (!before.has(id) || this.stopping.signal.aborted || !this.runs.capacity.start(this.runs.size)) continue;
-      const claim = await this.runs.claim(id, { force: false });
+      const claim = await this.runs.claimLeft(id);
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
       void this.runs.drive(claim);
