@@ -3,7 +3,7 @@ import { LEAST_TURN } from '../run/money.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
-import { keptCost, lastEstimate } from './shares.ts';
+import { lastEstimate } from './shares.ts';
 
 /** Whether a research goes on in lanes, and what each of them is to find out (docs/research.md, "Lanes and attempts"). */
 
@@ -33,7 +33,8 @@ function affordable({ state, budget, purse }: ResearchRun, wanted: number): numb
   let count = Math.min(wanted, budget.turns - state.turns - 1);
   if (!purse.bounded) return count;
   const least = LEAST_TURNS * purse.costOf({ input: lastEstimate(state), output: LEAST_TURN });
-  while (count > 1 && (purse.left - keptCost(purse.left, { purse, state, parts: count })) / count < least) count--;
+  // What follows the lanes has a share like theirs: two turns are more than an answer costs at least.
+  while (count > 1 && purse.left / (count + 1) < least) count--;
   return count;
 }
 /** The turns that a lane needs at least: one to look something up, one to say what it found. */

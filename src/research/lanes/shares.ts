@@ -47,19 +47,18 @@ export class LaneShares {
       cost: purse.bounded ? purse.left - before('cost', 0) : 0,
     };
     const parts = states.length;
-    const kept = keptCost(whole.cost, { purse, state, parts });
     this.#share = {
       turns: Math.floor(whole.turns / (parts + 1)),
       tokens: whole.tokens / (parts + 1),
       calls: Math.floor(whole.calls / (keepCalls ? parts + 1 : parts)),
-      cost: (whole.cost - kept) / parts,
+      cost: whole.cost / (parts + 1),
     };
-    const { turns, tokens, calls } = this.#share;
+    const { turns, tokens, calls, cost } = this.#share;
     this.#pool = {
       turns: whole.turns - turns,
       tokens: whole.tokens - tokens,
       calls: whole.calls - (keepCalls ? calls : 0),
-      cost: whole.cost - kept,
+      cost: whole.cost - cost,
     };
   }
 
@@ -148,14 +147,6 @@ export class LaneShares {
       other.wake = undefined;
     }
   }
-}
-
-/** The part of a run's money that stays behind for what follows its lanes: an even share, and enough for an answer. */
-export function keptCost(
-  left: number,
-  { purse, state, parts }: Pick<SharedRun, 'purse' | 'state'> & { parts: number },
-): number {
-  return Math.min(left, Math.max(left / (parts + 1), purse.leastAnswer(lastEstimate(state))));
 }
 
 /** The tokens that the request of the last turn was estimated to have; 0 before the first. */
