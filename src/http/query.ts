@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 
 /** Where a page of a list begins and how long it is (docs/api.md, "The other Responses endpoints"). */
 export interface PageQuery {
@@ -23,7 +23,7 @@ export class Query {
   /** The value, or undefined where it is absent. @throws GatewayError where it is given twice. */
   text(name: string): string | undefined {
     const [value, ...others] = this.#params.getAll(name);
-    if (others.length > 0) throw invalid(name, 'give it once');
+    if (others.length > 0) throw fieldError('invalid_parameter', name, 'give it once.');
     return value;
   }
 
@@ -32,7 +32,7 @@ export class Query {
     const value = this.text(name);
     if (value === undefined || value === 'false') return false;
     if (value === 'true') return true;
-    throw invalid(name, 'expected true or false');
+    throw fieldError('invalid_parameter', name, 'expected true or false.');
   }
 
   integer(name: string, { min, max }: { min: number; max: number }): number | undefined {
@@ -40,7 +40,7 @@ export class Query {
     if (value === undefined) return undefined;
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
-    throw invalid(name, `expected an integer from ${min} to ${max}`);
+    throw fieldError('invalid_parameter', name, `expected an integer from ${min} to ${max}.`);
   }
 
   page({ limit, max }: { limit: number; max: number }): PageQuery {
@@ -58,10 +58,6 @@ export class Query {
     if (value === undefined) return undefined;
     const found = values.find((candidate) => candidate === value);
     if (found !== undefined) return found;
-    throw invalid(name, `expected one of ${values.join(', ')}`);
+    throw fieldError('invalid_parameter', name, `expected one of ${values.join(', ')}.`);
   }
-}
-
-function invalid(param: string, expected: string): GatewayError {
-  return new GatewayError('invalid_parameter', `${param}: ${expected}.`, { param });
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { plainTaskBody } from '../../protocol/requests/plain-chat.ts';
@@ -111,10 +111,9 @@ async function researchTask(body: JsonBody, context: Parameters<typeof fromChat>
 /** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */
 function requireMessages(messages: unknown): void {
   const param = 'messages';
-  if (messages === undefined || messages === null) {
-    throw new GatewayError('missing_parameter', 'messages: this field is required.', { param });
-  }
+  if (messages === undefined || messages === null)
+    throw fieldError('missing_parameter', param, 'this field is required.');
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new GatewayError('invalid_parameter', 'messages: expected an array that is not empty.', { param });
+    throw fieldError('invalid_parameter', param, 'expected an array that is not empty.');
   }
 }

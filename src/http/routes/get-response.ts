@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import { jsonText } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
@@ -58,6 +58,5 @@ function isPastEnd(run: RunRecord, { param, value }: Cursor): boolean {
   if (value < run.last) return false;
   const ended = run.status !== 'queued' && run.status !== 'in_progress';
   if (ended || value === run.last) return ended;
-  const message = `${param}: the last event of this response so far is ${run.last}.`;
-  throw new GatewayError('invalid_parameter', message, { param });
+  throw fieldError('invalid_parameter', param, `the last event of this response so far is ${run.last}.`);
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { shownInputItem } from '../../protocol/openai-items.ts';
 import { listOf } from '../../protocol/response.ts';
 import { readInput } from '../../runs/stored/stored-request.ts';
@@ -32,5 +32,5 @@ function pageOf<T extends { id: string }>(items: readonly T[], { limit, after, b
 function placeOf(items: readonly { id: string }[], id: string, param: string): number {
   const index = items.findIndex((item) => item.id === id);
   if (index !== -1) return index;
-  throw new GatewayError('invalid_parameter', `${param}: there is no such item in this response.`, { param });
+  throw fieldError('invalid_parameter', param, 'there is no such item in this response.');
 }

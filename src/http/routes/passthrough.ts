@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { boundaryOf, formFields } from '../../protocol/requests/multipart.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -67,7 +67,7 @@ async function namedModel(call: Call): Promise<Body> {
   const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
   if (!field) throw nothingAt(call.req.path);
-  if (second) throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+  if (second) throw fieldError('invalid_parameter', 'model', 'give this field once.');
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 

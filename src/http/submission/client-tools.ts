@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { offerShell } from '../../plain/shell-tools.ts';
 import { type ClientTool, isShellType, type ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
@@ -109,7 +109,7 @@ function skillsOf(tool: ClientTool): string {
 }
 
 function nameTaken(what: string): GatewayError {
-  return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
+  return fieldError('invalid_parameter', 'tools', `${what}: give it another name.`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
@@ -113,7 +113,7 @@ function fileSearchOf(
 ): FileSearch {
   const checked = filters === undefined ? undefined : filter.safeParse(filters);
   if (checked?.error) {
-    throw new GatewayError('invalid_parameter', `${param}: this is no filter by attributes.`, { param });
+    throw fieldError('invalid_parameter', param, 'this is no filter by attributes.');
   }
   const threshold = ranking_options?.score_threshold;
   return {
@@ -167,9 +167,7 @@ function checkServers(servers: { param: string; server: RequestedMcpServer }[], 
   const names = new Set<string>();
   for (const { param, server } of servers) {
     if (names.has(server.name)) {
-      throw new GatewayError('invalid_parameter', `${param}: there is another MCP server named ${server.name}.`, {
-        param,
-      });
+      throw fieldError('invalid_parameter', param, `there is another MCP server named ${server.name}.`);
     }
     names.add(server.name);
   }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
@@ -316,7 +316,7 @@ function checkAnswerLength(
 ): void {
   const most = model.max_completion_tokens;
   if (tokens === undefined || tokens <= most) return;
-  throw new GatewayError('invalid_parameter', `${param}: this model writes at most ${most} tokens.`, { param });
+  throw fieldError('invalid_parameter', param, `this model writes at most ${most} tokens.`);
 }
 
 /** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */

@@ -1,5 +1,5 @@
 import { toSeconds } from '../../../base/clock.ts';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import type { AuditList } from '../../../protocol/operating/admin.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
@@ -12,7 +12,7 @@ export function listAudit({ audit }: AppDeps): Endpoint {
     const query = new Query(req);
     const limit = query.integer('limit', { min: 1, max: 1000 }) ?? 100;
     const page = await audit.list({ limit, after: query.text('after') });
-    if (!page) throw new GatewayError('invalid_parameter', 'after: no such record.', { param: 'after' });
+    if (!page) throw fieldError('invalid_parameter', 'after', 'no such record.');
     const data = page.records.map((record) => ({ ...record, time: toSeconds(record.time) }));
     return json({ object: 'list', data, has_more: page.hasMore } satisfies AuditList);
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toSeconds } from '../../../base/clock.ts';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { clientAddress } from '../../../base/networks.ts';
 import { withoutQuery } from '../../../base/text.ts';
 import { crossCheck } from '../../../config/cross-checks.ts';
@@ -65,10 +65,10 @@ export function explainKey({ keys, config }: AppDeps): Endpoint {
   return async ({ req }) => {
     const id = idIn(req);
     const name = new Query(req).text('model');
-    if (name === undefined) throw new GatewayError('missing_parameter', 'model: name a model.', { param: 'model' });
+    if (name === undefined) throw fieldError('missing_parameter', 'model', 'name a model.');
     const current = config.current();
     const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
-    if (!model) throw new GatewayError('invalid_parameter', `model: there is no model ${name}.`, { param: 'model' });
+    if (!model) throw fieldError('invalid_parameter', 'model', `there is no model ${name}.`);
     const key = keyringOf(current).byId(id);
     if (key) return json(explained(current, { key, name, model }));
     await keys.get(id);
@@ -140,7 +140,7 @@ function refuseOfFile({ keys }: AppDeps, id: string): void {
  */
 function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfig): void {
   const refuse = (param: string, message: string) => {
-    throw new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
+    throw fieldError('invalid_parameter', param, `${message}.`);
   };
   const key = { ...keySettings.parse(settings), id, secret_sha256: '0'.repeat(64) };
   const written = Object.entries(key.provider_keys).map(([name, text]) => [`provider_keys.${name}`, text] as const);

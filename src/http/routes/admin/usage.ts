@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
@@ -51,8 +51,7 @@ function groupsIn(text: string): UsageGroup[] {
   return text.split(',').map((part) => {
     const group = USAGE_GROUPS.find((known) => known === part.trim());
     if (group) return group;
-    const message = `group_by: expected a list of ${USAGE_GROUPS.join(', ')}.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
+    throw fieldError('invalid_parameter', 'group_by', `expected a list of ${USAGE_GROUPS.join(', ')}.`);
   });
 }
 

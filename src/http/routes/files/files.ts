@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { toSeconds } from '../../../base/clock.ts';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/json.ts';
 import { publicFileId } from '../../../files/files.ts';
 import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
@@ -24,7 +24,7 @@ export function postFile(deps: AppDeps): Endpoint {
     const take = (source: Readable, { signal }: { signal: AbortSignal }) =>
       deps.files.take(source, { user: caller.user, signal });
     const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
-    if (!file) throw new GatewayError('missing_parameter', 'file: the form holds no file.', { param: 'file' });
+    if (!file) throw fieldError('missing_parameter', 'file', 'the form holds no file.');
     const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
     const keepMs = expires_after && expires_after.seconds * 1000;
     const { name, type, taken } = file;

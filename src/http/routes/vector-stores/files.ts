@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { listOf } from '../../../protocol/response.ts';
 import { attachFileBody, createBatchBody, updateFileBody } from '../../../protocol/vector-stores.ts';
 import { UnreadableDocument } from '../../../vector-stores/document-text.ts';
@@ -93,7 +93,7 @@ export function createFileBatch(deps: AppDeps): Endpoint {
     const { value, headers } = await readFields(call, createBatchBody);
     const { file_ids, files, attributes, chunking_strategy } = value;
     if (!file_ids === !files) {
-      throw new GatewayError('invalid_parameter', 'file_ids: give either file_ids or files.', { param: 'file_ids' });
+      throw fieldError('invalid_parameter', 'file_ids', 'give either file_ids or files.');
     }
     const store = await storeOf(deps, call);
     const chunking = chunking_strategy ?? undefined;
@@ -147,7 +147,7 @@ export function listBatchFiles(deps: AppDeps): Endpoint {
 
 function placeOf(files: readonly StoredFile[], cursor: string, param: string): number {
   const at = files.findIndex(({ id }) => id === cursor);
-  if (at === -1) throw new GatewayError('not_found', `${param}: there is no such file in this batch.`, { param });
+  if (at === -1) throw fieldError('not_found', param, 'there is no such file in this batch.');
   return at;
 }
 

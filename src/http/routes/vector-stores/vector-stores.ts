@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import {
@@ -116,7 +116,7 @@ export function searchVectorStore(deps: AppDeps): Endpoint {
 export function cursorPage(query: Query) {
   const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
   if (after !== undefined && before !== undefined)
-    throw new GatewayError('invalid_parameter', 'before: give either after or before.', { param: 'before' });
+    throw fieldError('invalid_parameter', 'before', 'give either after or before.');
   const isBackward = before !== undefined;
   const id = before ?? after;
   const cursor = id === undefined ? undefined : { id, param: isBackward ? 'before' : 'after' };
