@@ -1,15 +1,13 @@
 import { Readable } from 'node:stream';
 import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
-import type { Toolbox } from '../../tools/toolbox.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import type { HttpParts } from '../app-deps.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
@@ -42,21 +40,12 @@ export interface AttachmentContext {
 
 /** Files and documents in the input of a request (docs/files.md, "In a request"). */
 export class Attachments {
+  readonly #parts: Pick<HttpParts, 'files' | 'documents' | 'config' | 'log'>;
   readonly #files: Files;
-  readonly #documents: Pick<Toolbox, 'read'>;
-  readonly #keepMs: () => number;
-  readonly #log: Logger;
 
-  constructor(parts: {
-    files: Files;
-    documents: Pick<Toolbox, 'read'>;
-    config: Pick<LiveConfig, 'current'>;
-    log: Logger;
-  }) {
+  constructor(parts: Pick<HttpParts, 'files' | 'documents' | 'config' | 'log'>) {
+    this.#parts = parts;
     this.#files = parts.files;
-    this.#documents = parts.documents;
-    this.#keepMs = () => parts.config.current().store.retentionMs;
-    this.#log = parts.log;
   }
 
   /**
@@ -131,8 +120,8 @@ export class Attachments {
     const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
     if (url === undefined) throw fieldError('invalid_parameter', place, 'give one of file_id, file_url and file_data.');
     const readFile: ReadFile = (wanted, signal) => this.#files.attached(user, wanted, signal);
-    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#log };
-    const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
+    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#parts.log };
+    const { content } = await this.#parts.documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
@@ -140,7 +129,8 @@ export class Attachments {
     if (estimateTokens(content) <= window * WHOLE_SHARE) return attachedText({ name, url }, fencePlainly(content));
     if (file || opens) return attachedText({ name, url }, undefined);
     // Of an address that its model cannot open, what was read there.
-    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs: this.#keepMs() });
+    const { retentionMs: keepMs } = this.#parts.config.current().store;
+    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
     return attachedText({ name, url: fileUrl(publicFileId(kept.id), kept.name) }, undefined);
   }
 

@@ -2,7 +2,12 @@ import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
-import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/requests/request-tools.ts';
+import {
+  isClientTool,
+  type RequestMcpServer,
+  type ResponseTool,
+  unknownFields,
+} from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -16,7 +21,6 @@ import type {
 } from '../../research/run/request.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
 import { filter } from '../../vector-stores/filters.ts';
-import { isClientTool } from './client-tools.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {

@@ -6,6 +6,7 @@ import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -19,7 +20,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { functionsIn, isClientTool, requireFunctions } from './client-tools.ts';
+import { functionsIn, requireFunctions } from './client-tools.ts';
 import {
   type ConversationOptions,
   chatMessages,
