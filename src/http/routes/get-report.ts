@@ -1,11 +1,12 @@
 import { GatewayError } from '../../base/errors.ts';
-import { DOCX_TYPE, type ReportFormat, reportFormat } from '../../protocol/report.ts';
+import { DOCX_TYPE, type ReportFormat } from '../../protocol/report.ts';
+import { getReportQuery } from '../../protocol/requests/queries.ts';
 import { reportOf } from '../../runs/projections/report.ts';
 import { readInput } from '../../runs/stored/stored-request.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { Query } from '../query.ts';
+import { readQuery } from '../query.ts';
 import { disposition } from '../report/file-name.ts';
 import { reportMarkdown } from '../report/markdown.ts';
 
@@ -18,7 +19,7 @@ const TYPES: Readonly<Record<ReportFormat, string>> = {
 
 /** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"): the finished report as a document. */
 export async function getReport({ runs, reports }: AppDeps, { req, res, identity }: Call): Promise<Answer> {
-  const format = new Query(req).choice('format', reportFormat.options) ?? 'md';
+  const { format } = readQuery(req, getReportQuery);
   const run = await runs.find(identity.caller, 'responses', String(req.params.id));
   const response = await runs.response(run);
   if (response.status === 'in_progress') {

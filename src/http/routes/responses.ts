@@ -4,6 +4,7 @@ import { fieldError } from '../../base/errors.ts';
 import { ID_PREFIX, publicId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { shownInputItem } from '../../protocol/openai-items.ts';
+import { getResponseQuery, listInputItemsQuery, listResponsesQuery } from '../../protocol/requests/queries.ts';
 import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
 import type { Timeline } from '../../protocol/timeline.ts';
 import type { RunRecord, RunSummary } from '../../runs/runs.ts';
@@ -14,19 +15,14 @@ import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import { type PageQuery, Query } from '../query.ts';
+import { pageOf, readQuery } from '../query.ts';
 
 /**
  * `GET /v1/responses` (docs/api.md, "The other Responses endpoints"): the caller's own, newest first unless `order`
  * says otherwise.
  */
 export async function listResponses({ runs }: AppDeps, { req, identity }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const page = await runs.list(identity.caller, 'responses', {
-    status: query.choice('status', ['in_progress', 'completed', 'failed', 'cancelled']),
-    model: query.text('model'),
-    ...query.page({ limit: 20, max: 100 }),
-  });
+  const page = await runs.list(identity.caller, 'responses', readQuery(req, listResponsesQuery));
   return json(listOf(page.runs.map(entryOf), page.hasMore));
 }
 
@@ -48,6 +44,8 @@ function entryOf(run: RunSummary): ResponseListEntry {
   };
 }
 
+/** Where nothing is streamed the cursors are not looked at. */
+const streamQuery = getResponseQuery.pick({ stream: true });
 /** When to ask again, in milliseconds: the official SDKs heed it while they poll. */
 const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
 
@@ -56,9 +54,8 @@ const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
  * `stream=true`.
  */
 export async function getResponse(deps: AppDeps, { req, identity }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const stream = query.flag('stream');
-  const after = stream ? cursorOf(req, query) : undefined;
+  const { stream } = readQuery(req, streamQuery);
+  const after = stream === 'true' ? cursorOf(req) : undefined;
   const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
   if (after) {
     const { context } = identity;
@@ -78,12 +75,10 @@ interface Cursor {
  * `after`, else `starting_after`, else `Last-Event-ID`, which is ignored where it is unusable (docs/api.md, "Resuming a
  * dropped stream").
  */
-function cursorOf(req: Request, query: Query): Cursor {
-  const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
-  for (const param of ['after', 'starting_after']) {
-    const value = query.integer(param, bounds);
-    if (value !== undefined) return { param, value };
-  }
+function cursorOf(req: Request): Cursor {
+  const { after, starting_after } = readQuery(req, getResponseQuery);
+  if (after !== undefined) return { param: 'after', value: after };
+  if (starting_after !== undefined) return { param: 'starting_after', value: starting_after };
   const header = req.headers['last-event-id'];
   const usable = typeof header === 'string' && /^\d{1,15}$/.test(header);
   return { param: 'Last-Event-ID', value: usable ? Number(header) : 0 };
@@ -119,25 +114,12 @@ export async function cancelResponse({ runs }: AppDeps, call: Call): Promise<Ans
  * `order` says otherwise.
  */
 export async function listInputItems({ runs }: AppDeps, { req, identity }: Call): Promise<Answer> {
-  const page = new Query(req).page({ limit: 20, max: 100 });
+  const query = readQuery(req, listInputItemsQuery);
   const run = await runs.find(identity.caller, 'responses', String(req.params.id));
   const items = readInput(run).map((item) => ({ ...shownInputItem(item), id: String(item.id) }));
-  return json(pageOf(page.order === 'desc' ? items.toReversed() : items, page));
-}
-
-/** The items behind `after`, or those that are nearest to `before`, in the order of the list. */
-function pageOf<T extends { id: string }>(items: readonly T[], { limit, after, before }: PageQuery) {
-  const from = after === undefined ? 0 : placeOf(items, after, 'after') + 1;
-  const to = before === undefined ? items.length : placeOf(items, before, 'before');
-  const between = items.slice(from, Math.max(from, to));
-  const data = before === undefined ? between.slice(0, limit) : between.slice(-limit);
-  return listOf(data, data.length < between.length);
-}
-
-function placeOf(items: readonly { id: string }[], id: string, param: string): number {
-  const index = items.findIndex((item) => item.id === id);
-  if (index !== -1) return index;
-  throw fieldError('invalid_parameter', param, 'there is no such item in this response.');
+  const missing = (param: string) => fieldError('invalid_parameter', param, 'there is no such item in this response.');
+  const { data, hasMore } = pageOf(query.order === 'desc' ? items.toReversed() : items, query, { missing });
+  return json(listOf(data, hasMore));
 }
 
 /** `GET /v1/responses/:id/timeline` (docs/api.md, "The timeline"): the times of its events, and what its turns took. */

@@ -1,18 +1,15 @@
 import { publicId } from '../../base/ids.ts';
+import { listTasksQuery } from '../../protocol/requests/queries.ts';
 import { toTaskEntry } from '../../runs/projections/task.ts';
 import { type Answer, json, jsonText } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import { Query } from '../query.ts';
+import { readQuery } from '../query.ts';
 
 /** `GET /v1/async` (docs/api.md, "Async"): the caller's own tasks, newest first unless `order` says otherwise. */
 export async function listTasks({ runs }: AppDeps, { req, identity }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const page = await runs.list(identity.caller, 'async', {
-    status: query.choice('status', ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
-    ...query.page({ limit: 100, max: 1000 }),
-  });
+  const page = await runs.list(identity.caller, 'async', readQuery(req, listTasksQuery));
   return json({ tasks: page.runs.map(toTaskEntry), has_more: page.hasMore });
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { listDeliveriesQuery } from '../../protocol/requests/queries.ts';
 import { listOf } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { parseDeliveryId } from '../../webhooks/webhooks.ts';
@@ -6,11 +7,11 @@ import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import { Query } from '../query.ts';
+import { readQuery } from '../query.ts';
 
 /** `GET /v1/webhook_deliveries?run=` (docs/webhooks.md): who was told of the end of a run, and how that went. */
 export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer> {
-  const id = new Query(call.req).text('run');
+  const { run: id } = readQuery(call.req, listDeliveriesQuery.partial());
   if (id === undefined) {
     const message = 'run: name the response or task whose deliveries you want, as in ?run=resp_...';
     throw new GatewayError('missing_parameter', message, { param: 'run' });

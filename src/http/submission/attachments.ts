@@ -1,13 +1,15 @@
 import { Readable } from 'node:stream';
 import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
+import type { Toolbox } from '../../tools/toolbox.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
-import type { HttpParts } from '../app-deps.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
@@ -38,12 +40,19 @@ export interface AttachmentContext {
   sent: { bytes: number };
 }
 
+interface AttachmentParts {
+  files: Files;
+  documents: Pick<Toolbox, 'read'>;
+  config: Pick<LiveConfig, 'current'>;
+  log: Logger;
+}
+
 /** Files and documents in the input of a request (docs/files.md, "In a request"). */
 export class Attachments {
-  readonly #parts: Pick<HttpParts, 'files' | 'documents' | 'config' | 'log'>;
+  readonly #parts: AttachmentParts;
   readonly #files: Files;
 
-  constructor(parts: Pick<HttpParts, 'files' | 'documents' | 'config' | 'log'>) {
+  constructor(parts: AttachmentParts) {
     this.#parts = parts;
     this.#files = parts.files;
   }

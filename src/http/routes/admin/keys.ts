@@ -9,13 +9,14 @@ import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
 import { explained } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
-import { type AdminKey, rotateKeyBody } from '../../../protocol/operating/admin.ts';
+import { type AdminKey, auditQuery, rotateKeyBody } from '../../../protocol/operating/admin.ts';
+import { explainQuery } from '../../../protocol/operating/explanation.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { hasBody, readJson, skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 
 /** `/admin/keys` (docs/keys.md). */
 
@@ -25,11 +26,9 @@ const newKey = keySettings.extend({ id: id.optional() });
 
 /** `GET /admin/keys`: those of the file, then page by page those of the store. */
 export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const limit = query.integer('limit', { min: 1, max: 1000 }) ?? 100;
-  const after = query.text('after');
-  const page = await keys.list({ limit, ...(after !== undefined && { after }) });
-  const ofFile = after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
+  const query = readQuery(req, auditQuery);
+  const page = await keys.list(query);
+  const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
   return json({
     object: 'list',
     data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
@@ -57,7 +56,7 @@ export async function getKey({ keys, admission, config }: AppDeps, { req }: Call
 /** `GET /admin/keys/:id/explain`: what the key gets when it asks for `model`. */
 export async function explainKey({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
-  const name = new Query(req).text('model');
+  const { model: name } = readQuery(req, explainQuery.partial());
   if (name === undefined) throw fieldError('missing_parameter', 'model', 'name a model.');
   const current = config.current();
   const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;

@@ -1,17 +1,15 @@
 import { toSeconds } from '../../../base/clock.ts';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { shownConfig } from '../../../config/shown-config.ts';
-import type { AuditList } from '../../../protocol/operating/admin.ts';
+import { type AuditList, auditQuery } from '../../../protocol/operating/admin.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 
 /** `GET /admin/audit` (docs/keys.md, "Audit"): the newest first. */
 export async function listAudit({ audit }: AppDeps, { req }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const limit = query.integer('limit', { min: 1, max: 1000 }) ?? 100;
-  const page = await audit.list({ limit, after: query.text('after') });
+  const page = await audit.list(readQuery(req, auditQuery));
   if (!page) throw fieldError('invalid_parameter', 'after', 'no such record.');
   const data = page.records.map((record) => ({ ...record, time: toSeconds(record.time) }));
   return json({ object: 'list', data, has_more: page.hasMore } satisfies AuditList);

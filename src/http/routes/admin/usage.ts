@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
-import { parseValue } from '../../../protocol/requests/parse.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
 import { dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 
 const DAY_MS = 86_400_000;
 /** Days that are shown where none are named. */
@@ -17,13 +16,7 @@ const MOST_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */
 export async function getUsage(deps: AppDeps, { req, res, identity: { config } }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const asked = parseValue(usageQuery, {
-    from: query.text('from'),
-    to: query.text('to'),
-    group_by: query.text('group_by'),
-    format: query.choice('format', ['json', 'csv']),
-  });
+  const asked = readQuery(req, usageQuery);
   const groups = groupsIn(asked.group_by);
   const today = deps.clock.now();
   const { to = dayOf(today) } = asked;

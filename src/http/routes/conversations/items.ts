@@ -1,13 +1,14 @@
 import type { JsonObject } from '../../../base/json.ts';
 import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
+import { listConversationItemsQuery } from '../../../protocol/requests/queries.ts';
 import { listOf } from '../../../protocol/response.ts';
 import { shownConversation } from '../../../runs/conversations.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 import { keptItems } from '../../submission/kept-items.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
@@ -21,8 +22,8 @@ export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
 
 /** `GET /v1/conversations/:id/items`: the newest first, as OpenAI lists them. */
 export async function listItems(deps: AppDeps, call: Call): Promise<Answer> {
-  const { limit, order = 'desc', after } = new Query(call.req).page({ limit: 20, max: 100 });
-  const found = await deps.conversations.items(await recordOf(deps, call), { limit, order, after });
+  const query = readQuery(call.req, listConversationItemsQuery);
+  const found = await deps.conversations.items(await recordOf(deps, call), query);
   return json(page(found.items, found.hasMore));
 }
 

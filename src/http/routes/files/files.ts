@@ -4,14 +4,15 @@ import { toSeconds } from '../../../base/clock.ts';
 import { fieldError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/json.ts';
 import { publicFileId } from '../../../files/files.ts';
-import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
+import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
+import { listFilesQuery } from '../../../protocol/requests/queries.ts';
 import { listOf } from '../../../protocol/response.ts';
 import type { FileRecord } from '../../../store/beside/file-store.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, refuseNewWork } from '../../endpoint.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 import { ignoredHeader } from '../../submission/ignored.ts';
 import { readUpload, type Upload } from './read-upload.ts';
 
@@ -36,13 +37,9 @@ export async function postFile(deps: AppDeps, call: Call): Promise<Answer> {
 
 /** `GET /v1/files`: the newest first. */
 export async function listFiles({ files }: AppDeps, { req, identity: { caller } }: Call): Promise<Answer> {
-  const query = new Query(req);
-  const limit = query.integer('limit', { min: 1, max: 10_000 }) ?? 10_000;
-  const order = query.choice('order', ['asc', 'desc']) ?? 'desc';
-  const purpose = query.choice('purpose', FILE_PURPOSES);
-  const cursor = query.text('after');
+  const { after: cursor, ...query } = readQuery(req, listFilesQuery);
   const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
-  const page = await files.list({ user: caller.user, limit, order, after, purpose });
+  const page = await files.list({ user: caller.user, ...query, after });
   return json(listOf(page.files.map(shown), page.hasMore));
 }
 

@@ -1,13 +1,18 @@
 import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { listOf } from '../../../protocol/response.ts';
-import { attachFileBody, createBatchBody, updateFileBody } from '../../../protocol/vector-stores.ts';
+import {
+  attachFileBody,
+  createBatchBody,
+  listVectorStoreFilesQuery,
+  updateFileBody,
+} from '../../../protocol/vector-stores.ts';
 import { UnreadableDocument } from '../../../vector-stores/document-text.ts';
-import { FILE_STATES, type StoredFile } from '../../../vector-stores/records.ts';
+import type { StoredFile } from '../../../vector-stores/records.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, refuseNewWork } from '../../endpoint.ts';
 import { skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { pageOf, readQuery } from '../../query.ts';
 import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownBatch, shownFile } from './shown.ts';
@@ -31,11 +36,10 @@ export async function attachFile(deps: AppDeps, call: Call): Promise<Answer> {
 /** `GET .../files`. */
 export async function listStoreFiles(deps: AppDeps, call: Call): Promise<Answer> {
   const store = await storeOf(deps, call);
-  const query = new Query(call.req);
+  const query = readQuery(call.req, listVectorStoreFilesQuery);
   const { cursor, isBackward, ...paging } = cursorPage(query);
-  const state = query.choice('filter', FILE_STATES);
   const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
-  const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state });
+  const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state: query.filter });
   const files = isBackward ? page.files.reverse() : page.files;
   return json(listOf(files.map(shownFile), page.hasMore));
 }
@@ -115,22 +119,13 @@ export async function cancelFileBatch(deps: AppDeps, call: Call): Promise<Answer
 
 /** `GET .../file_batches/:batch/files`. */
 export async function listBatchFiles(deps: AppDeps, call: Call): Promise<Answer> {
-  const query = new Query(call.req);
-  const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
-  const state = query.choice('filter', FILE_STATES);
+  const { order, filter, ...query } = readQuery(call.req, listVectorStoreFilesQuery);
   const files = await deps.fileBatches.files(await batchOf(deps, call));
-  const all = order === 'asc' ? files : files.reverse();
-  const from = after === undefined ? 0 : placeOf(all, after, 'after') + 1;
-  const end = before === undefined ? all.length : placeOf(all, before, 'before');
-  const found = all.slice(from, end).filter((file) => state === undefined || file.state === state);
-  const page = before === undefined ? found.slice(0, limit) : found.slice(-limit);
-  return json(listOf(page.map(shownFile), page.length < found.length));
-}
-
-function placeOf(files: readonly StoredFile[], cursor: string, param: string): number {
-  const at = files.findIndex(({ id }) => id === cursor);
-  if (at === -1) throw fieldError('not_found', param, 'there is no such file in this batch.');
-  return at;
+  const { data, hasMore } = pageOf(order === 'asc' ? files : files.reverse(), query, {
+    missing: (param) => fieldError('not_found', param, 'there is no such file in this batch.'),
+    isListed: ({ state }) => filter === undefined || state === filter,
+  });
+  return json(listOf(data.map(shownFile), hasMore));
 }
 
 async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {

@@ -4,6 +4,7 @@ import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import {
   createVectorStoreBody,
+  listVectorStoresQuery,
   type SearchPage,
   searchBody,
   updateVectorStoreBody,
@@ -14,7 +15,7 @@ import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, refuseNewWork } from '../../endpoint.ts';
 import { hasBody, skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownStore } from './shown.ts';
@@ -40,7 +41,7 @@ export async function postVectorStore(deps: AppDeps, call: Call): Promise<Answer
 
 /** `GET /v1/vector_stores`. */
 export async function listVectorStores(deps: AppDeps, { req, identity: { caller } }: Call): Promise<Answer> {
-  const { cursor, isBackward, ...query } = cursorPage(new Query(req));
+  const { cursor, isBackward, ...query } = cursorPage(readQuery(req, listVectorStoresQuery));
   const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
   const page = await deps.vectorStores.list(caller.user, { ...query, after });
   const stores = isBackward ? page.stores.reverse() : page.stores;
@@ -103,8 +104,7 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
 }
 
 /** Where a page of a list begins, and in which direction it is read. */
-export function cursorPage(query: Query) {
-  const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+export function cursorPage({ limit, order, after, before }: z.output<typeof listVectorStoresQuery>) {
   if (after !== undefined && before !== undefined)
     throw fieldError('invalid_parameter', 'before', 'give either after or before.');
   const isBackward = before !== undefined;
