@@ -24,14 +24,9 @@ export function chooseModel({ config, key, context }: Identity, name: unknown, a
     const shown = JSON.stringify(name.slice(0, 100));
     throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });
   }
-  if (!declares(model, api)) {
-    throw new GatewayError(
-      'unsupported_api',
-      `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`,
-      { param },
-    );
-  }
-  return { name, model };
+  if (declares(model, api)) return { name, model };
+  const message = `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`;
+  throw new GatewayError('unsupported_api', message, { param });
 }
 
 /** The model of this name, if there is one and the key may use it: the two are not told apart. */
