@@ -49,7 +49,6 @@ export function declares(model: ModelConfig, api: string): boolean {
   return steps.some((_, length) => length > 0 && apis.includes(steps.slice(0, length).join('/')));
 }
 
-/** What says which routes a caller has. */
 type Routing = Pick<Identity, 'key' | 'config'>;
 
 /**
@@ -85,7 +84,6 @@ export function takesGrammars(identity: Routing, name: string, model: ProxyModel
   return wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
-/** What the providers of a model's routes speak. */
 function wiresOf({ key, config }: Routing, name: string, { routes }: ProxyModelConfig) {
   return (key.routes[name] ?? routes).map(({ provider: named }) => {
     const provider = config.providers[named];
