@@ -86,34 +86,31 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   await checkQueueKeys(redis, prefix);
   const clock = options.clock ?? opening.use(await RedisClock.open({ redis, keys }));
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
-  const waits =
+  const replicated =
     replicas > 0
       ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
       : undefined;
-  const parts = opening.move();
+  const opened = opening.move();
   // Empty: scripts ask Redis itself.
   const now = () => (options.clock ? `${options.clock.now()}` : '');
-  const runs = new RedisRunStore({
-    redis,
-    channels,
-    keys,
-    log,
-    clock,
-    now,
-    replicas: waits,
-    onClose: () => parts.disposeAsync(),
-  });
-  const have = async (id: string) => await waits?.have(id);
+  const have = async (id: string) => await replicated?.have(id);
+  const parts = { redis, keys, now, have, awaitsReplicas: replicated !== undefined };
   return {
-    runs,
+    runs: new RedisRunStore(parts, {
+      channels,
+      log,
+      clock,
+      replicas: replicated,
+      onClose: () => opened.disposeAsync(),
+    }),
     clock,
-    conversations: new RedisConversations({ redis, keys, now, have }),
-    deliveries: new RedisDeliveries({ redis, keys: keys.deliveries, now, have }),
-    readings: new RedisDeliveries({ redis, keys: keys.readings, now, have }),
-    entries: new RedisEntries({ redis, keys, have }),
-    usage: new RedisUsage({ redis, keys, have }),
-    files: new RedisFiles({ redis, keys, have }),
-    secret: () => redisSecret({ redis, keys, have }),
+    conversations: new RedisConversations(parts),
+    deliveries: new RedisDeliveries(parts, keys.deliveries),
+    readings: new RedisDeliveries(parts, keys.readings),
+    entries: new RedisEntries(parts),
+    usage: new RedisUsage(parts),
+    files: new RedisFiles(parts),
+    secret: () => redisSecret(parts),
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: () => clock.now() }),
     openQueue: () => openQueueClient({ target, prefix, log, topology }),
