@@ -1,22 +1,20 @@
-import { type Clock, toSeconds } from '../../base/clock.ts';
+import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
 import { claimsOf } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
-import type { RunStore } from '../../store/run-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
-import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { listedOf } from '../stored/listed.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import { closingStep, shownBy } from './driving/by-loop.ts';
-import type { ExecutionOutcome, ExecutionResult, RunDriver } from './driving/run-driver.ts';
+import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 import { usedBy } from './driving/used-by.ts';
+import type { ExecutorOptions } from './executor.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, FoundLog } from './log/found-log.ts';
 import { LogWriter } from './log/log-writer.ts';
@@ -26,20 +24,13 @@ import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
+/** How long the store may be away before the claim is dropped, in milliseconds (docs/architecture.md, "The executor"). */
+const STORE_GRACE_MS = 60_000;
 
-export interface ExecutionOptions {
+export interface ExecutionOptions
+  extends Pick<ExecutorOptions, 'store' | 'carried' | 'driver' | 'clock' | 'log' | 'owner' | 'retentionMs'> {
   lease: RunLease;
-  /** Names this instance in claims. */
-  owner: string;
   tick: AppendTick;
-  store: RunStore;
-  carried: CarriedTranscripts;
-  driver: RunDriver;
-  clock: Clock;
-  log: Logger;
-  retentionMs: number;
-  /** How long the store may be away before the claim is dropped, in milliseconds. */
-  storeGraceMs: number;
   /** The log so far, if this process has just created it. */
   beginning?: Beginning | undefined;
 }
@@ -84,7 +75,7 @@ export class Execution {
       last: log.fold.last,
       fold: log.fold,
       entries: log.entries,
-      graceMs: options.storeGraceMs,
+      graceMs: STORE_GRACE_MS,
       log: options.log,
       clock: options.clock,
       losesNothing: store.restore === undefined,
