@@ -9,7 +9,7 @@ import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
 import { listedOf } from '../stored/listed.ts';
-import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
+import { loopOf, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import { closingStep, shownBy } from './driving/by-loop.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
@@ -129,7 +129,7 @@ export class Execution {
       if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.orphaned)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
-      if (!readGenerate(run)) return await this.#end('completed');
+      if (readRequest(run).generate === false) return await this.#end('completed');
       this.#noteCutStep();
       const loop = loopOf(run);
       const outcome = loop === 'proxy' ? await this.#driveProxy() : await this.#driveLoop(loop);
@@ -191,8 +191,8 @@ export class Execution {
     const { driver, lease } = this.#options;
     // The provider's answer was stored before the last owner died: it is not paid for again.
     if (this.#proxied) return { incomplete: null };
-    const request = readProxyRequest(lease.run);
-    if (!request) throw new Error('the run holds no proxy request');
+    const { request } = readRequest(lease.run);
+    if (request.kind !== 'proxy') throw new Error('the run holds no proxy request');
     const metered = (used: () => Used) => {
       this.#proxyUsed = used;
     };
@@ -282,7 +282,7 @@ export class Execution {
     const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end(
       { type, response },
-      { status, at, retainMs: readKeepMs(lease.run) ?? retentionMs, listed: listedOf(response) },
+      { status, at, retainMs: readRequest(lease.run).keepMs ?? retentionMs, listed: listedOf(response) },
     );
     if (written === 'cancelled') {
       restore();
