@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { sleep, withTimeout } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { workFor } from '../../base/load/event-loop.ts';
@@ -21,8 +22,8 @@ const RENEW_MS = 1000;
  * this long, of an older gateway, was left by a process that died before it could, in milliseconds.
  */
 const LEFT_MS = 3000;
-/** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
-const MAX_CANCELLED = 10_000;
+/** Runs that are known to be cancelled, or served; the oldest are forgotten first, the store knows them by then. */
+const MOST_KNOWN = 10_000;
 
 export interface DriveOptions {
   /** Awaited first, while the claim is held; its signal aborts where the run is to end at once. */
@@ -45,11 +46,11 @@ export abstract class ActiveRuns implements Executor {
   protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
-  readonly #cancelled = new Set<RunId>();
+  readonly #cancelled = new LRUCache<RunId, true>({ max: MOST_KNOWN });
   readonly #tick: AppendTick;
   readonly #startedAt: number;
   /** Chat completions whose connections this process holds, until they have been driven. */
-  readonly #served = new Set<RunId>();
+  readonly #served = new LRUCache<RunId, true>({ max: MOST_KNOWN });
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   /** Runs that are held and wait for room, by API key. */
@@ -126,11 +127,7 @@ export abstract class ActiveRuns implements Executor {
 
   /** The only reader of this chat completion is a connection to this process. */
   serves(id: RunId): void {
-    this.#served.add(id);
-    for (const oldest of this.#served) {
-      if (this.#served.size <= MAX_CANCELLED) break;
-      this.#served.delete(oldest);
-    }
+    this.#served.set(id, true);
   }
 
   reserve({ later = false } = {}): Reservation | undefined {
@@ -178,11 +175,7 @@ export abstract class ActiveRuns implements Executor {
   }
 
   cancel(id: RunId): boolean {
-    this.#cancelled.add(id);
-    for (const oldest of this.#cancelled) {
-      if (this.#cancelled.size <= MAX_CANCELLED) break;
-      this.#cancelled.delete(oldest);
-    }
+    this.#cancelled.set(id, true);
     const run = this.#runs.get(id);
     run?.lease.cancel();
     return run !== undefined;

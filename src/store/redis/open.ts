@@ -1,9 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { SideStores } from '../beside/side-stores.ts';
+import type { SharedStorage } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
-import type { LimitStore } from '../limit-store.ts';
-import type { RunStore } from '../run-store.ts';
 import { RedisConversations } from './beside/conversations.ts';
 import { RedisDeliveries } from './beside/deliveries.ts';
 import { RedisEntries } from './beside/entries.ts';
@@ -47,13 +45,9 @@ const DEFAULT_CONNECT_LIMIT_MS = 5000;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
 export const CLUSTER_SHARDS = 16;
 
-export interface RedisStorage extends SideStores {
-  runs: RunStore;
+export interface RedisStorage extends SharedStorage {
   clock: Clock;
   caches: Caches;
-  limits: LimitStore;
-  /** See `Storage.secret`. */
-  secret(): Promise<string>;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
   openQueue(): Promise<QueueConnection>;
 }

@@ -6,7 +6,6 @@ import type { Logger } from '../../base/logger.ts';
 import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
-import type { LogHandlers, RunChange } from '../listeners.ts';
 import type {
   Append,
   Claim,
@@ -14,9 +13,11 @@ import type {
   KeyHolder,
   ListQuery,
   LogBatch,
+  LogHandlers,
   LostRun,
   NewRun,
   RunApi,
+  RunChange,
   RunStore,
   SubmissionKeyName,
 } from '../run-store.ts';

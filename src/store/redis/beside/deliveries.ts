@@ -37,7 +37,7 @@ return 1`),
 };
 
 /** Who has to be looked at, in Redis. */
-export class RedisDeliveries extends RedisPart implements DeliveryStore<string> {
+export class RedisDeliveries extends RedisPart implements DeliveryStore {
   readonly #due: DueKeys;
 
   constructor(parts: RedisParts, due: DueKeys) {
@@ -45,18 +45,18 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore<string> 
     this.#due = due;
   }
 
-  expect: DeliveryStore<string>['expect'] = async (run, { dueInMs }) => {
+  expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
     await this.#onDue('expect', [`${dueInMs}`, run]);
     await this.have(this.#due.tag);
   };
 
-  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) =>
+  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) =>
     textList.parse(await this.#onDue('take', [`${leaseMs}`, `${limit}`]));
 
-  get: DeliveryStore<string>['get'] = async (run) =>
+  get: DeliveryStore['get'] = async (run) =>
     maybeText.parse(await this.command('GET', this.#due.state(run))) ?? undefined;
 
-  put: DeliveryStore<string>['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
+  put: DeliveryStore['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
     if ((await this.script(SCRIPTS.put, [this.#due.state(run)], [before, state, `${keepMs}`])) !== 1) return false;
     // What is due again must be in the set before anybody is told; what never is may stay in it until it is looked at.
     if (dueInMs === undefined) await this.command('ZREM', this.#due.due, run);
@@ -65,12 +65,12 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore<string> 
     return true;
   };
 
-  remove: DeliveryStore<string>['remove'] = async (run) => {
+  remove: DeliveryStore['remove'] = async (run) => {
     await this.command('UNLINK', this.#due.state(run));
     await this.command('ZREM', this.#due.due, run);
   };
 
-  count: DeliveryStore<string>['count'] = async () => numberReply.parse(await this.command('ZCARD', this.#due.due));
+  count: DeliveryStore['count'] = async () => numberReply.parse(await this.command('ZCARD', this.#due.due));
 
   #onDue(name: 'expect' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
     return this.script(SCRIPTS[name], [this.#due.due], [this.now(), ...args]);
