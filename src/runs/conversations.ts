@@ -12,7 +12,7 @@ import type { RunRecord, RunStore } from '../store/run-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
-import { readConversation, readInput } from './stored/stored-request.ts';
+import { readInput, readRequest } from './stored/stored-request.ts';
 import { takenOver } from './submitting/history.ts';
 
 const PREFIX = 'conv_';
@@ -172,7 +172,7 @@ export class Conversations {
 
   /** Before a run is removed that has ended: what it came to stays in its conversation. */
   async keepOf(run: RunRecord): Promise<void> {
-    const id = readConversation(run);
+    const { conversation: id } = readRequest(run);
     const ended = id === undefined ? undefined : await this.#options.store.get(run.id);
     if (id !== undefined && ended && ended.endedAt !== null) await this.#finish(id, ended);
   }

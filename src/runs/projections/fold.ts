@@ -50,13 +50,7 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
       if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
       return response;
     }
-    // Their text is that of the deltas.
-    case 'response.reasoning_text.done':
-    case 'response.reasoning_summary_text.done':
-    case 'response.output_text.done':
-    case 'response.refusal.done':
-      return response;
-    // How far a call of OpenAI's profile is; its item says what of it counts.
+    // Texts that are done are those of their deltas, and how far a call of OpenAI's profile is its item says.
     default:
       return response;
   }

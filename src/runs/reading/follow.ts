@@ -1,8 +1,7 @@
 import { abortable } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { skipFrames } from '../../protocol/frames.ts';
-import type { LogHandlers } from '../../store/listeners.ts';
-import type { LogBatch, RunStore } from '../../store/run-store.ts';
+import type { LogBatch, LogHandlers, RunStore } from '../../store/run-store.ts';
 import { isGone } from './is-gone.ts';
 import { LiveTail, passingOn } from './live-tail.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';

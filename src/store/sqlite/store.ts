@@ -8,7 +8,7 @@ import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limit-store.ts';
 import { listPage } from '../list-page.ts';
-import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
+import { Listeners, LogListeners } from '../listeners.ts';
 import type {
   Append,
   Claim,
@@ -16,7 +16,9 @@ import type {
   KeyHolder,
   ListQuery,
   LogBatch,
+  LogHandlers,
   NewRun,
+  RunChange,
   RunRecord,
   RunStore,
   SubmissionKeyName,
@@ -70,7 +72,7 @@ export class SqliteRunStore implements RunStore {
   /** Kept in the same database. */
   readonly beside: Beside;
   readonly #readers = new LogListeners();
-  readonly #changes = new ChangeListeners();
+  readonly #changes = new Listeners<RunChange>();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
@@ -119,7 +121,7 @@ export class SqliteRunStore implements RunStore {
       this.#open.add(open);
       transaction.onRollback(() => this.#open.remove(run.id));
       if (open.claim) return { token: open.claim.token };
-      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id: run.id }));
       return 'created';
     });
   }
@@ -197,7 +199,7 @@ export class SqliteRunStore implements RunStore {
       if (!run) return;
       if (run.claim?.token !== options.token) return this.#claims.excuse(run, options.token, transaction);
       this.#claims.release(run, transaction);
-      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id }));
     });
   }
 
@@ -276,7 +278,7 @@ export class SqliteRunStore implements RunStore {
       const run = this.#open.get(id);
       if (!run) return cancelOfEnded(this.#records.ended(id));
       if (!run.cancelRequested) this.#claims.requestCancel(run, transaction);
-      transaction.onCommit(() => this.#changes.emit({ type: 'cancel', id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'cancel', id }));
       return { result: 'accepted' };
     });
   }

@@ -6,7 +6,7 @@ import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
-import { hasMcpServers, readMcpServers } from '../../stored/stored-request.ts';
+import { readMcpServers, readRequest } from '../../stored/stored-request.ts';
 import type { DriverParts, RunTools } from './driver-parts.ts';
 
 /** A message of a conversation, of whatever kind of run. */
@@ -67,7 +67,7 @@ async function requestedServers(
   run: RunRecord,
   signal: AbortSignal,
 ): Promise<RequestedMcpServer[]> {
-  const isNew = () => hasMcpServers(run) && !cipherOf(run.keyId);
+  const isNew = () => readRequest(run).mcpServers !== undefined && !cipherOf(run.keyId);
   for (let waited = 0; isNew() && waited < KNOWN_MS; waited += LOOK_MS) await sleep(LOOK_MS, { signal });
   return readMcpServers(run, cipherOf(run.keyId));
 }

@@ -23,7 +23,6 @@ import {
   isCallItem,
   listedTools,
   placesOfCalls,
-  type ToldItem,
 } from './call-items.ts';
 import { clientCallItems } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
@@ -38,6 +37,7 @@ import {
   textOfReasoning,
 } from './reasoning-events.ts';
 import { endedResponse, type RunEnd } from './run-end.ts';
+import type { ToldItem } from './told-item.ts';
 
 export interface RecorderOptions {
   runId: RunId;

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { messageOf } from '../../../base/errors.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../../listeners.ts';
-import type { Append, LogBatch } from '../../run-store.ts';
+import { Listeners, LogListeners } from '../../listeners.ts';
+import type { Append, LogHandlers, RunChange } from '../../run-store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import type { ChannelOptions } from '../connection/node-connection.ts';
 import type { Keys } from '../keys.ts';
@@ -32,7 +32,7 @@ export class Channels {
   readonly #live: ChannelOptions;
   readonly #instance = randomBytes(6).toString('base64url');
   readonly #readers = new LogListeners();
-  readonly #changes = new ChangeListeners();
+  readonly #changes = new Listeners<RunChange>();
   readonly #channels = new Map<RunId, Channel>();
   /** Runs that this instance holds, with the time until which it does, by `performance.now()`. */
   readonly #held = new Map<RunId, number>();
@@ -175,7 +175,7 @@ export class Channels {
     this.#readers.gap(id);
   }
 
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+  onChange(listener: (change: RunChange) => void): Disposable {
     return this.#changes.add(listener);
   }
 
@@ -193,12 +193,11 @@ export class Channels {
       return;
     }
     const frames = message.subarray(headerEnd + 1);
-    const batch: LogBatch = { first: Number(first), last: Number(last), frames, end: end === '1' };
-    this.#readers.batch(id, batch);
+    this.#readers.batch(id, { first: Number(first), last: Number(last), frames, end: end === '1' });
   }
 
   #onChange(message: string): void {
     const [type, id] = message.split(' ');
-    if ((type === 'cancel' || type === 'claimable') && id !== undefined) this.#changes.emit({ type, id });
+    if ((type === 'cancel' || type === 'claimable') && id !== undefined) this.#changes.tell({ type, id });
   }
 }

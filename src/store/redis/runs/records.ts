@@ -9,7 +9,7 @@ import {
   claimReply,
   FACT_FIELDS,
   type Facts,
-  fieldOf,
+  pairsOf,
   parseFacts,
   parseKeys,
   parseRecordFields,
@@ -150,7 +150,7 @@ export class RedisRecords extends RedisPart {
     const run = parseRecordHash(fields);
     if (!run) return { outcome: 'missing' };
     await Promise.all([this.#indexes.markClaimed(id, until), this.#waiting.leave(id)]);
-    const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));
+    const keys = completeKeys(parseKeys(new Map(pairsOf(fields)).get('keys') ?? null));
     return { outcome: 'claimed', claim: { run, token, attempts, ...(keys.length > 0 && { keys }) } };
   }
 

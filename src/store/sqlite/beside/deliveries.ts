@@ -5,7 +5,7 @@ import { integer, text } from '../rows.ts';
 import type { Writer } from '../writer.ts';
 
 /** Who has to be looked at, in the database of the runs. */
-export class SqliteDeliveries implements DeliveryStore<string> {
+export class SqliteDeliveries implements DeliveryStore {
   readonly #options: { writer: Writer; clock: Clock; read<T>(read: () => T): T };
   readonly #statements;
 
@@ -34,10 +34,10 @@ export class SqliteDeliveries implements DeliveryStore<string> {
     };
   }
 
-  expect: DeliveryStore<string>['expect'] = (run, { dueInMs }) =>
+  expect: DeliveryStore['expect'] = (run, { dueInMs }) =>
     this.#options.writer.run(() => void this.#statements.expect.run(run, this.#now() + dueInMs));
 
-  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) => {
+  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
     const find = () => this.#statements.due.all(this.#now(), limit).map((row) => text(row, 'run'));
     // Asked every second: a transaction that finds nothing costs as much as one that writes.
     if (this.#options.read(find).length === 0) return [];
@@ -48,9 +48,9 @@ export class SqliteDeliveries implements DeliveryStore<string> {
     });
   };
 
-  get: DeliveryStore<string>['get'] = async (run) => this.#options.read(() => this.#state(run));
+  get: DeliveryStore['get'] = async (run) => this.#options.read(() => this.#state(run));
 
-  put: DeliveryStore<string>['put'] = (run, { before, state, dueInMs, keepMs }) =>
+  put: DeliveryStore['put'] = (run, { before, state, dueInMs, keepMs }) =>
     this.#options.writer.run(() => {
       if (this.#state(run) !== before) return false;
       const dueAt = dueInMs === undefined ? null : this.#now() + dueInMs;
@@ -58,10 +58,9 @@ export class SqliteDeliveries implements DeliveryStore<string> {
       return true;
     });
 
-  remove: DeliveryStore<string>['remove'] = (run) =>
-    this.#options.writer.run(() => void this.#statements.remove.run(run));
+  remove: DeliveryStore['remove'] = (run) => this.#options.writer.run(() => void this.#statements.remove.run(run));
 
-  count: DeliveryStore<string>['count'] = async () =>
+  count: DeliveryStore['count'] = async () =>
     this.#options.read(() => integer(this.#statements.count.get() ?? {}, 'waiting'));
 
   /** Removes what nobody has to look at any more, at most `limit`; the number. The caller gives the transaction. */
