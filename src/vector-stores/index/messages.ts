@@ -58,11 +58,8 @@ export interface IndexFile {
   attributes: Attributes;
 }
 
-/** What an index holds. */
-export interface IndexState {
-  /** Signatures by path. */
-  files: ReadonlyMap<string, string>;
-}
+/** What an index holds: the signatures of its files by their paths. */
+export type IndexState = ReadonlyMap<string, string>;
 
 /** A passage that was found. */
 export interface IndexHit {

@@ -74,7 +74,7 @@ export class StoreIndexes implements Disposable {
   /** What an index holds, or what it has of one file; only for the owner. */
   async state(store: string, path?: string): Promise<IndexState> {
     const state = await this.#ask(this.#writing, { ask: 'state', store, ...(path !== undefined && { path }) });
-    return state && 'files' in state ? state : { files: new Map() };
+    return state instanceof Map ? state : new Map();
   }
 
   async progress(store: string): Promise<IndexProgress> {
