@@ -75,8 +75,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       tools: request.tools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
-      startsThinking: traits.startsThinking,
-      reasoningBeside: traits.reasoningBeside,
+      learned: traits,
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
@@ -92,8 +91,6 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       yield part;
       continue;
     }
-    traits.reasoningBeside ||= part.reasoningBeside;
-    if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
     meter.deliveredInAll(outputTokens(part.turn));
     if (part.turn.usage) meter.reported(part.turn.usage, { whole: true });

@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { joinedBytes, jsonTexts } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
@@ -46,9 +47,7 @@ export interface AttemptOptions {
   signal: AbortSignal;
 }
 
-export type AttemptPart =
-  | Delta
-  | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined; reasoningBeside: boolean };
+export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn };
 
 /**
  * Asks one route once and gives the parts as they come; `done` is last. Ending the iteration or aborting the signal
@@ -58,10 +57,7 @@ export type AttemptPart =
 export async function* readTurn(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
   const { target, wire, body, meter, signal } = options;
   const deltas = new WaitingDeltas(options.pass);
-  const left = new AbortController();
-  const onAbort = () => left.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  using left = linkSignals([signal]);
   const call = target.call<AttemptEnd>(
     {
       method: 'POST',
@@ -93,7 +89,6 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
     if ('failure' in end) throw end.failure;
     yield end;
   } finally {
-    signal.removeEventListener('abort', onAbort);
     left.abort(READ_NO_FURTHER);
   }
 }
@@ -143,9 +138,9 @@ class WaitingDeltas {
   /** What came since the last call, waited for; nothing once all came. */
   async next(): Promise<Delta[]> {
     if (this.#ready.length === 0 && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
       this.#wake = undefined;
     }
     const taken = this.#ready;
@@ -189,7 +184,8 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     try {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
-      if (this.#stream.done || this.#decoder.complete) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
+      const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
+      if (isOver) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
     } catch (error) {
       this.#control.finish(this.#failed(error));
     }
@@ -275,12 +271,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const { parts, turn } = this.#decoder.finish();
     this.#give(parts);
     this.#show(this.#masked.end());
-    return {
-      type: 'done',
-      turn,
-      startsThinking: this.#decoder.startsThinking,
-      reasoningBeside: this.#decoder.reasoningBeside ?? false,
-    };
+    return { type: 'done', turn };
   }
 
   #failed(error: unknown): AttemptEnd {
