@@ -34,7 +34,7 @@ export class TurnDecoder implements TurnReader {
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(
       (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.show(section, text)),
-      { startsInside: this.#learned.startsThinking, onBareClosing: () => this.deltas.wasReasoning() },
+      { startsInside: this.#learned.startsThinking, onBareClosing: () => this.#onBareClosing() },
     );
   }
 
@@ -79,9 +79,13 @@ export class TurnDecoder implements TurnReader {
       },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
     );
-    if (this.#think.sawBareClosing) this.#learned.startsThinking = true;
-    else if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
+    if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
     return finished;
+  }
+
+  #onBareClosing(): void {
+    this.deltas.wasReasoning();
+    this.#learned.startsThinking = true;
   }
 
   /** Calls written as text that did not also come as native ones. */
