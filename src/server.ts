@@ -24,8 +24,7 @@ import {
 } from './foundation.ts';
 import { CallAccount } from './gateway/call-account.ts';
 import { KeptAnswers } from './gateway/kept-answers.ts';
-import { createModelProxy } from './gateway/model-proxy.ts';
-import type { ModelProxy } from './gateway/proxy-call.ts';
+import { ModelProxy } from './gateway/model-proxy.ts';
 import { createStreamedPassage } from './gateway/unheld/streamed-passage.ts';
 import { type Apps, createApps } from './http/app.ts';
 import { type Listening, listen } from './http/listening.ts';
@@ -78,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
   const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
   const documents = openDocuments(foundation, { stack, upstream });
-  const proxy = createModelProxy({ upstream });
+  const proxy = new ModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const { clock } = storage;
@@ -217,7 +216,7 @@ function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['
   };
 }
 
-function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
+function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
   return ({ run, request, metered, signal }) => {
     const model = live.current().models[run.model];
     if (model?.kind !== 'proxy') {
@@ -226,7 +225,7 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
     const account = new CallAccount();
     metered(() => account.used);
     const key = live.keyById(run.keyId);
-    return complete({ modelName: run.model, model, key, body: request.body, account, signal });
+    return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
   };
 }
 

@@ -8,7 +8,7 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { KeptAnswers } from '../gateway/kept-answers.ts';
-import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { ModelProxy } from '../gateway/model-proxy.ts';
 import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { SealedSummaries } from '../plain/compaction.ts';

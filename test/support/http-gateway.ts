@@ -13,7 +13,7 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
 import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
-import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
+import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { MessagePhase, TokenLogprob } from '../../protocol/items.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
@@ -28,10 +29,8 @@ export interface DecoderOptions {
   isQuotation?: ((block: string) => boolean) | undefined;
   /** A turn without output is a turn. */
   mayBeEmpty?: boolean;
-  /** The model begins with reasoning without an opening tag. */
-  startsThinking?: boolean;
-  /** See `RequestTraits`. */
-  reasoningBeside?: boolean;
+  /** What answers of the model taught so far; this one may teach more. Absent: nothing. */
+  learned?: Pick<RequestTraits, 'startsThinking' | 'reasoningBeside'> | undefined;
   /** Takes what the provider tells of tokens, where the turn asked for it. */
   logprobs?: TokenLogprobs | undefined;
 }

@@ -98,14 +98,9 @@ export class EventStream {
 
   /** One line after the other: the first that is wrong ends it. */
   #onLines(data: string, name: string | undefined): void {
-    let lines = 0;
-    for (let start = 0; start <= data.length; ) {
-      if (++lines > MAX_LINES) throw brokenStream('a frame is not JSON');
-      const end = data.indexOf('\n', start);
-      this.#onLine(end === -1 ? data.slice(start) : data.slice(start, end), name);
-      if (end === -1) return;
-      start = end + 1;
-    }
+    const lines = data.split('\n', MAX_LINES + 1);
+    if (lines.length > MAX_LINES) throw brokenStream('a frame is not JSON');
+    for (const line of lines) this.#onLine(line, name);
   }
 
   /** One line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */

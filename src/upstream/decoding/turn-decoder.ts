@@ -23,18 +23,18 @@ export class TurnDecoder implements TurnReader {
   readonly #calls = new NativeToolCalls(this.deltas);
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
-  #reasoningBeside: boolean;
+  readonly #learned: NonNullable<DecoderOptions['learned']>;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-    this.#reasoningBeside = options.reasoningBeside ?? false;
+    this.#learned = options.learned ?? { startsThinking: false, reasoningBeside: false };
     const textCalls = options.tools?.length
       ? new TextToolCalls(options.tools, (text) => this.deltas.show('text', text), options.isQuotation)
       : undefined;
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(
       (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.show(section, text)),
-      { startsInside: options.startsThinking ?? false, onBareClosing: () => this.deltas.wasReasoning() },
+      { startsInside: this.#learned.startsThinking, onBareClosing: () => this.#onBareClosing() },
     );
   }
 
@@ -48,16 +48,6 @@ export class TurnDecoder implements TurnReader {
 
   get hasOutput(): boolean {
     return this.deltas.hasOutput || this.#calls.size > 0;
-  }
-
-  /** What the turn taught about reasoning without an opening tag; undefined: nothing new. */
-  get startsThinking(): boolean | undefined {
-    if (this.#think.sawBareClosing) return true;
-    return this.#think.missedClosing && this.deltas.text !== '' ? false : undefined;
-  }
-
-  get reasoningBeside(): boolean {
-    return this.#reasoningBeside;
   }
 
   accept(payload: Record<string, unknown>): void {
@@ -78,7 +68,7 @@ export class TurnDecoder implements TurnReader {
     const written = this.#writtenCalls(native);
     const calls = [...native, ...written];
     const { text } = this.deltas;
-    return this.deltas.finish(
+    const finished = this.deltas.finish(
       {
         reason: this.#end,
         calls,
@@ -89,6 +79,13 @@ export class TurnDecoder implements TurnReader {
       },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
     );
+    if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
+    return finished;
+  }
+
+  #onBareClosing(): void {
+    this.deltas.wasReasoning();
+    this.#learned.startsThinking = true;
   }
 
   /** Calls written as text that did not also come as native ones. */
@@ -146,8 +143,8 @@ export class TurnDecoder implements TurnReader {
   #readUsage(payload: Record<string, unknown>): void {
     const value = payload.usage ?? (isObject(payload.x_groq) ? payload.x_groq.usage : undefined);
     if (!value) return;
-    if (!this.#reasoningBeside) this.#reasoningBeside = showsReasoningBeside(value);
-    const usage = readUsage(value, { reasoningBeside: this.#reasoningBeside });
+    this.#learned.reasoningBeside ||= showsReasoningBeside(value);
+    const usage = readUsage(value, this.#learned);
     if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
   }
 }

@@ -8,6 +8,7 @@ import { askRoute } from '../routing/ask-route.ts';
 import { Provider } from '../routing/provider.ts';
 import type { Route } from '../routing/routes.ts';
 import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } from '../turn.ts';
+import { newRunTraits } from '../wires/replayed.ts';
 import {
   configurationText,
   learnedFindings,
@@ -84,12 +85,13 @@ type Ask = (about: string, request: TurnRequest, findings: ProbeFinding[]) => Pr
 
 function askingOf(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {
   return async (about, request, findings) => {
+    const run = newRunTraits();
     const seen: { turn?: DecodedTurn } = {};
     const onTurn = (turn: DecodedTurn) => {
       seen.turn = turn;
     };
     try {
-      const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, onTurn, signal }));
+      const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, run, onTurn, signal }));
       const last = parts.at(-1);
       if (!seen.turn || last?.type !== 'finish') return undefined;
       return { parts, turn: seen.turn, message: last.message };

@@ -294,14 +294,12 @@ export class Attempts {
   }
 
   #record(route: Route): RouteRecord {
-    const id = routeId(route);
-    let record = this.#records.get(id);
-    if (!record) {
-      record = { tries: 0, givenUp: false, repeated: false, asking: false };
-      this.#records.set(id, record);
-    }
-    return record;
+    return this.#records.getOrInsertComputed(routeId(route), newRecord);
   }
+}
+
+function newRecord(): RouteRecord {
+  return { tries: 0, givenUp: false, repeated: false, asking: false };
 }
 
 /** The provider is named by the operator, the model by the provider. */

@@ -90,8 +90,7 @@ export class Provider implements AsyncDisposable {
 
   /** The provider under this credential. `rules`: of the model that is asked for, the same object each time. */
   target(credential: string | undefined, rules?: FailoverRules): ProviderTarget {
-    const targets = this.#targets.get(rules ?? this) ?? new Map<string | undefined, ProviderTarget>();
-    this.#targets.set(rules ?? this, targets);
+    const targets = this.#targets.getOrInsertComputed(rules ?? this, () => new Map());
     return remembered(targets, credential, () => new ProviderTarget(this, credential, rules));
   }
 

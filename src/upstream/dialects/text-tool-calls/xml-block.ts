@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { halves } from './marks.ts';
-import { argumentsText, type FoundCall, foundCalls, type OfferedTools } from './offered-tools.ts';
+import { argumentsText, type FoundCall, foundCalls, halves, type OfferedTools } from './offered-tools.ts';
 
 /**
  * Calls written as XML, in the forms that models were trained on:

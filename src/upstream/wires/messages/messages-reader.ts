@@ -42,10 +42,6 @@ export class MessagesReader implements TurnReader {
     return this.#isOver;
   }
 
-  get complete(): boolean {
-    return this.#isOver;
-  }
-
   get usage(): TurnUsage | undefined {
     const { input_tokens: input = 0, output_tokens: output = 0 } = this.#counts;
     if (this.#counts.input_tokens === undefined && output === 0) return undefined;
@@ -69,30 +65,16 @@ export class MessagesReader implements TurnReader {
     const { type } = payload;
     if (isMessageError(payload)) throw this.#options.failureOf(payload);
     const index = typeof payload.index === 'number' ? payload.index : this.#blocks.size;
-    switch (type) {
-      case 'message':
-        this.#start(payload);
-        this.#isOver = true;
-        return;
-      case 'message_start':
-        if (isObject(payload.message)) this.#start(payload.message);
-        return;
-      case 'content_block_start':
-        this.#open(index, payload.content_block);
-        return;
-      case 'content_block_delta':
-        if (isObject(payload.delta)) this.#delta(index, payload.delta);
-        return;
-      case 'content_block_stop':
-        this.#close(index);
-        return;
-      case 'message_delta':
-        this.#readUsage(payload.usage);
-        if (isObject(payload.delta)) this.#readEnd(payload.delta);
-        return;
-      case 'message_stop':
-        this.#isOver = true;
+    if (type === 'message') this.#start(payload);
+    else if (type === 'message_start') this.#start(payload.message);
+    else if (type === 'content_block_start') this.#open(index, payload.content_block);
+    else if (type === 'content_block_delta') this.#delta(index, payload.delta);
+    else if (type === 'content_block_stop') this.#close(index);
+    else if (type === 'message_delta') {
+      this.#readUsage(payload.usage);
+      this.#readEnd(payload.delta);
     }
+    this.#isOver ||= type === 'message' || type === 'message_stop';
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
@@ -108,7 +90,8 @@ export class MessagesReader implements TurnReader {
   }
 
   /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */
-  #start(message: Record<string, unknown>): void {
+  #start(message: unknown): void {
+    if (!isObject(message)) return;
     this.#blocks = new Map();
     this.#counts = {};
     this.#stopReason = undefined;
@@ -133,9 +116,9 @@ export class MessagesReader implements TurnReader {
     }
   }
 
-  #delta(index: number, delta: Record<string, unknown>): void {
+  #delta(index: number, delta: unknown): void {
     const block = this.#blocks.get(index);
-    if (!block) return;
+    if (!block || !isObject(delta)) return;
     const { content } = block;
     const added = (field: string) => (typeof delta[field] === 'string' ? delta[field] : '');
     const grow = (field: 'text' | 'thinking') => {
@@ -163,8 +146,8 @@ export class MessagesReader implements TurnReader {
     if (input !== undefined) block.content.input = input;
   }
 
-  #readEnd({ stop_reason: reason }: Record<string, unknown>): void {
-    if (typeof reason === 'string') this.#stopReason = reason;
+  #readEnd(told: unknown): void {
+    if (isObject(told) && typeof told.stop_reason === 'string') this.#stopReason = told.stop_reason;
   }
 
   /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */

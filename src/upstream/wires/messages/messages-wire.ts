@@ -18,6 +18,7 @@ import { outputConfig } from './output-format.ts';
 export const messagesWire: Wire = {
   path: '/messages',
   api: 'messages',
+  endsWithEvent: true,
   request: messagesBody,
   reader: (options) => new MessagesReader(options),
 };

@@ -17,6 +17,10 @@ import type { TurnReader } from '../wire.ts';
 /** Items of one answer at most. */
 const MAX_ITEMS = 1024;
 
+const THOUGHTS = new Set(['response.reasoning_summary_text.delta', 'response.reasoning_text.delta']);
+const INPUTS = new Set(['response.function_call_arguments.delta', 'response.custom_tool_call_input.delta']);
+const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
 interface Shown {
   /** What of the item was shown so far, to tell what its end adds. */
   text: string;
@@ -47,10 +51,6 @@ export class ResponsesReader implements TurnReader {
 
   get finished(): boolean {
     return this.#end !== undefined;
-  }
-
-  get complete(): boolean {
-    return this.finished;
   }
 
   get usage(): TurnUsage | undefined {
@@ -85,33 +85,15 @@ export class ResponsesReader implements TurnReader {
   #event(type: string, payload: Record<string, unknown>): void {
     const index = typeof payload.output_index === 'number' ? payload.output_index : this.#items.size;
     const delta = typeof payload.delta === 'string' ? payload.delta : '';
-    switch (type) {
-      case 'response.output_item.added':
-        this.#added(index, payload.item);
-        return;
-      case 'response.output_text.delta':
-        this.#options.logprobs?.note(payload.logprobs);
-        this.#show(index, 'text', delta);
-        return;
-      case 'response.refusal.delta':
-        this.#show(index, 'text', delta, { refuses: true });
-        return;
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_text.delta':
-        this.#show(index, 'reasoning', delta);
-        return;
-      case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        this.deltas.count(delta);
-        return;
-      case 'response.output_item.done':
-        this.#done(index, payload.item);
-        return;
-      case 'response.completed':
-      case 'response.incomplete':
-      case 'response.failed':
-        if (isObject(payload.response)) this.#whole(payload.response);
-    }
+    if (type === 'response.output_item.added') this.#added(index, payload.item);
+    else if (type === 'response.output_text.delta') {
+      this.#options.logprobs?.note(payload.logprobs);
+      this.#show(index, 'text', delta);
+    } else if (type === 'response.refusal.delta') this.#show(index, 'text', delta, { refuses: true });
+    else if (THOUGHTS.has(type)) this.#show(index, 'reasoning', delta);
+    else if (INPUTS.has(type)) this.deltas.count(delta);
+    else if (type === 'response.output_item.done') this.#done(index, payload.item);
+    else if (ENDS.has(type) && isObject(payload.response)) this.#whole(payload.response);
   }
 
   #added(index: number, item: unknown): void {
@@ -170,12 +152,10 @@ export class ResponsesReader implements TurnReader {
   }
 
   #shownOf(index: number): Shown {
-    const known = this.#shown.get(index);
-    if (known) return known;
-    if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
-    const shown = { text: '', reasoning: '', isCommentary: false };
-    this.#shown.set(index, shown);
-    return shown;
+    return this.#shown.getOrInsertComputed(index, () => {
+      if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
+      return { text: '', reasoning: '', isCommentary: false };
+    });
   }
 
   #show(index: number, type: Delta['type'], delta: string, how: DeltaKind = {}): void {

@@ -18,6 +18,7 @@ import { isClientCall, ResponsesReader, textOfParts } from './responses-reader.t
 export const responsesWire: Wire = {
   path: '/responses',
   api: 'responses',
+  endsWithEvent: true,
   request: responsesBody,
   reader: (options) => new ResponsesReader(options),
 };
