@@ -14,20 +14,15 @@ const KEPT = 10_000;
 const REFUSED_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
-/** What happened. `by`: id of the key that did it; `target`: what it was done to. Nothing of it is secret. */
-export interface AuditEvent {
-  action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
-  by?: string | undefined;
-  target?: string | undefined;
-  /** Where the request came from. */
-  address?: string | undefined;
-  detail?: string | undefined;
-}
-
 const record = auditEntry.extend({ time: z.number() });
 
 /** `time`: Unix milliseconds. */
 export type AuditRecord = z.output<typeof record>;
+
+/** What happened. Nothing of it is secret. */
+export interface AuditEvent extends Pick<AuditRecord, 'by' | 'target' | 'address' | 'detail'> {
+  action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
+}
 
 export interface AuditOptions {
   store: EntryStore;

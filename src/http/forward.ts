@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { giveAgain } from '../gateway/kept-answers.ts';
@@ -41,7 +41,7 @@ export function modelIn(raw: Buffer): Span {
   const [modelAt, second] = topLevelSpans(raw, 'model', { anyCase: true });
   if (!modelAt || second) {
     // Which of two a provider takes is not ours to guess: access is granted for one.
-    throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+    throw fieldError('invalid_parameter', 'model', 'give this field once.');
   }
   return modelAt;
 }

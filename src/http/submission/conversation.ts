@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { textAmong } from '../../base/text.ts';
 import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
 import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
@@ -243,7 +243,7 @@ export function checkParts(parts: readonly PlainPart[], place: string, { vision,
     if (senses(part, { vision, audio })) continue;
     const param = `${place}[${index}]`;
     const lacks = part.type === 'image' ? 'read images' : 'hear audio';
-    throw new GatewayError('unsupported_parameter', `${param}: this model does not ${lacks}.`, { param });
+    throw fieldError('unsupported_parameter', param, `this model does not ${lacks}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -126,11 +126,11 @@ export interface PlainContext extends Sealed {
  */
 export async function fromPlainResponse(body: PlainBody, context: PlainContext): Promise<PlainSubmission> {
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
-    throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
+    throw fieldError('invalid_parameter', 'input', 'must not be empty.');
   }
   const { settings, ...said } = await plainThread(body, context);
   if (said.messages.length === 0 && !said.approved && !body.instructions) {
-    throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
+    throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
   if (body.truncation !== 'auto') checkLength(said.messages, context);
   const offered = { ...body, tools: withSettings(body.tools, settings) };

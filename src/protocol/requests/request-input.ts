@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
 import { type MessagePhase, messagePhase } from '../items.ts';
@@ -185,7 +185,7 @@ function isOutput(item: InputItem): boolean {
 
 /** @throws GatewayError `invalid_parameter` where nothing is asked. */
 export function requireQuestion(items: readonly InputItem[]): void {
-  if (!asksSomething(items)) throw new GatewayError('invalid_parameter', `input: ${NO_USER_TEXT}.`, { param: 'input' });
+  if (!asksSomething(items)) throw fieldError('invalid_parameter', 'input', `${NO_USER_TEXT}.`);
 }
 
 /** Counted before anything is looked at: what is looked at costs. */
