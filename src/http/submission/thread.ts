@@ -6,7 +6,7 @@ import type { AppDeps, Identity } from '../app-deps.ts';
 import { plainThread } from './plain-request.ts';
 import { joinedBy, researchThread } from './research-request.ts';
 
-type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'summaries' | 'thoughts' | 'attachments'> &
+type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'sealed' | 'attachments'> &
   Pick<Identity, 'caller' | 'key'> & { name: string; model: ModelConfig };
 
 /**
