@@ -30,8 +30,7 @@ import { type Apps, createApps } from './http/app.ts';
 import { type Listening, listen } from './http/listening.ts';
 import { countRefusals, countStandstills } from './http/metrics.ts';
 import { readiness } from './http/operator/health.ts';
-import { SealedSummaries } from './plain/compaction.ts';
-import { SealedThoughts } from './plain/thoughts.ts';
+import { SealedContents } from './plain/sealed-contents.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import { Compactor } from './runs/compaction.ts';
@@ -84,12 +83,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock, log }));
   const usage = stack.use(new UsageLog({ store: storage.usage, registry, clock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
-  const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
+  const sealed = new SealedContents(sealer);
   const id = randomUUID();
   const closing = new AbortController();
   const stopped = new AbortController();
   const { executor, runs, conversations } = await openRuns(foundation, {
-    ...sealed,
+    sealed,
     ...{ stack, id, upstream, documents, proxy, schemas, usage, webhooks },
     closing: closing.signal,
     stopped: stopped.signal,
@@ -99,11 +98,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const audit = openAudit(foundation, { stack, instance: id });
   const apps = createApps({
     compactor: new Compactor({
-      ...sealed,
+      sealed,
       chatModel: (query) => upstream.chatModel(query),
       currency: () => live.current().server.currency,
     }),
-    ...sealed,
+    sealed,
     config: live,
     load,
     admission,
@@ -155,8 +154,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 async function openRuns(
   foundation: Foundation,
   parts: {
-    thoughts: SealedThoughts;
-    summaries: SealedSummaries;
+    sealed: SealedContents;
     stack: AsyncDisposableStack;
     id: string;
     upstream: Upstream;
@@ -170,15 +168,14 @@ async function openRuns(
   },
 ): Promise<{ executor: Executor; runs: Runs; conversations: Conversations }> {
   const { live, storage, log } = foundation;
-  const { upstream, thoughts, summaries, schemas, closing, stopped } = parts;
+  const { upstream, sealed, schemas, closing, stopped } = parts;
   const { store, runs: limits } = live.current();
   const cipherOf = (keyId: string) => live.cipherOf(keyId);
   const driver = createDriver({
     config: live,
     prompts: loadPrompts(),
     schemas,
-    thoughts,
-    summaries,
+    sealed,
     clock: storage.clock,
     log,
     chatModel: (query) => upstream.chatModel(query),

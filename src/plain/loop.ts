@@ -29,9 +29,9 @@ import { citable, citationsIn, earlierSources } from './citations.ts';
 import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
 import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
+import type { Thought } from './sealed-contents.ts';
 import { refusedShell } from './shell-tools.ts';
 import { type ShownSoFar, showTurn } from './show-turn.ts';
-import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
 

@@ -1,7 +1,7 @@
 import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
-import type { Thought } from '../../plain/thoughts.ts';
+import type { Thought } from '../../plain/sealed-contents.ts';
 import type { MessagePhase } from '../../protocol/items.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
