@@ -1,6 +1,6 @@
 import { parseBody } from '../../protocol/requests/parse.ts';
-import { countBody } from '../../protocol/requests/requests.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
+import { countBody } from '../../protocol/requests/requests.ts';
 import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import { responseFormat } from '../../research/answer/answer-request.ts';
 import { estimateInput, promptTokens } from '../../upstream/decoding/estimate.ts';
