@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../base/clock.ts';
 import type { SideStores } from '../../beside/side-stores.ts';
-import type { Writer } from '../writer.ts';
 import { SqliteConversations } from './conversations.ts';
 import { SqliteDeliveries } from './deliveries.ts';
 import { SqliteEntries } from './entries.ts';
 import { SqliteFiles } from './files.ts';
+import type { SqliteParts } from './part.ts';
 import { SqliteUsage } from './usage.ts';
 
 /** What is kept beside the runs, in their database. */
@@ -17,12 +16,12 @@ export class Beside implements SideStores {
   readonly readings: SqliteDeliveries;
   readonly usage: SqliteUsage;
 
-  constructor(db: DatabaseSync, parts: { clock: Clock; writer: Writer; read<T>(read: () => T): T }) {
+  constructor(db: DatabaseSync, parts: SqliteParts) {
     this.conversations = new SqliteConversations(db, parts);
-    this.deliveries = new SqliteDeliveries(db, { ...parts, table: 'deliveries' });
+    this.deliveries = new SqliteDeliveries(db, parts, 'deliveries');
     this.files = new SqliteFiles(db, parts);
     this.entries = new SqliteEntries(db, parts);
-    this.readings = new SqliteDeliveries(db, { ...parts, table: 'readings' });
+    this.readings = new SqliteDeliveries(db, parts, 'readings');
     this.usage = new SqliteUsage(db, parts);
   }
 
