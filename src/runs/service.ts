@@ -92,16 +92,9 @@ class StoredRuns implements Runs {
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
     const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
     const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
-    const page = await this.#store.list({
-      user: caller.user,
-      api,
-      limit: query.limit,
-      ...(query.order === undefined ? {} : { order: query.order }),
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-      ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
-      ...(query.model === undefined ? {} : { model: query.model }),
-    });
+    const { limit, order, model } = query;
+    const status = query.status && STATUS_OF_QUERY[query.status];
+    const page = await this.#store.list({ user: caller.user, api, limit, order, after, before, status, model });
     // Nothing lies behind a run that was removed meanwhile: that is not the end of the list.
     if (page.runs.length === 0) {
       await this.#cursor(caller, api, { param: 'after', id: query.after });
