@@ -5,6 +5,7 @@ import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
+import { isStoreAway } from '../store/failure.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
@@ -330,7 +331,7 @@ class StoredRuns implements Runs {
 }
 
 function undefinedWhereAway(thrown: unknown): undefined {
-  if (!(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
+  if (!isStoreAway(thrown)) throw thrown;
 }
 
 /** How much of an invalid id is shown, in characters. */
