@@ -181,13 +181,13 @@ export interface ListQuery {
   /** 1 to 1 000. */
   limit: number;
   /** By creation; `desc` (newest first) where absent. */
-  order?: 'asc' | 'desc';
+  order?: 'asc' | 'desc' | undefined;
   /** Only runs behind this one in the order of the list. Unknown or foreign ids are checked by the caller. */
-  after?: RunId;
+  after?: RunId | undefined;
   /** Only runs ahead of this one: those nearest to it, still in the order of the list. */
-  before?: RunId;
-  status?: readonly RunStatus[];
-  model?: string;
+  before?: RunId | undefined;
+  status?: readonly RunStatus[] | undefined;
+  model?: string | undefined;
 }
 
 /** What a subscriber to a run's log gets. */

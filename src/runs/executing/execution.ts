@@ -13,12 +13,12 @@ import { loopOf, readRequest, readResearchRequest } from '../stored/stored-reque
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import { closingStep, shownBy } from './driving/by-loop.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
-import { usedBy } from './driving/used-by.ts';
 import type { ExecutorOptions } from './executor.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, FoundLog } from './log/found-log.ts';
 import { LogWriter } from './log/log-writer.ts';
 import { Recorder } from './log/recorder.ts';
+import { endedResponse } from './log/run-end.ts';
 import { regainRun } from './regain-run.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
@@ -261,14 +261,9 @@ export class Execution {
     else this.#recorder.endMessage(isCut ? 'incomplete' : 'completed');
     const at = clock.now();
     const state = this.#state;
-    const ending = {
-      ...answer,
-      claims,
-      completed: outcome !== undefined,
-      request,
-      state,
-    };
-    const response = this.#recorder.response(this.#created, {
+    const ending = { ...answer, claims, completed: outcome !== undefined, request, state };
+    const response = endedResponse(this.#created, {
+      output: this.#recorder.output,
       status: isCut ? 'incomplete' : status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
@@ -312,4 +307,15 @@ export class Execution {
     if (this.#options.lease.run.kind !== 'proxy') return usedBy(this.#state);
     return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
   }
+}
+
+/** What a run has used so far, also where a part of it has no price. */
+function usedBy({ usage, cost }: Pick<ResearchState, 'usage' | 'cost'>): Used {
+  return {
+    inputTokens: usage.input_tokens,
+    cachedTokens: usage.input_tokens_details.cached_tokens,
+    outputTokens: usage.output_tokens,
+    reasoningTokens: usage.output_tokens_details.reasoning_tokens,
+    cost: cost > 0 ? cost : (usage.cost?.total ?? 0),
+  };
 }

@@ -120,7 +120,17 @@ export class QueueExecutor extends ActiveRuns {
       if (change.type === 'cancel') this.cancel(change.id);
     });
     this.#worker.run().catch((error: unknown) => this.#failed(error));
-    this.#sweeping = Promise.all([this.#sweepLoop(), this.#lookLoop()]);
+    const { sweepMs = SWEEP_MS } = this.#queueOptions;
+    this.#sweeping = Promise.all([
+      this.#lookAgain(
+        (before) => this.#sweep(before),
+        () => sweepMs * (0.75 + Math.random() / 2),
+      ),
+      this.#lookAgain(
+        (before) => this.#look(before),
+        () => LOOK_MS,
+      ),
+    ]);
   }
 
   protected override driving(id: RunId, done: Promise<ExecutionResult>): void {
@@ -270,22 +280,12 @@ export class QueueExecutor extends ActiveRuns {
     return 'not now';
   }
 
-  /** Goes on with runs whose instance died, or gave them back. */
-  async #lookLoop(): Promise<void> {
-    const { signal } = this.stopping;
-    const { store } = this.options;
-    let before: ReadonlySet<RunId> = new Set();
-    while (!signal.aborted) {
-      try {
-        const left = await store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
-        // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
-        for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
-        before = new Set(left);
-      } catch (error) {
-        this.#failed(error);
-      }
-      await sleep(LOOK_MS, { signal }).catch(() => {});
-    }
+  /** Goes on with runs whose instance died, or gave them back. Those that were left when it looked last are `before`. */
+  async #look(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
+    const left = await this.options.store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
+    // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
+    for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
+    return new Set(left);
   }
 
   /** Claims a run that nobody holds and drives it, without the queue: it was let in long ago, and waits for nobody's load. */
@@ -296,26 +296,20 @@ export class QueueExecutor extends ActiveRuns {
     if (claim) void this.#watched(this.#goOnElsewhere(id, this.drive(claim)));
   }
 
-  async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
-    if (ids.length === 0) return;
+  /** Looks again and again, each time with what was found before. */
+  async #lookAgain(
+    look: (before: ReadonlySet<RunId>) => Promise<ReadonlySet<RunId>>,
+    pauseMs: () => number,
+  ): Promise<void> {
     const { signal } = this.stopping;
-    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
-      this.#failed(error),
-    );
-  }
-
-  /** Makes sure that every free run is worked on: at the start, and again and again. */
-  async #sweepLoop(): Promise<void> {
-    const { signal } = this.stopping;
-    const { sweepMs = SWEEP_MS } = this.#queueOptions;
     let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
-        before = await this.#sweep(before);
+        before = await look(before);
       } catch (error) {
         this.#failed(error);
       }
-      await sleep(sweepMs * (0.75 + Math.random() / 2), { signal }).catch(() => {});
+      await sleep(pauseMs(), { signal }).catch(() => {});
     }
   }
 
@@ -333,7 +327,10 @@ export class QueueExecutor extends ActiveRuns {
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
       void this.drive(claim);
     }
-    await this.#enqueueSoon('the sweep', free);
+    const { signal } = this.stopping;
+    await withTimeout('the sweep', ENQUEUE_MS, () => this.#enqueue(free), { signal }).catch((error: unknown) =>
+      this.#failed(error),
+    );
     return new Set(free);
   }
 

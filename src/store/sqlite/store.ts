@@ -24,7 +24,7 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { Beside } from './beside/beside.ts';
+import { sqliteSideStores } from './beside/beside.ts';
 import { cancelOfEnded, RunClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
@@ -48,7 +48,8 @@ export interface SqliteStoreOptions {
   clock: Clock;
   /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
   steady: Clock;
-  health: DatabaseHealth;
+  /** Of a database in files. */
+  health?: DatabaseHealth | undefined;
   checkpoints?: Checkpoints | undefined;
   /** Frees what belongs to the database. */
   onClose: () => void;
@@ -70,7 +71,7 @@ export class SqliteRunStore implements RunStore {
   readonly #log: Log;
   readonly #limits: SqliteLimits;
   /** Kept in the same database. */
-  readonly beside: Beside;
+  readonly beside: ReturnType<typeof sqliteSideStores>;
   readonly #readers = new LogListeners();
   readonly #changes = new Listeners<RunChange>();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
@@ -82,7 +83,7 @@ export class SqliteRunStore implements RunStore {
     this.#db = db;
     this.#options = options;
     this.#writer = new Writer(db, {
-      failed: (thrown) => health.note(thrown),
+      failed: (thrown) => health?.note(thrown),
       committed: () => checkpoints?.committed(),
     });
     this.#open = new OpenRuns(db);
@@ -93,7 +94,7 @@ export class SqliteRunStore implements RunStore {
     this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
-    this.beside = new Beside(db, parts);
+    this.beside = sqliteSideStores(db, parts);
   }
 
   /** Limits of keys, kept in the same database. */
@@ -109,7 +110,7 @@ export class SqliteRunStore implements RunStore {
   create(run: NewRun): ReturnType<RunStore['create']> {
     return this.#writer.run((transaction) => {
       // What runs already goes on as long as it can; new work is not begun where it may be lost.
-      const problem = this.#options.health.recentProblem();
+      const problem = this.#options.health?.recentProblem();
       if (problem !== undefined) throw unavailable(problem);
       const holder = run.keys && this.#keys.find(run.keys);
       if (holder && holder.runId !== run.id) return { taken: holder };
@@ -303,7 +304,8 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    for (const some of [this.#keys, ...this.beside.expiring]) {
+    const { conversations, deliveries, readings } = this.beside;
+    for (const some of [this.#keys, conversations, deliveries, readings]) {
       const remove = () => this.#writer.run(() => some.removeExpired(REMOVED_AT_ONCE));
       while ((await remove()) === REMOVED_AT_ONCE);
     }
@@ -318,7 +320,7 @@ export class SqliteRunStore implements RunStore {
   async check(): ReturnType<RunStore['check']> {
     try {
       await this.#writer.run(() => this.#records.probe(this.#options.clock.now()));
-      const problem = this.#options.health.problem();
+      const problem = this.#options.health?.problem();
       return problem === undefined ? { ok: true } : { ok: false, reason: problem };
     } catch (thrown) {
       return { ok: false, reason: sqliteReason(thrown) };
@@ -332,7 +334,7 @@ export class SqliteRunStore implements RunStore {
     this.#closed = true;
     await this.#options.checkpoints?.stop();
     this.#db.close();
-    this.#options.health.close();
+    this.#options.health?.close();
     this.#options.onClose();
   }
 
@@ -341,7 +343,7 @@ export class SqliteRunStore implements RunStore {
     try {
       return read();
     } catch (thrown) {
-      this.#options.health.note(thrown);
+      this.#options.health?.note(thrown);
       throw sqliteFailure(thrown);
     }
   }
