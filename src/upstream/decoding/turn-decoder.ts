@@ -22,7 +22,7 @@ export class TurnDecoder implements TurnReader {
   readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
   readonly #calls = new NativeToolCalls(this.deltas);
   #end: StreamEnd | undefined;
-  #usage: TurnUsage | undefined;
+  usage: TurnUsage | undefined;
   readonly #learned: NonNullable<DecoderOptions['learned']>;
 
   constructor(options: DecoderOptions) {
@@ -40,10 +40,6 @@ export class TurnDecoder implements TurnReader {
 
   get finished(): boolean {
     return this.#end !== undefined;
-  }
-
-  get usage(): TurnUsage | undefined {
-    return this.#usage;
   }
 
   get hasOutput(): boolean {
@@ -74,7 +70,7 @@ export class TurnDecoder implements TurnReader {
         calls,
         writtenCalls: written.length,
         text: calls.length > 0 ? text.trim() : text,
-        usage: this.#usage,
+        usage: this.usage,
         replay: this.#replay.finish(extras),
       },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
@@ -145,6 +141,6 @@ export class TurnDecoder implements TurnReader {
     if (!value) return;
     this.#learned.reasoningBeside ||= showsReasoningBeside(value);
     const usage = readUsage(value, this.#learned);
-    if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
+    if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.usage)) this.usage = usage;
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { Logger } from '../../base/logger.ts';
+import { type Logger, REDACTED } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
@@ -62,7 +62,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const target = provider.target(credential, rules);
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
-  const mask = (text: string) => target.maskText(text);
+  const mask = (text: string) => target.mask.text(text, REDACTED);
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
   const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);

@@ -32,14 +32,11 @@ export class MessagesReader implements TurnReader {
   #last: Block | undefined;
   #counts: Record<string, number> = {};
   #stopReason: string | undefined;
-  #isOver = false;
+  /** Whether the last event was there. */
+  finished = false;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-  }
-
-  get finished(): boolean {
-    return this.#isOver;
   }
 
   get usage(): TurnUsage | undefined {
@@ -74,11 +71,11 @@ export class MessagesReader implements TurnReader {
       this.#readUsage(payload.usage);
       this.#readEnd(payload.delta);
     }
-    this.#isOver ||= type === 'message' || type === 'message_stop';
+    this.finished ||= type === 'message' || type === 'message_stop';
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    if (!this.#isOver) throw brokenStream('the stream ended without its last event');
+    if (!this.finished) throw brokenStream('the stream ended without its last event');
     const reason = readFinishReason(this.#stopReason) ?? 'stop';
     if (reason === 'broken') throw brokenStream('the provider broke the answer off');
     const calls = this.#calls(reason === 'length');

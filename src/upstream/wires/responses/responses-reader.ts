@@ -39,7 +39,7 @@ export class ResponsesReader implements TurnReader {
   readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   readonly #items = new Map<number, JsonObject>();
   readonly #shown = new Map<number, Shown>();
-  #usage: TurnUsage | undefined;
+  usage: TurnUsage | undefined;
   #end: { status: unknown; reason: unknown } | undefined;
   #hasCall = false;
   /** The position of a reasoning item that has begun and is not done. */
@@ -51,10 +51,6 @@ export class ResponsesReader implements TurnReader {
 
   get finished(): boolean {
     return this.#end !== undefined;
-  }
-
-  get usage(): TurnUsage | undefined {
-    return this.#usage;
   }
 
   get hasOutput(): boolean {
@@ -77,9 +73,11 @@ export class ResponsesReader implements TurnReader {
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
     const reason = this.#reason();
     const calls = callsOf(items, reason === 'length');
-    const isEmpty = !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty;
+    // What the provider did by itself, searches and programs, says something.
+    const isSilent = items.every(({ type }) => type === 'message' || type === 'reasoning');
+    const isEmpty = !this.hasOutput && isSilent && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.deltas.finish({ reason, calls, usage: this.#usage, replay }, { isEmpty });
+    return this.deltas.finish({ reason, calls, usage: this.usage, replay }, { isEmpty });
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
@@ -138,7 +136,7 @@ export class ResponsesReader implements TurnReader {
     if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
     if (status === 'in_progress' || status === 'queued') return;
     const usage = readUsage(response.usage);
-    if (usage) this.#usage = usage;
+    if (usage) this.usage = usage;
     if (Array.isArray(output)) {
       for (const [index, item] of output.entries()) if (!this.#items.has(index)) this.#done(index, item);
     }
@@ -192,11 +190,6 @@ function argumentsOf(item: JsonObject): string {
   const { arguments: text } = item;
   if (typeof text !== 'string') return isObject(text) ? JSON.stringify(text) : '{}';
   return text.trim() === '' ? '{}' : text;
-}
-
-/** What the provider did by itself: searches, programs. */
-function isHosted({ type }: JsonObject): boolean {
-  return type !== 'message' && type !== 'reasoning';
 }
 
 export function isClientCall(item: Record<string, unknown>): boolean {
