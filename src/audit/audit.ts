@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { auditEntry } from '../protocol/operating/admin.ts';
-import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
+import type { EntryStore } from '../store/beside/entry-store.ts';
 
 const LIST = 'audit';
 /** Records that the store keeps. */
@@ -75,11 +75,6 @@ export class Audit {
     const behind = after === undefined ? undefined : await store.get(LIST, after);
     if (after !== undefined && !behind) return undefined;
     const { entries, hasMore } = await store.page(LIST, { limit, order: 'desc', after: behind });
-    return { records: entries.flatMap((entry) => readRecord(entry) ?? []), hasMore };
+    return { records: entries.flatMap(({ value }) => record.safeParse(parseJson(value)).data ?? []), hasMore };
   }
-}
-
-function readRecord({ value }: Entry): AuditRecord | undefined {
-  const parsed = record.safeParse(parseJson(value));
-  return parsed.success ? parsed.data : undefined;
 }

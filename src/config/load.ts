@@ -53,7 +53,8 @@ export interface LoadedConfig {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = options.root ?? process.cwd();
   const named = options.file ?? options.environment.configFile;
-  const file = named ?? defaultFile(root);
+  const usual = existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
+  const file = named ?? usual;
   const text = await readConfigFile(resolve(root, file), file);
   const parse = { file, root, environment: options.environment };
   const config = await (options.parse ?? parseConfig)(text, parse);
@@ -63,10 +64,6 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     notices.unshift(`uses the default configuration: there is no ${DEFAULT_CONFIG_FILE} here, and --config names none`);
   }
   return { config, file, notices };
-}
-
-function defaultFile(root: string): string {
-  return existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
 }
 
 /**
@@ -174,7 +171,8 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
   const search = config.tools.web_search;
   const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
   const url = resolveStoreUrl(config.store.url, root);
-  const index_folder = search.index_folder === undefined ? indexBeside(url) : resolve(root, search.index_folder);
+  const beside = url.startsWith('file:') ? folderBeside(url, root, 'search') : undefined;
+  const index_folder = search.index_folder === undefined ? beside : resolve(root, search.index_folder);
   const { url: filesUrl, index_folder: vectorFolder } = config.files;
   const uploads = folderBeside(url, root, 'files');
   const files = {
@@ -188,11 +186,6 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
     files,
     tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
   };
-}
-
-/** Where the local search keeps its index unless told: beside what the gateway keeps itself. */
-function indexBeside(storeUrl: string): string | undefined {
-  return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), 'search') : undefined;
 }
 
 /** Where else the gateway keeps something unless told: beside an embedded store, and with it where that is in memory. */

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { fieldError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
@@ -66,7 +65,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     key,
     tokens: worst && worst.input + worst.output,
     cost: price && costOf(price, worst),
-    announce: (headers) => announce(res, headers),
+    res,
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),
   });
@@ -94,9 +93,4 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     await admitted.settle(used);
   }
   return { kind: 'written' };
-}
-
-function announce(res: ServerResponse, headers: Record<string, string>): void {
-  if (res.headersSent) return;
-  for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }

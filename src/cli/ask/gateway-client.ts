@@ -120,8 +120,8 @@ export class GatewayClient {
     const events: RunEvent[] = [];
     const parser = createParser({
       onEvent: ({ data }) => {
-        const parsed = runEvent.safeParse(parseJson(data));
-        if (parsed.success) events.push(parsed.data);
+        const { data: event } = runEvent.safeParse(parseJson(data));
+        if (event) events.push(event);
       },
     });
     const decoder = new TextDecoder();

@@ -78,7 +78,7 @@ async function compactCounted(
     key,
     tokens: worst.input + worst.output,
     cost: price && costOf(price, worst),
-    announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
+    res,
   });
   const onUsed = (usage: TurnUsage) => {
     turns = addUsage(turns, usage);

@@ -26,16 +26,9 @@ export async function createTask(deps: AppDeps, call: Call): Promise<Answer> {
   await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
   const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
   const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
-  return created(
-    { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
-    headers,
-  );
-}
-
-/** The answer shows the submission, so that a replayed one is the same. */
-function created(task: { id: string; created_at: string; model: string }, headers: Record<string, string>): Answer {
-  const { id, created_at, model } = task;
-  return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
+  // The answer shows the submission, so that a replayed one is the same.
+  const [id, created_at] = [publicId('async', run.id), new Date(run.createdAt).toISOString()];
+  return json({ id, status: 'CREATED', created_at, model: run.model }, { status: 201, headers });
 }
 
 interface Task extends Pick<RunSubmission, 'submission' | 'worst' | 'tools' | 'tagged'> {

@@ -72,7 +72,9 @@ export async function submitResponse(
   },
 ) {
   const { name, model, body, value, joined, asked } = read;
-  const keepsOnly = how?.generate === false || prewarms(body.json);
+  const { prompt_cache_options: cache } = body.json;
+  // One that only prepares a cache: no provider is asked, and the input is kept.
+  const keepsOnly = how?.generate === false || (isObject(cache) && cache.prewarm === true);
   if (keepsOnly && asked.request.kind === 'plain' && asked.request.approved) {
     throw fieldError('conflicting_parameters', 'generate', 'calls that are approved are made at once: leave it out.');
   }
@@ -91,11 +93,6 @@ export async function submitResponse(
   const worst = oneAnswer(body, value.max_output_tokens ?? model.max_completion_tokens);
   const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission, tools: value.tools });
   return { ...submitted, submission };
-}
-
-/** Whether a request only prepares a cache: no provider is asked, and the input is kept. */
-function prewarms({ prompt_cache_options: options }: Record<string, unknown>): boolean {
-  return isObject(options) && options.prewarm === true;
 }
 
 /** How long a response with `store: false` answers retries behind its end, in milliseconds: as long as they are remembered. */

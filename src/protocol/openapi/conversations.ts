@@ -1,7 +1,7 @@
-import { conversationItem, conversationObject, deletedConversation } from '../conversations.ts';
+import { conversationItem, conversationObject } from '../conversations.ts';
 import { createConversation, createConversationItems, updateConversation } from '../requests/conversation-requests.ts';
 import { listConversationItemsQuery } from '../requests/queries.ts';
-import { jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 /** `/v1/conversations` (docs/api.md, "Conversations"). */
 export function conversationOperations() {
@@ -24,7 +24,7 @@ export function conversationOperations() {
     },
     'delete /v1/conversations/{id} deleteConversation': {
       summary: 'Remove a conversation and its items.',
-      answer: jsonAnswer('Removed.', deletedConversation),
+      answer: jsonAnswer('Removed.', deleted('conversation.deleted')),
     },
     'post /v1/conversations/{id}/items createConversationItems': {
       summary: 'Add up to 20 items.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { deletedFile, fileObject, uploadFields } from '../files.ts';
+import { fileObject, uploadFields } from '../files.ts';
 import { listFilesQuery } from '../requests/queries.ts';
-import { jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 /** `/v1/files` (docs/files.md). */
 export function fileOperations() {
@@ -32,7 +32,7 @@ export function fileOperations() {
     },
     'delete /v1/files/{id} deleteFile': {
       summary: 'Remove a file.',
-      answer: jsonAnswer('Removed.', deletedFile),
+      answer: jsonAnswer('Removed.', deleted('file')),
     },
   });
 }

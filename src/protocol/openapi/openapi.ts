@@ -29,7 +29,7 @@ import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
 import { fileOperations } from './files.ts';
-import { jsonAnswer, listSchema, streamed, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, streamed, tagged } from './operations.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -95,7 +95,6 @@ function responseOperations(): RouteConfig[] {
     description: 'The response object, or a stream of its events.',
     content: { 'application/json': { schema: response }, ...streamed(event) },
   };
-  const removed = z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) });
   return tagged('Responses', {
     'post /v1/responses createResponse': {
       summary: 'Submit a response: streamed, waited for, or in the background.',
@@ -126,7 +125,7 @@ function responseOperations(): RouteConfig[] {
     },
     'delete /v1/responses/{id} deleteResponse': {
       summary: 'Remove a response; one in progress is cancelled first.',
-      answer: jsonAnswer('Removed.', removed),
+      answer: jsonAnswer('Removed.', deleted('response')),
     },
     'post /v1/responses/{id}/cancel cancelResponse': {
       summary: 'Cancel a response; an ended one is left as it is.',

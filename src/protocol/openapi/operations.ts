@@ -14,6 +14,10 @@ export function listSchema<T extends z.ZodType>(entry: T) {
   });
 }
 
+export function deleted(object: string) {
+  return z.object({ id: z.string(), object: z.literal(object), deleted: z.literal(true) });
+}
+
 export function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
   return { description, content: { 'application/json': { schema } } };
 }

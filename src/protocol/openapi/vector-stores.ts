@@ -2,7 +2,6 @@ import {
   attachFileBody,
   createBatchBody,
   createVectorStoreBody,
-  deletedVectorStore,
   deletedVectorStoreFile,
   fileBatch,
   fileContentPage,
@@ -15,7 +14,7 @@ import {
   vectorStore,
   vectorStoreFile,
 } from '../vector-stores.ts';
-import { jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 const AT = '/v1/vector_stores';
 
@@ -49,7 +48,7 @@ function storeOperations() {
     },
     [`delete ${AT}/{id} deleteVectorStore`]: {
       summary: 'Remove a vector store; its files stay yours.',
-      answer: jsonAnswer('Removed.', deletedVectorStore),
+      answer: jsonAnswer('Removed.', deleted('vector_store.deleted')),
     },
     [`post ${AT}/{id}/search searchVectorStore`]: {
       summary: 'Find the best passages.',

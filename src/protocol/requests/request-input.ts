@@ -176,12 +176,11 @@ export const threadInput = textOrItems(boundedList(inputItem, { max: MAX_ITEMS }
 
 /** Input that asks something, or answers functions that a research called. */
 export const researchInput = textOrItems(inputItems)
-  .refine((items) => asksSomething(items) || items.some(isOutput), NO_USER_TEXT)
+  .refine(
+    (items) => asksSomething(items) || items.some((item) => item.type === 'prior_output' && item.callId !== undefined),
+    NO_USER_TEXT,
+  )
   .meta(reference('Input'));
-
-function isOutput(item: InputItem): boolean {
-  return item.type === 'prior_output' && item.callId !== undefined;
-}
 
 /** @throws GatewayError `invalid_parameter` where nothing is asked. */
 export function requireQuestion(items: readonly InputItem[]): void {
