@@ -8,11 +8,10 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { KeptAnswers } from '../gateway/kept-answers.ts';
-import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { ModelProxy } from '../gateway/model-proxy.ts';
 import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
-import type { SealedSummaries } from '../plain/compaction.ts';
-import type { SealedThoughts } from '../plain/thoughts.ts';
+import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { Compactor } from '../runs/compaction.ts';
 import type { Conversations } from '../runs/conversations.ts';
@@ -68,10 +67,8 @@ export interface HttpParts {
   /** Reads documents that clients attach. */
   documents: Pick<Toolbox, 'read'>;
   compactor: Compactor;
-  /** Reads what clients keep of threads that were summed up. */
-  summaries: Pick<SealedSummaries, 'open'>;
-  /** Reads what clients keep of thoughts. */
-  thoughts: Pick<SealedThoughts, 'open'>;
+  /** Reads what clients keep of thoughts, and of threads that were summed up. */
+  sealed: SealedContents;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
   /** Answers of proxy models that are given again. */

@@ -5,7 +5,7 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { inSpan } from '../base/telemetry/spans.ts';
 import type { LiveConfig } from '../config/live-config.ts';
-import { readTrace } from '../runs/stored/stored-request.ts';
+import { readRequest } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import {
@@ -221,7 +221,7 @@ export class Deliverer implements AsyncDisposable {
   /** In a span of its own, in the trace of the request that started the run. */
   #send(run: RunRecord, event: WebhookEvent, { url, secrets }: WebhookReceiver): Promise<DeliveryAttempt> {
     const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
-    const root = { trace: readTrace(run), contents: false };
+    const root = { trace: readRequest(run).trace, contents: false };
     return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
       const { clock, observe } = this.#parts;
       const body = JSON.stringify(event);

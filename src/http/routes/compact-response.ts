@@ -33,7 +33,7 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
   await deps.attachments.keepData(body.json.input, keeping);
   const { value, ignored } = parseBody(compactBody, body.json);
-  const thread = await requestedThread(value, { ...deps, ...identity, name, model });
+  const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);
   const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
   const answer = compactedResponse({
