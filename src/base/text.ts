@@ -47,3 +47,12 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 export function escapedMarkup(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
 }
+
+/** Text without its percent-encoding; undefined where that is broken. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
