@@ -55,6 +55,7 @@ function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
 function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
+  // What is not encoded well is refused where the store is opened.
   return found.flatMap((password) => (password ? [password, percentDecoded(password) ?? password] : []));
 }
 

@@ -11,7 +11,7 @@ import { expiryOf, isOver, type VectorStores } from './vector-stores.ts';
 
 export interface DocumentReaderParts {
   stores: VectorStores;
-  readings: DeliveryStore<string>;
+  readings: DeliveryStore;
   files: Files;
   texts: DocumentTexts;
   indexes: StoreIndexes;

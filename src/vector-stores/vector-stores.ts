@@ -25,7 +25,7 @@ import { type Cursor, noteRemoval, placeInList } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
-  readings: DeliveryStore<string>;
+  readings: DeliveryStore;
   clock: Clock;
 }
 
