@@ -31,6 +31,7 @@ import type { Admission } from './limits/admission.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
+import type { ReportDocuments } from './report/documents.ts';
 import type { RequestContext } from './request-context.ts';
 import type { SocketTimes } from './socket/times.ts';
 import type { Attachments } from './submission/attachments.ts';
@@ -111,6 +112,7 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   /** Submissions that begin in this turn of the event loop. */
   submissions: FairSemaphore;
   attachments: Attachments;
+  reports: ReportDocuments;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

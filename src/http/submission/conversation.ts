@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { textAmong } from '../../base/text.ts';
 import { summaryText } from '../../plain/compaction.ts';
 import type { SealedContents, Thought } from '../../plain/sealed-contents.ts';
@@ -242,7 +242,7 @@ export function checkParts(parts: readonly PlainPart[], place: string, { vision,
     if (senses(part, { vision, audio })) continue;
     const param = `${place}[${index}]`;
     const lacks = part.type === 'image' ? 'read images' : 'hear audio';
-    throw new GatewayError('unsupported_parameter', `${param}: this model does not ${lacks}.`, { param });
+    throw fieldError('unsupported_parameter', param, `this model does not ${lacks}.`);
   }
 }
 
