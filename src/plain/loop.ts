@@ -252,12 +252,8 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
     const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
     return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
   }
-  if (
-    !turn ||
-    request.maxOutputTokens === null ||
-    state.usage.output_tokens - compactingTokens(state) < request.maxOutputTokens
-  )
-    return undefined;
+  const { maxOutputTokens: most } = request;
+  if (!turn || most === null || state.usage.output_tokens - compactingTokens(state) < most) return undefined;
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
   return { type: 'reasoning_end', status: 'completed', entry };
 }

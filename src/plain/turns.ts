@@ -1,3 +1,4 @@
+import type { ResearchState } from '../research/run/state.ts';
 import type { TranscriptEntry } from '../research/run/transcript.ts';
 import type { Finish } from '../research/turns.ts';
 import { type AssistantMessage, TurnError, type TurnMessage } from '../upstream/turn.ts';
@@ -24,14 +25,9 @@ export function threadOf(messages: readonly TurnMessage[], entries: readonly Tra
 }
 
 /** All that was said, here and before, behind the instructions. */
-export function thread({
-  request: { instructions, messages },
-  state,
-}: {
-  request: PlainRequest;
-  state: { entries: readonly TranscriptEntry[] };
-}): TurnMessage[] {
-  const said = threadOf(messages, state.entries);
+export function thread(run: { request: PlainRequest; state: Pick<ResearchState, 'entries'> }): TurnMessage[] {
+  const { instructions, messages } = run.request;
+  const said = threadOf(messages, run.state.entries);
   return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
 }
 
