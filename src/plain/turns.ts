@@ -1,9 +1,8 @@
-import type { ResearchState } from '../research/run/state.ts';
 import type { TranscriptEntry } from '../research/run/transcript.ts';
 import type { Finish } from '../research/turns.ts';
 import { type AssistantMessage, TurnError, type TurnMessage } from '../upstream/turn.ts';
 import { compactedThread } from './compaction.ts';
-import type { PlainRequest } from './request.ts';
+import type { PlainRun } from './request.ts';
 
 /**
  * A conversation with what the turns of a response said and were told behind it, as their provider wants it back: each call
@@ -25,7 +24,7 @@ export function threadOf(messages: readonly TurnMessage[], entries: readonly Tra
 }
 
 /** All that was said, here and before, behind the instructions. */
-export function thread(run: { request: PlainRequest; state: Pick<ResearchState, 'entries'> }): TurnMessage[] {
+export function thread(run: Pick<PlainRun, 'request' | 'state'>): TurnMessage[] {
   const { instructions, messages } = run.request;
   const said = threadOf(messages, run.state.entries);
   return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
