@@ -134,7 +134,7 @@ export abstract class ActiveRuns implements Executor {
     if (this.#pausing || !(later || this.capacity.startNow(this.active))) return undefined;
     const place = later ? undefined : this.hold();
     return {
-      claim: { owner: this.options.owner, leaseMs: LEASE_MS },
+      claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
         const { id, keyId, api } = claim.run;
         if (api === 'chat_completions') this.serves(id);
@@ -158,14 +158,12 @@ export abstract class ActiveRuns implements Executor {
 
   /** Claims a run; undefined where it is not to be had. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
-    const { store, owner } = this.options;
-    return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
+    return await this.options.store.claim(id, { leaseMs: LEASE_MS, force });
   }
 
   /** The next free run, claimed; `queued`: the next one that was not begun. */
   async claimNext(options: { queued?: boolean } = {}): Promise<Claim | undefined> {
-    const { store, owner } = this.options;
-    return await store.claimNext({ ...options, owner, leaseMs: LEASE_MS });
+    return await this.options.store.claimNext({ ...options, leaseMs: LEASE_MS });
   }
 
   async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
