@@ -138,10 +138,8 @@ export class Deliverer implements AsyncDisposable {
   #begin(taken: { run: RunId; until: number }): void {
     const work = this.#deliver(taken).catch((thrown: unknown) => {
       if (!this.#stopping.signal.aborted) {
-        this.#parts.log.warn(
-          { run: taken.run, err: messageOf(thrown) },
-          'a webhook was not delivered, it is tried again',
-        );
+        const about = { run: taken.run, err: messageOf(thrown) };
+        this.#parts.log.warn(about, 'a webhook was not delivered, it is tried again');
       }
     });
     const settled = work.finally(() => {
@@ -167,8 +165,7 @@ export class Deliverer implements AsyncDisposable {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
     const run = await runs.get(id);
-    if (!run) await store.remove(id);
-    if (!run) return;
+    if (!run) return await store.remove(id).then(() => undefined);
     const event = await eventOf(run, runs);
     if (!event) return;
     const before = await store.get(id);
@@ -177,10 +174,8 @@ export class Deliverer implements AsyncDisposable {
     const receivers = receiversOf(run, event.type, config);
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
-    const place = this.#hosts.begin(
-      due.flatMap((name) => hostOf(receivers[name]) ?? []),
-      taken,
-    );
+    const told = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
+    const place = this.#hosts.begin(told, taken);
     if (place === 'soon') await store.expect(id, { dueInMs: SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
@@ -243,8 +238,4 @@ export class Deliverer implements AsyncDisposable {
       return attempt;
     });
   }
-}
-
-function hostOf(receiver: WebhookReceiver | undefined): string | undefined {
-  return receiver && new URL(receiver.url).host;
 }

@@ -3,8 +3,7 @@ import type { ErrorCode } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CredentialCipher } from '../../../base/secrets/encrypt.ts';
 import type { LiveConfig } from '../../../config/live-config.ts';
-import type { SealedSummaries } from '../../../plain/compaction.ts';
-import type { SealedThoughts } from '../../../plain/thoughts.ts';
+import type { SealedContents } from '../../../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../../../research/answer/schema/schema-job.ts';
 import type { Prompts } from '../../../research/prompts/load-prompts.ts';
 import type { FileSearch } from '../../../research/run/request.ts';
@@ -35,10 +34,8 @@ export interface DriverParts {
   chatModel: Upstream['chatModel'];
   openTools(request: RunToolRequest): Promise<OpenedTools>;
   proxy: RunDriver['proxy'];
-  /** Makes what clients keep of threads that were summed up. */
-  summaries: Pick<SealedSummaries, 'seal'>;
-  /** Makes what clients keep of thoughts. */
-  thoughts: Pick<SealedThoughts, 'seal'>;
+  /** Makes what clients keep of thoughts, and of threads that were summed up. */
+  sealed: SealedContents;
   cipherOf(keyId: string): CredentialCipher | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Awaited before a run goes on that did not begin where it was submitted. */
