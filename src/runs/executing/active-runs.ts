@@ -138,7 +138,7 @@ export abstract class ActiveRuns implements Executor {
     if (this.#pausing || !(later || this.capacity.startNow(this.active))) return undefined;
     const place = later ? undefined : this.hold();
     return {
-      claim: { owner: this.options.owner, leaseMs: LEASE_MS },
+      claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
         const { id, keyId, api } = claim.run;
         if (api === 'chat_completions') this.serves(id);
@@ -162,8 +162,7 @@ export abstract class ActiveRuns implements Executor {
 
   /** Claims a run; undefined where it is not to be had. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
-    const { store, owner } = this.options;
-    return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
+    return await this.options.store.claim(id, { leaseMs: LEASE_MS, force });
   }
 
   /** Claims a run that may have had an owner; undefined also where that one may live. */
@@ -173,8 +172,7 @@ export abstract class ActiveRuns implements Executor {
 
   /** The next free run, claimed; `queued`: the next one that was not begun. */
   async claimNext(options: { queued?: boolean } = {}): Promise<Claim | undefined> {
-    const { store, owner } = this.options;
-    return await store.claimNext({ ...options, owner, leaseMs: LEASE_MS });
+    return await this.options.store.claimNext({ ...options, leaseMs: LEASE_MS });
   }
 
   async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
