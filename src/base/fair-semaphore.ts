@@ -36,45 +36,6 @@ interface Waiting {
   enter(): void;
 }
 
-/** What a semaphore does for its permits. */
-interface Books {
-  tryAdd(owner: string, permits: number): boolean;
-  end(owner: string, permits: number): void;
-  refusal(): Error;
-}
-
-class HeldPermits implements Permit {
-  readonly #books: Books;
-  readonly #owner: string;
-  #permits: number;
-
-  constructor(books: Books, owner: string, permits: number) {
-    this.#books = books;
-    this.#owner = owner;
-    this.#permits = permits;
-  }
-
-  get permits(): number {
-    return this.#permits;
-  }
-
-  tryGrow(more: number): boolean {
-    const isGranted = this.#books.tryAdd(this.#owner, more);
-    if (isGranted) this.#permits += more;
-    return isGranted;
-  }
-
-  grow(more: number): void {
-    if (!this.tryGrow(more)) throw this.#books.refusal();
-  }
-
-  [Symbol.dispose](): void {
-    const permits = this.#permits;
-    this.#permits = 0;
-    if (permits > 0) this.#books.end(this.#owner, permits);
-  }
-}
-
 /**
  * So much of something may be under way at once, shared fairly among owners (API keys, or runs without one): a free
  * permit goes to the waiting owner that holds the fewest, in turn where several do. However much one owner sends,
@@ -91,15 +52,6 @@ export class FairSemaphore {
   #turnCount = 0;
   #held = 0;
   #waitingCount = 0;
-  readonly #books: Books = {
-    tryAdd: (owner, permits) => {
-      const isFree = this.#isFree(owner, permits);
-      if (isFree) this.#add(owner, permits);
-      return isFree;
-    },
-    end: (owner, permits) => this.#end(owner, permits),
-    refusal: () => this.#refusal(),
-  };
 
   constructor(options: FairSemaphoreOptions) {
     this.#options = options;
@@ -151,7 +103,27 @@ export class FairSemaphore {
   }
 
   #permit(owner: string, permits: number): Permit {
-    return new HeldPermits(this.#books, owner, permits);
+    let held = permits;
+    const tryGrow = (more: number) => {
+      if (!this.#isFree(owner, more)) return false;
+      this.#add(owner, more);
+      held += more;
+      return true;
+    };
+    return {
+      get permits() {
+        return held;
+      },
+      tryGrow,
+      grow: (more) => {
+        if (!tryGrow(more)) throw this.#refusal();
+      },
+      [Symbol.dispose]: () => {
+        const given = held;
+        held = 0;
+        if (given > 0) this.#end(owner, given);
+      },
+    };
   }
 
   #isFree(owner: string, permits: number): boolean {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { fieldError, GatewayError } from '../base/errors.ts';
 import type { GatewayConfig, KeyConfig, ModelConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Identity } from './app-deps.ts';
 
@@ -14,11 +14,9 @@ export interface ChosenModel {
  */
 export function chooseModel({ config, key, context }: Identity, name: unknown, api: string): ChosenModel {
   const param = 'model';
-  if (name === undefined || name === null) {
-    throw new GatewayError('missing_parameter', 'model: this field is required.', { param });
-  }
+  if (name === undefined || name === null) throw fieldError('missing_parameter', param, 'this field is required.');
   if (typeof name !== 'string' || name === '') {
-    throw new GatewayError('invalid_parameter', 'model: expected the name of a model.', { param });
+    throw fieldError('invalid_parameter', param, 'expected the name of a model.');
   }
   const model = findModel(config, key, name);
   context.model = model ? name : 'unknown';

@@ -51,19 +51,8 @@ export function openContext(
 ): RequestContext {
   const sent = req.headers['x-request-id'];
   const controller = new AbortController();
-  const context: RequestContext = {
-    id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
-    startedAt: performance.now(),
-    signal: controller.signal,
-    end: (reason) => controller.abort(reason),
-    path: pathOf(req.url ?? ''),
-    route: 'unmatched',
-    model: '',
-    key: '',
-    run: '',
-    error: '',
-    left: false,
-  };
+  const id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  const context = newContext(controller, { id, path: pathOf(req.url ?? ''), route: 'unmatched' });
   res[CONTEXT] = context;
   res.once('close', () => {
     context.left = !res.writableFinished;
@@ -71,6 +60,16 @@ export function openContext(
     onEnd(context);
   });
   return context;
+}
+
+/** The context of what ends with `controller`; nothing is known yet but this. */
+export function newContext(
+  controller: AbortController,
+  known: Pick<RequestContext, 'id' | 'path' | 'route'>,
+): RequestContext {
+  const end = (reason: GatewayError) => controller.abort(reason);
+  const empty = { model: '', key: '', run: '', error: '', left: false };
+  return { ...empty, ...known, startedAt: performance.now(), signal: controller.signal, end };
 }
 
 function pathOf(url: string): string {

@@ -20,7 +20,6 @@ import {
   TurnError,
   type TurnMessage,
   type TurnRequest,
-  type TurnTool,
   type TurnToolCall,
   type TurnToolChoice,
 } from '../upstream/turn.ts';
@@ -29,9 +28,9 @@ import { citable, citationsIn, earlierSources } from './citations.ts';
 import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
 import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
 import type { PlainRequest } from './request.ts';
+import type { Thought } from './sealed-contents.ts';
 import { refusedShell } from './shell-tools.ts';
 import { type ShownSoFar, showTurn } from './show-turn.ts';
-import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
 
@@ -68,6 +67,8 @@ const MAX_REFUSED = 3;
 /** Tools that run at the same time. */
 const PARALLEL_CALLS = 4;
 
+const NOTHING_SHOWN: ShownSoFar = { text: '', phase: undefined, began: 0, cited: 0, thought: false };
+
 /**
  * One response of a plain model: a turn, and one more as long as only tools that run here are called or the provider broke
  * off (docs/api.md, "Responses of plain models"). Text that was shown is continued in place, thoughts that were cut are
@@ -76,7 +77,7 @@ const PARALLEL_CALLS = 4;
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const { text, annotations, phase } = run.answerSoFar;
-  const written: ShownSoFar = { text, phase, began: 0, cited: annotations.length, thought: false };
+  const written: ShownSoFar = { ...NOTHING_SHOWN, text, phase, cited: annotations.length };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -105,7 +106,11 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
-      if (!mayCall && hosted.length > 0) throw calledAnyway(finish);
+      // Not every provider keeps its model to that: tools that run here are not called for ever.
+      if (!mayCall && hosted.length > 0) {
+        const fault = 'the model called a tool although none may be called';
+        throw new TurnError('failed', fault, { started: true, usage: finish.usage });
+      }
       const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
@@ -113,11 +118,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
-        written.text = '';
-        written.phase = undefined;
-        written.began = 0;
-        written.cited = 0;
-        written.thought = false;
+        Object.assign(written, NOTHING_SHOWN);
         cuts = 0;
       }
     } catch (thrown) {
@@ -131,11 +132,6 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }
-}
-
-/** Not every provider keeps its model to that: tools that run here are not called for ever. */
-function calledAnyway({ usage }: Finish): TurnError {
-  return new TurnError('failed', 'the model called a tool although none may be called', { started: true, usage });
 }
 
 /**
@@ -274,13 +270,21 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
   const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
+  const begun: TurnMessage[] = [
+    { role: 'assistant', content: soFar },
+    { role: 'user', content: run.goOn },
+  ];
   const isText = format === null || format.type === 'text';
-  const hosted = [...run.tools.values()].map(offered);
+  const hosted = [...run.tools.values()].map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
   const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
   const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
   return {
-    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : continued(soFar, run.goOn))],
+    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : begun)],
     ...(tools.length > 0 && { tools, toolChoice: toolChoice(run), oneCallAtOnce: request.oneCallAtOnce }),
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
@@ -296,10 +300,6 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
   };
 }
 
-function offered({ name, description, parameters }: Tool): TurnTool {
-  return { name, description, parameters };
-}
-
 /** What was demanded holds for the first turn: after it the model may write. */
 function toolChoice({ request, state }: PlainRun): TurnToolChoice {
   if (state.turns >= MAX_TURNS || refusedLast(state) >= MAX_REFUSED) return 'none';
@@ -311,11 +311,4 @@ function refusedLast({ entries }: ResearchState): number {
   const turns = entries.filter((entry) => entry.t === 'turn');
   const made = turns.findLastIndex(({ calls }) => calls.some((planned) => 'call' in planned));
   return turns.length - 1 - made;
-}
-
-function continued(soFar: string, goOn: string): TurnMessage[] {
-  return [
-    { role: 'assistant', content: soFar },
-    { role: 'user', content: goOn },
-  ];
 }

@@ -5,6 +5,7 @@ import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
+import { isStoreAway } from '../store/failure.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
@@ -92,16 +93,9 @@ class StoredRuns implements Runs {
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
     const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
     const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
-    const page = await this.#store.list({
-      user: caller.user,
-      api,
-      limit: query.limit,
-      ...(query.order === undefined ? {} : { order: query.order }),
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-      ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
-      ...(query.model === undefined ? {} : { model: query.model }),
-    });
+    const { limit, order, model } = query;
+    const status = query.status && STATUS_OF_QUERY[query.status];
+    const page = await this.#store.list({ user: caller.user, api, limit, order, after, before, status, model });
     // Nothing lies behind a run that was removed meanwhile: that is not the end of the list.
     if (page.runs.length === 0) {
       await this.#cursor(caller, api, { param: 'after', id: query.after });
@@ -337,7 +331,7 @@ class StoredRuns implements Runs {
 }
 
 function undefinedWhereAway(thrown: unknown): undefined {
-  if (!(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
+  if (!isStoreAway(thrown)) throw thrown;
 }
 
 /** How much of an invalid id is shown, in characters. */

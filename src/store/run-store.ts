@@ -181,14 +181,24 @@ export interface ListQuery {
   /** 1 to 1 000. */
   limit: number;
   /** By creation; `desc` (newest first) where absent. */
-  order?: 'asc' | 'desc';
+  order?: 'asc' | 'desc' | undefined;
   /** Only runs behind this one in the order of the list. Unknown or foreign ids are checked by the caller. */
-  after?: RunId;
+  after?: RunId | undefined;
   /** Only runs ahead of this one: those nearest to it, still in the order of the list. */
-  before?: RunId;
-  status?: readonly RunStatus[];
-  model?: string;
+  before?: RunId | undefined;
+  status?: readonly RunStatus[] | undefined;
+  model?: string | undefined;
 }
+
+/** What a subscriber to a run's log gets. */
+export interface LogHandlers {
+  onBatch(batch: LogBatch): void;
+  /** Batches may have been missed: they have to be read. */
+  onGap(): void;
+}
+
+/** A change that concerns executors. */
+export type RunChange = { type: 'cancel' | 'claimable'; id: RunId };
 
 export interface RunStore {
   /** Creates a run in state `queued`, or in progress as its first claim. */
@@ -253,16 +263,15 @@ export interface RunStore {
   /** All transcript entries in the order in which they were written. */
   readTranscript(id: RunId): Promise<string[]>;
   /**
-   * Calls `listener` with batches as they are appended from now on, in order, possibly with gaps (then read). The
-   * promise resolves once nothing that is appended later can be missed without `onGap` being called.
-   * `onGap`: batches may have been missed, read again.
+   * Calls the handlers with batches as they are appended from now on, in order, possibly with gaps. The promise resolves
+   * once nothing that is appended later can be missed without `onGap` being called.
    */
-  subscribe(id: RunId, handlers: { onBatch(batch: LogBatch): void; onGap(): void }): Promise<Disposable>;
+  subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable>;
 
   /** Records a cancel. From then on the run can only end as cancelled, also after a crash. */
   requestCancel(id: RunId): Promise<CancelResult>;
   /** Calls `listener` when a cancel is requested or a run becomes free to claim anywhere. Lossy: poll as well. */
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable;
+  onChange(listener: (change: RunChange) => void): Disposable;
 
   /** Removes a run with its log and transcript. False if there was none. */
   delete(id: RunId): Promise<boolean>;

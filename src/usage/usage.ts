@@ -192,12 +192,7 @@ function nanos(cost: number): number {
   return Math.round(cost * 1e9);
 }
 
-let latest = { day: Number.NaN, text: '' };
-
 /** A day in UTC, as `2026-11-23`. `at`: Unix milliseconds. */
 export function dayOf(at: number): string {
-  const day = Math.floor(at / DAY_MS);
-  // Each call asks for it, mostly for today.
-  if (latest.day !== day) latest = { day, text: new Date(at).toISOString().slice(0, 10) };
-  return latest.text;
+  return new Date(at).toISOString().slice(0, 10);
 }

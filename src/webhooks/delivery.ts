@@ -34,8 +34,7 @@ export type Deliveries = z.output<typeof deliveries>;
 
 /** What was stored; undefined where it cannot be read. */
 export function readDeliveries(json: string): Deliveries | undefined {
-  const parsed = deliveries.safeParse(parseJson(json));
-  return parsed.success ? parsed.data : undefined;
+  return deliveries.safeParse(parseJson(json)).data;
 }
 
 /** How far each receiver is; where nothing is stored of any, all are to be told now. */

@@ -13,15 +13,14 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
 import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
-import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
+import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { SocketTimes } from '../../src/http/socket/times.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
-import { SealedSummaries } from '../../src/plain/compaction.ts';
-import { SealedThoughts } from '../../src/plain/thoughts.ts';
+import { SealedContents } from '../../src/plain/sealed-contents.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import type { ResearchState } from '../../src/research/run/state.ts';
 import type { Step } from '../../src/research/run/steps.ts';
@@ -202,10 +201,9 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     documents: { read: () => Promise.reject(new Error('nothing is read here')) },
     runs: options.wrapRuns?.(runs) ?? runs,
     conversations,
-    thoughts: new SealedThoughts(sealer),
-    summaries: new SealedSummaries(sealer),
+    sealed: new SealedContents(sealer),
     compactor: new Compactor({
-      summaries: new SealedSummaries(sealer),
+      sealed: new SealedContents(sealer),
       chatModel: () => options.chat ?? new ScriptedModel([]),
       currency: () => 'USD',
     }),

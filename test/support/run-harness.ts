@@ -5,8 +5,7 @@ import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
-import { SealedSummaries } from '../../src/plain/compaction.ts';
-import { SealedThoughts } from '../../src/plain/thoughts.ts';
+import { SealedContents } from '../../src/plain/sealed-contents.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
@@ -108,8 +107,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     cipherOf,
-    thoughts: new SealedThoughts(SEALER),
-    summaries: new SealedSummaries(SEALER),
+    sealed: new SealedContents(SEALER),
     ...(options.begins && { begins: options.begins }),
   });
   const retentionMs = config.store.retentionMs;

@@ -186,13 +186,15 @@ describe('the import graph', () => {
     assert.deepEqual(seen.map(({ name }) => name).sort(), [
       // What the command line is told to ask.
       'cli/doctor/system.ts',
-      'cli/operating/admin-client.ts',
+      'cli/operating/keys.ts',
       // What the operator configured.
       'files/s3/s3-connection.ts',
       'gateway/unheld/streamed-passage.ts',
       'store/shared/store-client.ts',
       'store/shared/store-server.ts',
       // The checked one, and who is given it.
+      // Opens none: asks whether a pipe of its child is one.
+      'tools/execute-python/sandbox-process.ts',
       'tools/mcp/server-fetch.ts',
       'tools/safe-fetch/guarded-agent.ts',
       'tools/safe-fetch/safe-fetch.ts',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import type { Logger } from '../../base/logger.ts';
 import { type FilePlace, type SweepOptions, type TakenBytes, tooLarge } from '../file-place.ts';
 import { S3Bucket } from './s3-bucket.ts';
@@ -52,24 +52,18 @@ export class S3Files implements FilePlace {
   ): Promise<TakenBytes> {
     const key = this.#prefix + id;
     using upload = new S3Upload(this.#bucket, { key, most, held: this.#held });
-    const stop = () => source.destroy(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
     let bytes = 0;
     try {
-      signal.throwIfAborted();
-      for await (const piece of source) {
+      for await (const piece of addAbortSignal(signal, source)) {
         bytes += piece.length;
         if (bytes > most) throw tooLarge(most);
         await upload.write(piece, signal);
       }
-      signal.throwIfAborted();
       await upload.end(signal);
     } catch (thrown) {
       // What cannot be removed now is found by a sweep.
       await upload.abandon(AbortSignal.timeout(CLEANING_MS)).catch(() => {});
-      throw thrown;
-    } finally {
-      signal.removeEventListener('abort', stop);
+      throw signal.aborted ? signal.reason : thrown;
     }
     let kept = false;
     return {

@@ -144,23 +144,24 @@ export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
   return held;
 }
 
-/** Calls `each` with every place and every budget that is held, and with whose it is where it is not the key's. */
-function eachHeld(
-  held: HeldLimits,
-  each: {
-    place?(owner: string | undefined): void;
-    budget(budget: Budget, points: number, owner: string | undefined): void;
-  },
-): void {
-  const ofOne = (part: HeldOfOne, owner: string | undefined) => {
-    if (part.place) each.place?.(owner);
-    for (const budget of BUDGETS) {
+/** What is held of the limits of the key, and of its team; `owner`: how the store knows the team. */
+function partsOf(held: HeldLimits): { part: HeldOfOne; owner?: string }[] {
+  return held.team ? [{ part: held }, { part: held.team, ...teamOwner(held.team.id, {}) }] : [{ part: held }];
+}
+
+function placesOf(held: HeldLimits) {
+  return partsOf(held).flatMap(({ part, owner }) =>
+    part.place ? [{ kind: 'place' as const, name: RUNS, owner }] : [],
+  );
+}
+
+function budgetsOf(held: HeldLimits) {
+  return partsOf(held).flatMap(({ part, owner }) =>
+    BUDGETS.flatMap((budget) => {
       const points = part[budget.held];
-      if (points !== undefined) each.budget(budget, points, owner);
-    }
-  };
-  ofOne(held, undefined);
-  if (held.team) ofOne(held.team, teamOwner(held.team.id, {}).owner);
+      return points === undefined ? [] : [{ budget, points, owner }];
+    }),
+  );
 }
 
 /** What a holder has used so far. */
@@ -169,26 +170,19 @@ export function notesOf(
   used: Used,
   ttlMs: number,
 ): LimitNote[] {
-  const notes: LimitNote[] = [];
-  eachHeld(held, {
-    budget(budget, _, owner) {
-      if (budget.per === 'minute' && holder.lasting) return;
-      const whose = owner === undefined ? holder : { ...holder, key: owner };
-      notes.push({ ...budget.window, holder: whose, spent: spentOf(budget, used), ttlMs });
-    },
+  const noted = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
+  return noted.map(({ budget, owner = holder.key }) => {
+    return { ...budget.window, holder: { ...holder, key: owner }, spent: spentOf(budget, used), ttlMs };
   });
-  return notes;
 }
 
 /** What a run that begins holds from now on, however many others there are. */
 export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
-  const requests: LimitRequest[] = [];
-  eachHeld(held, {
-    place: (owner) => requests.push({ kind: 'place', name: RUNS, ...options, owner }),
-    budget: ({ window }, points, owner) => requests.push({ kind: 'budget', ...window, points, ...options, owner }),
+  const budgets = budgetsOf(held).map(({ budget, points, owner }) => {
+    return { kind: 'budget' as const, ...budget.window, points, owner };
   });
-  return requests;
+  return [...placesOf(held), ...budgets].map((part) => ({ ...part, ...options }));
 }
 
 /** What is given back and settled of what was held. */
@@ -196,16 +190,11 @@ export function releasesOf(
   { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
   fractions: Fractions,
 ): LimitRelease[] {
-  const releases: LimitRelease[] = [];
-  eachHeld(held, {
-    place: (owner) => releases.push({ kind: 'place', name: RUNS, owner }),
-    budget({ of, window: { name, windowSeconds } }, points, owner) {
-      const spent =
-        of === 'tokens' ? tokensOf(used) : fractions.whole(`${name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
-      releases.push({ kind: 'budget', name, windowSeconds, points, spent, owner });
-    },
+  const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
+    const cost = () => fractions.whole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+    return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
   });
-  return releases;
+  return [...placesOf(held), ...budgets];
 }
 
 function spentOf({ of, pointsOf }: Pick<Budget, 'of' | 'pointsOf'>, used: Used): number {

@@ -5,13 +5,10 @@ import { sendJson } from '../answers/json.ts';
 export function openapi(): RequestHandler {
   let document: Promise<string> | undefined;
   return async (_req, res) => {
-    document ??= makeDocument();
+    // The generator is loaded when it is needed: hardly any start needs it.
+    document ??= import('../../protocol/openapi/openapi.ts').then(({ openApiDocument }) =>
+      JSON.stringify(openApiDocument()),
+    );
     sendJson(res, { status: 200, headers: {}, body: await document });
   };
-}
-
-/** The generator is loaded when it is needed: hardly any start needs it. */
-async function makeDocument(): Promise<string> {
-  const { openApiDocument } = await import('../../protocol/openapi/openapi.ts');
-  return JSON.stringify(openApiDocument());
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
@@ -6,6 +6,7 @@ import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -19,7 +20,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { functionsIn, isClientTool, requireFunctions } from './client-tools.ts';
+import { functionsIn, requireFunctions } from './client-tools.ts';
 import {
   type ConversationOptions,
   chatMessages,
@@ -316,7 +317,7 @@ function checkAnswerLength(
 ): void {
   const most = model.max_completion_tokens;
   if (tokens === undefined || tokens <= most) return;
-  throw new GatewayError('invalid_parameter', `${param}: this model writes at most ${most} tokens.`, { param });
+  throw fieldError('invalid_parameter', param, `this model writes at most ${most} tokens.`);
 }
 
 /** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */

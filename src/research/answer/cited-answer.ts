@@ -5,6 +5,7 @@ import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
 import { behindCharts, writeChart } from '../charts/write-chart.ts';
 import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
 import { LONGEST_CLAIM } from '../claims/sentences.ts';
+import { piecesOf } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import { citation } from './citation.ts';
@@ -128,6 +129,16 @@ export class CitedAnswer {
   *endInSteps(): Generator<CitedText> {
     if (this.#charts) yield* this.#write(this.#charts.filter.end(), this.#charts.evidence);
     yield* this.#cite(this.#scanner.end());
+  }
+
+  /** A text that is shown in one piece, as its reader gets it. */
+  async whole(text: string): Promise<CitedText> {
+    return await citedInSlices(this.#inPieces(text));
+  }
+
+  *#inPieces(text: string): Generator<CitedText> {
+    for (const piece of piecesOf(text)) yield* this.pushInSteps(piece);
+    yield* this.endInSteps();
   }
 
   /** Text that cites nothing, as it is. */

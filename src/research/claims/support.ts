@@ -104,9 +104,9 @@ function isYearFrom(year: number | undefined, dates: Parsed['dates'], figures: P
 }
 
 /** Whether a claim says of all what no sentence of its passage says so. */
-function saysOfAll({ spoken }: Parsed, context: readonly Parsed[]): boolean {
-  if (!UNIVERSAL.isIn(spoken) || NEGATIONS.isIn(spoken)) return false;
-  return !context.some((sentence) => ALL.isIn(sentence.spoken));
+function saysOfAll({ folded }: Parsed, context: readonly Parsed[]): boolean {
+  if (!UNIVERSAL.isIn(folded) || NEGATIONS.isIn(folded)) return false;
+  return !context.some((sentence) => ALL.isIn(sentence.folded));
 }
 
 /** What a name that stands in both adds to the score of a passage. */

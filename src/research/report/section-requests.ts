@@ -1,13 +1,12 @@
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue } from '../answer/answer-request.ts';
+import { type AnswerRequest, type AskedHow, askToContinue, textRequest } from '../answer/answer-request.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import { commonValues } from '../context/opening.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { OutlineSection } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
-import { hints, sampling } from '../turns.ts';
 import { headingsText, largestRequest, outlineText, sectionLine } from './outline.ts';
 import { ReportRecords, recordsOfRun } from './report-records.ts';
 
@@ -67,9 +66,8 @@ export class SectionRequests {
 
   /** The request for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
   async of(index: number, how: AskedHow & { before: string; limit: number }): Promise<AnswerRequest> {
-    const { prompts, state, fence, purse, model } = this.#run;
+    const { prompts, state, fence } = this.#run;
     const section = this.#outline[index];
-    const { window } = this.#context;
     const fixed =
       estimateRequest(this.#common) + estimateTokens(how.soFar) + estimateTokens(prompts.writeSection(EMPTY));
     const records = await this.#records.of(index, {
@@ -91,21 +89,8 @@ export class SectionRequests {
       { role: 'user', content: `${ask}${again}` },
       ...askToContinue(this.#run, how.soFar),
     ];
-    const estimate = estimateRequest(messages);
     const left = how.limit - estimateTokens(how.soFar);
-    const affordable = purse.answerTokens(window.counted(estimate));
-    const maxOutputTokens = Math.max(
-      16,
-      Math.min(left, model.max_completion_tokens, window.roomToWrite(estimate), affordable),
-    );
-    const request = {
-      messages,
-      maxOutputTokens,
-      ...(how.soFar.trim() === '' ? {} : { mayBeEmpty: true as const }),
-      ...hints(this.#run, COMMON),
-      ...sampling(this.#run),
-    };
-    return { request, estimate };
+    return textRequest(this.#run, { context: this.#context, messages, stable: COMMON, soFar: how.soFar, left });
   }
 }
 

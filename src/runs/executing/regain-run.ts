@@ -39,7 +39,7 @@ export async function regainRun(options: RegainOptions): Promise<number | undefi
     await store.release(id, { token: claim.token });
     return undefined;
   }
-  lease.claimedAgain(claim.token);
+  lease.token = claim.token;
   log.warn({ run: id, last: claim.run.last }, 'the store lost a claim, the run is claimed anew');
   return claim.run.last;
 }

@@ -1,9 +1,7 @@
-import { abortable } from '../../base/abort.ts';
+import { abortable, sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { skipFrames } from '../../protocol/frames.ts';
-import type { LogHandlers } from '../../store/listeners.ts';
-import type { LogBatch, RunStore } from '../../store/run-store.ts';
-import { isGone } from './is-gone.ts';
+import type { LogBatch, LogHandlers, RunStore } from '../../store/run-store.ts';
 import { LiveTail, passingOn } from './live-tail.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
 
@@ -11,6 +9,9 @@ import { retryWhileStoreAway } from './retry-while-store-away.ts';
 const READ_BYTES = 512 * 1024;
 /** The store is read again after this long without news, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
+/** How long a run that a failover lost may be missing before its owner creates it again, in milliseconds. */
+const LOST_MS = 3000;
+const LOOK_MS = 200;
 
 export interface FollowLogOptions {
   /** Sequence number of the last event that the reader has. */
@@ -87,6 +88,23 @@ async function* readAll(
       yield batch;
       if (batch.end) return true;
     }
+  }
+}
+
+/**
+ * Whether nothing follows event `last`: the run was removed, or the reader began past its end. Where a failover may
+ * lose runs, one that is missing is given time to come back.
+ */
+async function isGone(
+  store: RunStore,
+  id: RunId,
+  { last, signal }: { last: number; signal: AbortSignal },
+): Promise<boolean> {
+  for (let waited = 0; ; waited += LOOK_MS) {
+    const run = await retryWhileStoreAway(() => store.get(id), signal);
+    if (run) return run.endedAt !== null && run.last <= last;
+    if (!store.restore || waited >= LOST_MS) return true;
+    await sleep(LOOK_MS, { signal });
   }
 }
 

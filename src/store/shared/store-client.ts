@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { SideStores } from '../beside/side-stores.ts';
+import type { SharedStorage, SideStores } from '../beside/side-stores.ts';
 import { type LimitResult, type LimitStore, releaseOf } from '../limit-store.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
-import type { RunStore } from '../run-store.ts';
+import { Listeners, LogListeners } from '../listeners.ts';
+import type { LogHandlers, RunChange, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import {
   type Callee,
@@ -31,11 +31,7 @@ interface Pending {
 }
 
 /** What a worker has in the place of a store of its own. */
-export interface SharedStore extends SideStores {
-  runs: RunStore;
-  limits: LimitStore;
-  /** See `Storage.secret`. */
-  secret(): Promise<string>;
+export interface SharedStore extends SharedStorage {
   /** Resolves when the connection has ended, by `runs.close` or because the process that holds the store is gone. */
   closed: Promise<void>;
 }
@@ -122,7 +118,7 @@ function sharedLimits(link: StoreLink): LimitStore {
 /** Calls and answers over one connection. */
 class StoreLink {
   readonly listeners = new LogListeners();
-  readonly changes = new ChangeListeners();
+  readonly changes = new Listeners<RunChange>();
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #answerMs: number;
@@ -206,7 +202,7 @@ class StoreLink {
         this.#subscriptions.get(answer.subscription)?.onGap();
         return;
       case 'change':
-        this.changes.emit(answer.change);
+        this.changes.tell(answer.change);
     }
   }
 

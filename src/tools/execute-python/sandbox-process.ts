@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { Duplex } from 'node:stream';
+import { Socket } from 'node:net';
 import { abortable } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
 import { lowerPriority } from '../../base/load/priority.ts';
@@ -103,13 +103,9 @@ export class SandboxProcess implements Disposable {
 
   /** Whether the process alone keeps the gateway's process alive: a spare one must not. */
   hold(held: boolean): void {
-    const handles = [this.#child, this.#child.stdin, this.#child.stderr, this.#child.stdio[REPORT_FD]];
-    for (const handle of handles) {
-      if (handle && 'ref' in handle && 'unref' in handle) {
-        if (held) callMethod(handle.ref, handle);
-        else callMethod(handle.unref, handle);
-      }
-    }
+    const method = held ? 'ref' : 'unref';
+    this.#child[method]();
+    for (const stream of this.#child.stdio) if (stream instanceof Socket) stream[method]();
   }
 
   [Symbol.dispose](): void {
@@ -137,7 +133,7 @@ export class SandboxProcess implements Disposable {
     // A process that is gone while the job is written says so with its `close`.
     child.stdin?.on('error', () => {});
     const reports = child.stdio[REPORT_FD];
-    if (!(reports instanceof Duplex)) return;
+    if (!(reports instanceof Socket)) return;
     reports.on('error', () => {});
     reports.on('data', (chunk: Buffer) => {
       this.#read(chunk);
@@ -170,8 +166,4 @@ export class SandboxProcess implements Disposable {
     this.#child.kill('SIGKILL');
     this.#finished.resolve();
   }
-}
-
-function callMethod(method: unknown, owner: object): void {
-  if (typeof method === 'function') method.call(owner);
 }

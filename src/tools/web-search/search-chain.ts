@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { sleep, TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -35,21 +36,10 @@ interface SearchOptions {
 }
 
 /** Answers that one run got and that nobody else is shown: the last ones. */
-export class RunHits {
-  readonly #hits = new Map<string, readonly SearchHit[]>();
+export type RunHits = LRUCache<string, SearchHit[]>;
 
-  get(key: string): SearchHit[] | undefined {
-    const hits = this.#hits.get(key);
-    return hits && [...hits];
-  }
-
-  set(key: string, hits: readonly SearchHit[]): void {
-    this.#hits.set(key, hits);
-    for (const oldest of this.#hits.keys()) {
-      if (this.#hits.size <= MAX_OWN) return;
-      this.#hits.delete(oldest);
-    }
-  }
+export function createRunHits(): RunHits {
+  return new LRUCache({ max: MAX_OWN });
 }
 
 interface Link {

@@ -6,7 +6,7 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool
 import { mergeByRank } from './merge.ts';
 import { isInRange } from './published.ts';
 import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
-import { createSearchChain, RunHits, type SearchChainOptions } from './search-chain.ts';
+import { createRunHits, createSearchChain, type RunHits, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
 export interface WebSearchOptions extends SearchChainOptions {
@@ -105,7 +105,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
     ...toolFor([filters]),
     forRun: (request) => {
       const { allowedDomains, blockedDomains = [] } = request;
-      return toolFor([filters, { allowedDomains, blockedDomains }], { ...request, ownHits: new RunHits() });
+      return toolFor([filters, { allowedDomains, blockedDomains }], { ...request, ownHits: createRunHits() });
     },
   };
 }

@@ -4,18 +4,18 @@
  * owner of the folder: whoever searches never waits for it.
  */
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
 import { lowerPriority } from '../../base/load/priority.ts';
 import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
+import type { EmbeddedTexts, ThreadReply } from '../../tools/web-search/local/search-messages.ts';
 import { CollectionIndex } from './collection-index.ts';
 import {
   type IndexAnswer,
   type IndexChange,
-  type IndexMessage,
   type IndexQuestion,
-  type IndexReply,
   type IndexSettings,
   type IndexThreadData,
   isInMemory,
@@ -38,8 +38,8 @@ const AGAIN_MS = 20_000;
 const WRITE_MS = 40;
 const BESIDE_SEARCHES_MS = 3;
 
-const { folder, writes, settings: given }: IndexThreadData = workerData;
-let settings: IndexSettings = given;
+const { folder, writes }: IndexThreadData = workerData;
+let settings: IndexSettings = { owner: false, embeddingModel: undefined };
 const embeddings = new AskedEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
@@ -67,13 +67,11 @@ const memoryIndexes = new LRUCache<string, CollectionIndex>({
 // Elsewhere it would be the whole process that stands back.
 if (writes && process.platform === 'linux') lowerPriority(0);
 
-parentPort?.on('message', (message: IndexMessage) => {
-  if ('owner' in message) {
-    settings = message;
-    return open.clear();
-  }
-  if ('type' in message) return embeddings.answered(message);
+parentPort?.on('message', (message: ({ id: number; settings: IndexSettings } & IndexQuestion) | EmbeddedTexts) => {
+  if ('vectors' in message) return embeddings.answered(message);
   const { id } = message;
+  if (!isDeepStrictEqual(settings, message.settings)) open.clear();
+  settings = message.settings;
   answer(message).then(
     (value) => reply({ id, value }),
     (thrown: unknown) => {
@@ -155,6 +153,6 @@ function wipeSoon(store: string, afterMs = WIPE_MS): void {
   );
 }
 
-function reply(message: IndexReply): void {
+function reply(message: ThreadReply<IndexAnswer>): void {
   parentPort?.postMessage(message);
 }

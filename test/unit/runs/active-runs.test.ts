@@ -17,7 +17,19 @@ const LEFT_MS = 3000;
 /** Cancels that are kept for runs that are driven nowhere. */
 const KEPT_CANCELS = 10_000;
 
-/** `ActiveRuns` as an executor that takes up no run by itself, over a model that thinks until its gate opens. */
+/** An executor that takes up no run by itself. */
+class IdleExecutor extends ActiveRuns {
+  async start() {}
+  wake() {}
+  override reserve() {
+    return undefined;
+  }
+  async stop(how: { graceMs: number }) {
+    await this.handOver(how);
+  }
+}
+
+/** An `IdleExecutor` over a model that thinks until its gate opens. */
 class Driven implements AsyncDisposable {
   readonly store: RunStore;
   readonly chat: ScriptedModel;
@@ -54,21 +66,8 @@ class Driven implements AsyncDisposable {
   }
 
   #executor(options: ExecutorOptions): Executor {
-    const active = new ActiveRuns({ ...options, mayRun: (run) => !this.#refused.has(run.id) });
-    this.#active = active;
-    return {
-      start: async () => {},
-      reserve: () => undefined,
-      wake: () => {},
-      cancel: (id) => active.cancel(id),
-      takeOver: (id, how) => active.takeOver(id, how),
-      driven: (id) => active.get(id),
-      active: 0,
-      overloaded: false,
-      waiting: 0,
-      waitingOf: () => 0,
-      stop: (how) => active.handOver(how),
-    };
+    this.#active = new IdleExecutor({ ...options, mayRun: (run) => !this.#refused.has(run.id) });
+    return this.#active;
   }
 
   get active(): ActiveRuns {

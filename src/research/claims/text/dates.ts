@@ -1,6 +1,5 @@
 import { monthNames } from '../../../tools/text/month-names.ts';
 import { foldedPattern, foldText } from './fold.ts';
-import type { Spoken } from './word-list.ts';
 
 /** Dates in a folded text. A part that is not said is undefined. */
 
@@ -97,8 +96,8 @@ const FOUR_DIGITS = /\d{4}/;
 const MAY_BE_DATE = /月|q[1-4]/;
 
 /** The dates of a folded text in their order. `original` is the text as it was written: `May` is a month, `may` a verb. */
-export function datesIn({ text, words }: Spoken, original: string): FoundDate[] {
-  const hasMonth = words.some((word) => MONTHS.has(word));
+export function datesIn(text: string, original: string): FoundDate[] {
+  const hasMonth = text.match(/\p{L}+/gu)?.some((word) => MONTHS.has(word)) ?? false;
   const hasYear = FOUR_DIGITS.test(text);
   if (!hasMonth && !hasYear && !MAY_BE_DATE.test(text)) return [];
   const found: FoundDate[] = [];

@@ -2,7 +2,6 @@ import type { Language } from './language.ts';
 import { cjkNumber, partsIn } from './number-words.ts';
 import { spelledNumbers } from './spelled.ts';
 import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
-import type { Spoken } from './word-list.ts';
 
 /** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -95,10 +94,9 @@ const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
 
 /** The figures of a folded text in their order. `taken`: ranges that are dates. */
 export function figuresIn(
-  said: Spoken,
+  text: string,
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
-  const { text } = said;
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
     if (!isTaken(found.start, taken))
@@ -117,7 +115,7 @@ export function figuresIn(
     if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
     figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
-  for (const found of spelledNumbers(said, language)) {
+  for (const found of spelledNumbers(text, language)) {
     if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }

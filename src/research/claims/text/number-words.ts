@@ -174,8 +174,10 @@ for (const words of [
     ORDINALS.set(at + 2, [...(ORDINALS.get(at + 2) ?? []), { beginning, most: word.length + 1 }]);
   }
 
-/** Whether one of the words says which of a row something is: `the eighth line` is `line 8`. */
-export function isOrdinalIn(words: readonly string[], value: number): boolean {
-  const own = ORDINALS.get(value) ?? [];
+/** Whether a word of a folded text says which of a row something is: `the eighth line` is `line 8`. */
+export function isOrdinalIn(text: string, value: number): boolean {
+  const own = ORDINALS.get(value);
+  if (!own) return false;
+  const words = text.match(/\p{L}+/gu) ?? [];
   return own.some(({ beginning, most }) => words.some((word) => word.length <= most && word.startsWith(beginning)));
 }

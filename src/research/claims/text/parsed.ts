@@ -3,15 +3,12 @@ import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
 import { unitAt } from './units.ts';
-import { type Spoken, spoken } from './word-list.ts';
 import { type Word, wordsIn } from './words.ts';
 
 /** A sentence with what can be compared of it. */
 export interface Parsed {
   text: string;
   folded: string;
-  /** The folded text with all of its words. */
-  spoken: Spoken;
   /** The language that its function words are of. */
   language: Language | undefined;
   words: readonly Word[];
@@ -25,7 +22,6 @@ export interface Clause {
   start: number;
   end: number;
   text: string;
-  spoken: Spoken;
   words: readonly Word[];
   figures: readonly Figure[];
   dates: readonly FoundDate[];
@@ -33,16 +29,14 @@ export interface Clause {
 
 /** Takes a sentence apart; places are those of its text. */
 export function parseSentence(text: string, folded = foldText(text)): Parsed {
-  const all = spoken(folded);
-  const dates = datesIn(all, text).filter((date) => !isAmount(date, folded));
-  const language = languageOf(all.words);
-  const figures = figuresIn(all, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
+  const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
+  const language = languageOf(folded);
+  const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
   const words = wordsIn(folded, text).filter(({ start }) => !isWithin(start, dates) && !isWithin(start, figures));
   let clauses: Clause[] | undefined;
   return {
     text,
     folded,
-    spoken: all,
     language,
     words,
     figures: figures.slice(0, MOST_FIGURES),
@@ -96,7 +90,6 @@ function clausesOf(
       start,
       end,
       text: folded.slice(start, end),
-      spoken: spoken(folded.slice(start, end)),
       words: words.filter(inside),
       figures: figures.filter(inside),
       dates: dates.filter(inside),

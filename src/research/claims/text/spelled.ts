@@ -1,6 +1,5 @@
 import { foldedPattern } from './fold.ts';
 import type { Language } from './language.ts';
-import type { Spoken } from './word-list.ts';
 
 /** Numbers that are spelled out, of one word or several: `one hundred and twenty-five`, `quatre-vingt-dix-sept`, `milleduecento`. */
 
@@ -188,8 +187,8 @@ const HALF = new RegExp(
 );
 
 /** The numbers of a folded text that are spelled out. */
-export function* spelledNumbers({ text, words }: Spoken, language: Language | undefined): Generator<FoundNumber> {
-  if (!words.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
+export function* spelledNumbers(text: string, language: Language | undefined): Generator<FoundNumber> {
+  if (!text.match(WORD)?.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
   let run: { start: number; end: number; parts: Part[]; words: string[] } | undefined;
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (run && CONNECTIVE.test(word) && run.end === index - 1) continue;
