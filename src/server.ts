@@ -89,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stopped = new AbortController();
   const { executor, runs, conversations } = await openRuns(foundation, {
     sealed,
-    ...{ stack, id, upstream, documents, proxy, schemas, usage, webhooks },
+    ...{ stack, upstream, documents, proxy, schemas, usage, webhooks },
     closing: closing.signal,
     stopped: stopped.signal,
   });
@@ -150,13 +150,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url: listening.url, close, reload, [Symbol.asyncDispose]: close };
 }
 
-/** Who drives runs, and what the API asks of them. `id`: of this process. */
+/** Who drives runs, and what the API asks of them. */
 async function openRuns(
   foundation: Foundation,
   parts: {
     sealed: SealedContents;
     stack: AsyncDisposableStack;
-    id: string;
     upstream: Upstream;
     documents: Documents;
     proxy: ModelProxy;
@@ -187,7 +186,7 @@ async function openRuns(
   const kept = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
   const lists = { conversations: storage.conversations };
   const carried = new CarriedTranscripts({ ...kept, ...lists, runMs: limits.maxRunMs });
-  const common = { ...kept, carried, driver, log, owner: parts.id };
+  const common = { ...kept, carried, driver, log };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, ...lists });
   const runs = createRuns({

@@ -49,7 +49,7 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
  */
 export async function connectStorage(path: string, options: { log: Logger }): Promise<Storage> {
   const { connectStore } = await import('./shared/store-client.ts');
-  const { closed: _, ...parts } = await connectStore(path);
+  const parts = await connectStore(path);
   const close = () => parts.runs.close();
   const caches = memoryCaches(options);
   const clock = systemClock;

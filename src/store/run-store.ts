@@ -60,7 +60,7 @@ export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedA
   /** What a repeat of the submission is recognised by. Stored with the run in one step. */
   keys?: readonly SubmissionKey[];
   /** Claims it in the same step: it is in progress from its creation on, and was never queued. */
-  claim?: { owner: string; leaseMs: number };
+  claim?: { leaseMs: number };
 }
 
 /**
@@ -222,12 +222,12 @@ export interface RunStore {
    * the order of their creation. `queued`: only the latter. Undefined if there is none. Sets `startedAt` the first
    * time, unless a cancel was accepted before.
    */
-  claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
+  claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
   /**
    * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
    * where it has ended, is missing, or is held and `force` is false.
    */
-  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
+  claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
    * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.

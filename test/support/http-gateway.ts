@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -159,7 +158,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations, runMs: 0 });
   const common = { ...kept, carried, log };
   const maxConcurrent = live.current().runs.max_concurrent;
-  const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });
+  const executor = new LocalExecutor({ ...common, driver, maxConcurrent, load });
   const conversations = new Conversations({ ...common, conversations: storage.conversations });
   const runs = createRuns({
     ...common,

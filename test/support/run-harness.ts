@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
@@ -114,7 +113,6 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
   const carried = new CarriedTranscripts({ ...kept, runMs: config.runs.maxRunMs });
   const conversations = new Conversations({ ...kept, carried });
-  const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({
     store,
@@ -122,7 +120,6 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     driver,
     clock,
     log: silentLogger,
-    owner,
     maxConcurrent: config.runs.max_concurrent,
     retentionMs,
     load: options.load ?? { utilization: 0, lagMs: 0 },

@@ -28,7 +28,7 @@ const MAX_ATTEMPTS = 5;
 const STORE_GRACE_MS = 60_000;
 
 export interface ExecutionOptions
-  extends Pick<ExecutorOptions, 'store' | 'carried' | 'driver' | 'clock' | 'log' | 'owner' | 'retentionMs'> {
+  extends Pick<ExecutorOptions, 'store' | 'carried' | 'driver' | 'clock' | 'log' | 'retentionMs'> {
   lease: RunLease;
   tick: AppendTick;
   /** The log so far, if this process has just created it. */
@@ -62,7 +62,7 @@ export class Execution {
       found: FoundLog;
     },
   ) {
-    const { store, lease, owner } = options;
+    const { store, lease } = options;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
@@ -79,7 +79,7 @@ export class Execution {
       log: options.log,
       clock: options.clock,
       losesNothing: store.restore === undefined,
-      regain: (appended) => regainRun({ store, owner, lease, found: log.found, appended, log: options.log }),
+      regain: (appended) => regainRun({ store, lease, found: log.found, appended, log: options.log }),
     });
     lease.recheck = () => this.#writer.recheck();
     this.#recorder = new Recorder({

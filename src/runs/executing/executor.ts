@@ -8,7 +8,11 @@ import type { ExecutionResult, RunDriver } from './driving/run-driver.ts';
 import type { Beginning } from './log/found-log.ts';
 import type { RunLease } from './run-lease.ts';
 
-/** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
+/**
+ * Who executes runs: claims them, drives them, renews the claims, and lets go in order. `local-executor.ts` and
+ * `queue-executor.ts` take a run, `active-runs.ts` drives it under its lease, `execution.ts` reads what is stored of it and
+ * has the driver go on from there, `log/recorder.ts` and `log/log-writer.ts` write what comes of it, up to the end.
+ */
 export interface Executor {
   start(): Promise<void>;
   /**
@@ -54,8 +58,6 @@ export interface ExecutorOptions {
   driver: RunDriver;
   clock: Clock;
   log: Logger;
-  /** Names this instance in claims. */
-  owner: string;
   retentionMs: number;
   /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
   mayRun?(run: RunRecord): boolean;

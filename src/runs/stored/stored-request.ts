@@ -45,21 +45,13 @@ function versionFor(request: RunRequest): number {
   if (request.kind === 'plain')
     return request.tools.some(({ grammar }) => grammar) || hasFiles(request) ? DATA_VERSION : 2;
   if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
-  const isNew =
-    request.kind === 'research' &&
-    (request.sources !== undefined ||
-      request.plan === 'propose' ||
-      request.clarify === true ||
-      request.report !== undefined ||
-      request.verify !== undefined ||
-      request.charts === true ||
-      request.lanes !== undefined ||
-      request.attempts !== undefined ||
-      request.functions !== undefined ||
-      request.approvals !== undefined ||
-      request.goesOn !== undefined);
+  if (request.kind !== 'research') return 1;
+  const { plan, clarify, charts } = request;
+  const isNew = plan === 'propose' || clarify || charts || SINCE_2.some((field) => request[field] !== undefined);
   return isNew ? 2 : 1;
 }
+
+const SINCE_2 = ['sources', 'report', 'verify', 'lanes', 'attempts', 'functions', 'approvals', 'goesOn'] as const;
 
 /** What the run holds of its key's limits. */
 export function readHeld(run: RunRecord): HeldLimits {

@@ -164,12 +164,12 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return await this.#indexes.free(limit);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+  async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     const claim = await this.#claims.takeNext(options);
     return claim && (await this.#claimed(claim, options));
   }
 
-  async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
+  async claim(id: RunId, options: { leaseMs: number; force: boolean }) {
     const claim = await this.#claims.take(id, options);
     return claim && (await this.#claimed(claim, options));
   }

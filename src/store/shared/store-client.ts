@@ -30,18 +30,12 @@ interface Pending {
   undo: ((value: Structured) => void) | undefined;
 }
 
-/** What a worker has in the place of a store of its own. */
-export interface SharedStore extends SharedStorage {
-  /** Resolves when the connection has ended, by `runs.close` or because the process that holds the store is gone. */
-  closed: Promise<void>;
-}
-
 /**
  * Connects to the process of this gateway that holds the store. A call fails with `store_unavailable` where its answer
  * takes longer than `answerMs`, up to a second later.
  * @throws the system's own error where nobody listens at `path`.
  */
-export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStore> {
+export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStorage> {
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
@@ -56,7 +50,6 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
     readings: beside('readings'),
     usage: beside('usage'),
     secret: () => link.call({ of: 'storage' }, 'secret', []),
-    closed: link.closed,
   };
 }
 
@@ -119,7 +112,7 @@ function sharedLimits(link: StoreLink): LimitStore {
 class StoreLink {
   readonly listeners = new LogListeners();
   readonly changes = new Listeners<RunChange>();
-  readonly closed: Promise<void>;
+  readonly #closed: Promise<void>;
   readonly #socket: Socket;
   readonly #answerMs: number;
   readonly #outbox: Outbox<Question>;
@@ -137,7 +130,7 @@ class StoreLink {
     this.#outbox = new Outbox(socket);
     readMessages<StoreReply>(socket, (answer) => this.#take(answer));
     socket.on('error', () => socket.destroy());
-    this.closed = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.#lose();
         resolve();
@@ -172,7 +165,7 @@ class StoreLink {
   async close(): Promise<void> {
     this.#closing = true;
     this.#socket.destroy();
-    await this.closed;
+    await this.#closed;
   }
 
   #ask(question: (call: number) => Question, undo?: Pending['undo']): Promise<Structured> {

@@ -158,7 +158,7 @@ export class SqliteRunStore implements RunStore {
     return this.#open.countQueued(keyId);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+  async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
     if (!this.#closed && !this.#open.next(this.#options.steady.now(), options)) return undefined;
     return await this.#writer.run((transaction) => {
@@ -168,7 +168,7 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
+  claim(id: RunId, options: { leaseMs: number; force: boolean }) {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
       if (!run || (!options.force && !isFree(run, this.#options.steady.now()))) return undefined;

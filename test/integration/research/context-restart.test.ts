@@ -182,7 +182,7 @@ async function interrupted(options: { conversation: Conversation; tool: Tool; re
     await until(() => (reached() ? true : undefined));
     await settled(store.store, run);
     if (end === 'died') {
-      await store.store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+      await store.store.claim(run.id, { leaseMs: 0, force: true });
     }
     await first.executor.stop({ graceMs: 0 });
   }
@@ -303,7 +303,7 @@ describe('a run that is taken up again', function () {
       await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));
       await stuck.promise;
-      await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+      await store.claim(run.id, { leaseMs: 0, force: true });
 
       const silent = new ScriptedModel(() => assert.fail('no model is needed'));
       await using second = await openHarness({ chat: silent, tools: [pages()], store });

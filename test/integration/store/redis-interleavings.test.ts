@@ -190,7 +190,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
   it('are told that a run was created with its claim only once every set knows it, where replicas are waited for', async () => {
     await using pair = await openPair(server.port, { held: true });
     await atEachMoment(async (n) => {
-      const claim = { owner: 'one', leaseMs: 60_000 };
+      const claim = { leaseMs: 60_000 };
       let isTold = false;
       const wasTold = Promise.withResolvers<boolean>();
       const more = await pair.between(

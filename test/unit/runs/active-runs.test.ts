@@ -202,7 +202,7 @@ describe('the runs that an instance drives', () => {
     const begun = await driven.submit('chat_completions');
     // Created by an instance whose clock is half a minute ahead, claimed by it, and left.
     driven.now -= 30_000;
-    assert.ok(await driven.store.claim(begun.id, { owner: 'dead', leaseMs: 1, force: true }));
+    assert.ok(await driven.store.claim(begun.id, { leaseMs: 1, force: true }));
     assert.equal(await driven.drive(begun), 'ended');
     assert.equal(await driven.status(begun), 'failed');
     assert.equal(driven.chat.requests.length, 0);
@@ -255,7 +255,7 @@ describe('the runs that an instance drives', () => {
     assert.deepEqual(await Promise.all(ends), ['released', 'released']);
     for (const run of [before, meanwhile]) {
       assert.equal(await driven.status(run), 'in_progress');
-      assert.ok(await driven.store.claim(run.id, { owner: 'next', leaseMs: 1000, force: false }), 'it is free');
+      assert.ok(await driven.store.claim(run.id, { leaseMs: 1000, force: false }), 'it is free');
     }
   });
 });

@@ -198,7 +198,7 @@ describe('a claim that may have been lost', () => {
     const lost = (await harness.runs.submit(question())).run;
     const held = (await harness.runs.submit(question())).run;
     await Promise.all(started.map(({ promise }) => promise));
-    assert.ok(await inner.claim(lost.id, { owner: 'elsewhere', leaseMs: 5000, force: true }));
+    assert.ok(await inner.claim(lost.id, { leaseMs: 5000, force: true }));
     assert.ok(active);
     await active.confirm(lost.id);
     await active.confirm(held.id);
