@@ -43,7 +43,8 @@ export function partsOf(files) {
 export async function readFile(file) {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) {
     if (file.size > MAX_IMAGE) throw new Error(`${file.name} is larger than 5 MB.`);
-    return { name: file.name, image: await dataUrl(file) };
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    return { name: file.name, image: `data:${file.type};base64,${bytes.toBase64()}` };
   }
   if (DOCUMENT_NAME.test(file.name)) {
     const { id } = await app.value.client.upload(file);
@@ -54,13 +55,4 @@ export async function readFile(file) {
   }
   if (file.size > MAX_TEXT) throw new Error(`${file.name} is larger than 1 MB.`);
   return { name: file.name, text: await file.text() };
-}
-
-function dataUrl(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result);
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
 }
