@@ -42,6 +42,36 @@ interface Waiting {
  * another waits for the end of one piece of work, and for those of the owners before it.
  */
 export class FairSemaphore {
+  /** A class, because an object of closures takes ten times as long to make, and each request has a permit. */
+  static readonly #Held = class implements Permit {
+    readonly #of: FairSemaphore;
+    readonly #owner: string;
+    permits: number;
+
+    constructor(of: FairSemaphore, owner: string, permits: number) {
+      this.#of = of;
+      this.#owner = owner;
+      this.permits = permits;
+    }
+
+    tryGrow(more: number): boolean {
+      if (!this.#of.#isFree(this.#owner, more)) return false;
+      this.#of.#add(this.#owner, more);
+      this.permits += more;
+      return true;
+    }
+
+    grow(more: number): void {
+      if (!this.tryGrow(more)) throw this.#of.#refusal();
+    }
+
+    [Symbol.dispose](): void {
+      const { permits } = this;
+      this.permits = 0;
+      if (permits > 0) this.#of.#end(this.#owner, permits);
+    }
+  };
+
   readonly #options: FairSemaphoreOptions;
   /** Permits held by owner; owners without any are not in it. */
   readonly #heldBy = new Map<string, number>();
@@ -69,7 +99,7 @@ export class FairSemaphore {
 
   /** A permit that holds nothing yet, to grow with what comes. */
   open(owner: string): Permit {
-    return this.#permit(owner, 0);
+    return new FairSemaphore.#Held(this, owner, 0);
   }
 
   /** Takes permits now. @throws what `full` gives where they are not free. */
@@ -87,7 +117,7 @@ export class FairSemaphore {
     signal.throwIfAborted();
     if (this.#isFree(owner, 1)) this.#begin(owner);
     else await this.#turn(owner, signal);
-    return this.#permit(owner, 1);
+    return new FairSemaphore.#Held(this, owner, 1);
   }
 
   /** Gives free permits to those that wait; to be called when a bound that is a function has grown. */
@@ -100,30 +130,6 @@ export class FairSemaphore {
       this.#begin(owner);
       first?.enter();
     }
-  }
-
-  #permit(owner: string, permits: number): Permit {
-    let held = permits;
-    const tryGrow = (more: number) => {
-      if (!this.#isFree(owner, more)) return false;
-      this.#add(owner, more);
-      held += more;
-      return true;
-    };
-    return {
-      get permits() {
-        return held;
-      },
-      tryGrow,
-      grow: (more) => {
-        if (!tryGrow(more)) throw this.#refusal();
-      },
-      [Symbol.dispose]: () => {
-        const given = held;
-        held = 0;
-        if (given > 0) this.#end(owner, given);
-      },
-    };
   }
 
   #isFree(owner: string, permits: number): boolean {

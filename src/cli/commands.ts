@@ -52,7 +52,6 @@ function addServe(program: Command, parts: CommandLineParts, ends: Ends): void {
     );
 }
 
-/** What talks to a running gateway. */
 function addClients(program: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
   program
     .command('ask')
@@ -163,7 +162,6 @@ function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
     );
 }
 
-/** What looks at a set-up. */
 function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void {
   program
     .command('doctor')
@@ -235,13 +233,11 @@ function apiKey({ apiKey: given }: Environment, what: string): Option {
   return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(given ?? 'sk-local', 'sk-local');
 }
 
-/** @throws InvalidArgumentError for what is no number of seconds. */
 function parseSeconds(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('give a number of seconds.');
   return Number(value);
 }
 
-/** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */
 function parseWorkers(value: string): number | 'auto' {
   const number = Number(value);
   if (value === 'auto') return value;

@@ -47,7 +47,6 @@ export interface Readiness {
 
 /** The parts of the gateway that operators look at. */
 export interface OperatorParts {
-  /** Id of this instance. */
   instance: string;
   instances: Pick<Instances, 'list'>;
   providers(): ProviderState[];
@@ -76,13 +75,11 @@ export interface HttpParts {
   answers: Pick<KeptAnswers, 'placeOf'>;
   /** Calls that are passed as they come, without being held. */
   streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
-  /** Looks at the schemas that clients send. */
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
   /** How busy this process is: new work is refused before what is under way suffers. */
   load: LoadMeter;
-  /** Limits of API keys. */
   admission: Admission;
   usage: Pick<UsageLog, 'add' | 'begin' | 'day' | 'flush'>;
   keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;

@@ -40,7 +40,6 @@ const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
 
 const CONTEXT = Symbol('request context');
 
-/** A response that may carry the context of its request. */
 type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
 /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */

@@ -11,7 +11,6 @@ import { entryOf, type KeySealer, readKey } from './key-record.ts';
 import { configsOf, encryptionHashOf, type KeySettings, LOCKED, type StoredKey } from './stored-key.ts';
 
 const LIST = 'keys';
-/** Keys that the store holds at most. */
 const MOST_KEYS = 10_000;
 const PAGE = 1000;
 /** How often it is looked whether another instance has changed a key, in milliseconds. */

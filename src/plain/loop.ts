@@ -1,21 +1,16 @@
-import type { Logger } from '../base/logger.ts';
-import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
-import type { LiveSteps } from '../research/run/live-steps.ts';
-import { noted, type ObservedToolCall } from '../research/run/run.ts';
+import { noted } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
 import { type Finish, mayRepeat } from '../research/turns.ts';
-import type { Tool } from '../tools/tool.ts';
 import { estimateTokens } from '../upstream/decoding/estimate.ts';
 import {
   type AssistantMessage,
-  type ChatModel,
   noUsage,
   TurnError,
   type TurnMessage,
@@ -26,39 +21,12 @@ import {
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { citable, citationsIn, earlierSources } from './citations.ts';
 import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
-import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
-import type { PlainRequest } from './request.ts';
-import type { Thought } from './sealed-contents.ts';
+import { compacted, compactingTokens, summaryAlone } from './compacted.ts';
+import type { PlainRun } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
 import { type ShownSoFar, showTurn } from './show-turn.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
-
-/** Everything that a response of a plain model is made with. */
-export interface PlainRun {
-  /** The run's id. */
-  id: string;
-  request: PlainRequest;
-  chat: ChatModel;
-  /** Those that run here, by name. */
-  tools: ReadonlyMap<string, Tool>;
-  /** What a model is told that is to go on with a text that was cut. */
-  goOn: string;
-  /** The fold of the stored transcript. */
-  state: ResearchState;
-  /** What a reader has already, of a message that a crash cut; '' otherwise. */
-  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
-  live?: LiveSteps | undefined;
-  /** When the conversation is summed up, and by how much at most; absent: never. */
-  compaction?: Compaction | undefined;
-  /** Makes what the client keeps of a thought; absent where it keeps none. */
-  sealThought?: ((thought: Thought) => Promise<string>) | undefined;
-  log: Logger;
-  signal: AbortSignal;
-  /** Asked between turns: true hands the run over to another instance. */
-  shouldPause(): boolean;
-  onToolCall(call: ObservedToolCall): void;
-}
 
 /** Turns that call tools that run here; after so many the model has to write. */
 const MAX_TURNS = 100;
@@ -252,12 +220,8 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
     const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
     return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
   }
-  if (
-    !turn ||
-    request.maxOutputTokens === null ||
-    state.usage.output_tokens - compactingTokens(state) < request.maxOutputTokens
-  )
-    return undefined;
+  const { maxOutputTokens: most } = request;
+  if (!turn || most === null || state.usage.output_tokens - compactingTokens(state) < most) return undefined;
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
   return { type: 'reasoning_end', status: 'completed', entry };
 }

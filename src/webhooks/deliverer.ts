@@ -50,7 +50,6 @@ export interface DelivererParts {
   observe(outcome: 'delivered' | 'retried' | 'failed'): void;
 }
 
-/** A run whose receivers are told now. */
 interface Due {
   run: RunRecord;
   event: WebhookEvent;

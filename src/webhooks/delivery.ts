@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../base/json.ts';
 
-/** One attempt to tell a receiver. */
 const attempt = z.looseObject({
   /** Unix milliseconds. */
   at: z.number(),

@@ -27,7 +27,6 @@ export interface KeysOptions {
 /** Asks the gateway. @throws Error that says what went wrong. */
 type Ask = (method: string, path: string, body?: object) => Promise<JsonObject>;
 
-/** The gateway said no. */
 class Refusal extends Error {}
 
 export function createKeyCommand(

@@ -37,8 +37,8 @@ function Console() {
 }
 
 /** A view of other things starts anew. */
-function keyOf({ name, id, ids = [], page }) {
-  return [name, id, page, ...ids].join(' ');
+function keyOf({ name, id, page, left, right }) {
+  return [name, id, page, left, right].join(' ');
 }
 
 function skip(event, main) {

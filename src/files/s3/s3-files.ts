@@ -1,20 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
-import type { Logger } from '../../base/logger.ts';
 import { type FilePlace, type SweepOptions, type TakenBytes, tooLarge } from '../file-place.ts';
 import { S3Bucket } from './s3-bucket.ts';
-import { S3Connection, type S3Times } from './s3-connection.ts';
+import { S3Connection, type S3ConnectionOptions } from './s3-connection.ts';
 import { type BytesInMemory, S3Upload } from './s3-upload.ts';
-import type { S3Credentials } from './sign-request.ts';
 
-export interface S3FilesOptions {
+export interface S3FilesOptions extends S3ConnectionOptions {
   /** `s3://bucket/prefix`. */
   url: string;
-  endpoint: string;
-  region: string;
-  credentials: S3Credentials;
-  log: Logger;
-  times?: Partial<S3Times>;
 }
 
 /** How often a download may break off without a byte in between. */

@@ -179,13 +179,8 @@ const EMBEDDINGS: StreamKind = {
 /** The kind of stream that an API answers a request with. */
 export function streamOf(api: string, model: string, body: Buffer): StreamKind {
   const asked = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const choices = () =>
-    Math.max(
-      1,
-      ...asked('n')
-        .map((n) => askedNumber(n) ?? 1)
-        .filter(Number.isFinite),
-    );
+  const numbers = () => asked('n').flatMap((n) => askedNumber(n) ?? []);
+  const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
   // A stop sequence may come at once, and where a text is filled in nothing may be missing.
   const mayBeEmpty = () =>
     ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));

@@ -21,6 +21,7 @@ import {
   notesOf,
   type OwnedRequest,
   ownersOf,
+  POINTS,
   REQUESTS,
   RUNS,
   refusalOf,
@@ -173,11 +174,11 @@ export class Admission {
         const used = await this.#store.slots({ name: RUNS }).count(owner);
         usage.push({ name: named('concurrent_runs'), limit: runs, used });
       }
-      for (const { setting, window, pointsOf } of BUDGETS) {
+      for (const { setting, window, of } of BUDGETS) {
         const limit = limits[setting];
         if (limit === undefined) continue;
         const { used } = await this.#store.budget(window).used(owner);
-        usage.push({ name: named(setting), limit, used: used / pointsOf(1) });
+        usage.push({ name: named(setting), limit, used: used / POINTS[of](1) });
       }
     }
     return usage;

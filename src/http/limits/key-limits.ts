@@ -15,10 +15,13 @@ const ROUNDING = 1e-6;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
-const tokenPoints = (tokens: number) => tokens;
-const costPoints = (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING));
+/** How tokens and costs are counted. */
+export const POINTS = {
+  tokens: (tokens: number) => tokens,
+  cost: (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING)),
+};
 
-/** What is reserved before it is known how much of it is used; `pointsOf` is how it is counted. */
+/** What is reserved before it is known how much of it is used. */
 export const BUDGETS = [
   {
     of: 'tokens',
@@ -26,7 +29,6 @@ export const BUDGETS = [
     setting: 'tokens_per_day',
     per: 'day',
     window: { name: 'tokens', windowSeconds: 86_400 },
-    pointsOf: tokenPoints,
   },
   {
     of: 'cost',
@@ -34,7 +36,6 @@ export const BUDGETS = [
     setting: 'cost_per_day',
     per: 'day',
     window: { name: 'costs', windowSeconds: 86_400 },
-    pointsOf: costPoints,
   },
   {
     of: 'tokens',
@@ -42,7 +43,6 @@ export const BUDGETS = [
     setting: 'tokens_per_minute',
     per: 'minute',
     window: { name: 'minute-tokens', windowSeconds: 60 },
-    pointsOf: tokenPoints,
   },
   {
     of: 'cost',
@@ -50,7 +50,6 @@ export const BUDGETS = [
     setting: 'cost_per_month',
     per: 'month',
     window: { name: 'month-costs', windowSeconds: 30 * 86_400 },
-    pointsOf: costPoints,
   },
 ] as const;
 
@@ -121,11 +120,11 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
   const limit = limits[budget.setting];
   const amount = most[budget.of];
   if (limit === undefined || amount === undefined) return undefined;
-  const all = budget.pointsOf(limit);
+  const all = POINTS[budget.of](limit);
   // A run lasts for many minutes: it counts in the one in which it ends.
   if (budget.per === 'minute' && most.isRun) return { points: 1, limit: all };
   // Never more than the whole limit: an owner with a small one can still send something.
-  return { points: Math.max(1, Math.min(all, budget.pointsOf(amount))), limit: all };
+  return { points: Math.max(1, Math.min(all, POINTS[budget.of](amount))), limit: all };
 }
 
 /** What a request holds until it ends. */
@@ -172,7 +171,8 @@ export function notesOf(
 ): LimitNote[] {
   const noted = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
   return noted.map(({ budget, owner = holder.key }) => {
-    return { ...budget.window, holder: { ...holder, key: owner }, spent: spentOf(budget, used), ttlMs };
+    const spent = budget.of === 'tokens' ? tokensOf(used) : POINTS.cost(used.cost);
+    return { ...budget.window, holder: { ...holder, key: owner }, spent, ttlMs };
   });
 }
 
@@ -195,10 +195,6 @@ export function releasesOf(
     return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
   });
   return [...placesOf(held), ...budgets];
-}
-
-function spentOf({ of, pointsOf }: Pick<Budget, 'of' | 'pointsOf'>, used: Used): number {
-  return pointsOf(of === 'tokens' ? tokensOf(used) : used.cost);
 }
 
 /** What a client is told whose request does not fit a limit. */

@@ -11,9 +11,7 @@ import type { AppDeps, OperatorParts } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import type { Activity, RecentAttempts } from './activity.ts';
 
-/** Its address. */
 export const OVERVIEW = '/admin/overview';
-/** Failures that are shown one by one. */
 const LATEST = 50;
 /** Keys whose limits are shown: of each the store is asked. */
 const MOST_KEYS = 1000;

@@ -129,7 +129,7 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
   if (said.messages.length === 0 && !said.approved && !body.instructions) {
     throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
-  if (body.truncation !== 'auto') checkLength(said.messages, context);
+  if (body.truncation !== 'auto') checkWindow(said.messages, { ...context, param: 'input' });
   const offered = { ...body, tools: withSettings(body.tools, settings) };
   const tools = chosenTools(body.compacts ? {} : offered, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
@@ -166,20 +166,6 @@ const DEFAULT_THRESHOLD = 0.75;
 
 function compactAt({ context_management: [asked] = [] }: PlainResponseBody, { model }: PlainContext) {
   return asked && (asked.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
-}
-
-/** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
-function checkLength(messages: readonly TurnMessage[], { model, key, name }: PlainContext): void {
-  const routes = key.routes[name] ?? model.routes;
-  checkWindow(
-    messages.reduce((sum, { content }) => sum + unitsOf(content), 0),
-    { model, routes, param: 'input' },
-  );
-}
-
-function unitsOf(content: TurnMessage['content']): number {
-  if (typeof content === 'string') return content.length;
-  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
 }
 
 /** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */

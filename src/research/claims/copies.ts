@@ -93,11 +93,7 @@ export function doubtsOfCopy(claim: Parsed, sentence: Parsed): Doubt[] {
   return doubts;
 }
 
-const known = new WeakMap<Parsed, Token[]>();
-
 function tokensOf(sentence: Parsed): Token[] {
-  const before = known.get(sentence);
-  if (before) return before;
   const { folded, words, figures, dates } = sentence;
   const facts = [...figures.map((figure) => ({ figure })), ...dates.map((date) => ({ date }))];
   const starts = new Map(words.filter(({ isName }) => isName).map(({ start }) => [start, true]));
@@ -112,7 +108,6 @@ function tokensOf(sentence: Parsed): Token[] {
     last = fact;
     tokens.push({ text, isName: !fact && starts.has(index), ...fact });
   }
-  known.set(sentence, tokens);
   return tokens;
 }
 

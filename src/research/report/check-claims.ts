@@ -7,7 +7,7 @@ import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText } from '../answer/held-text.ts';
-import type { ClaimChecker } from '../claims/claim-checker.ts';
+import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
@@ -83,7 +83,7 @@ async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker):
   return [...doubted, ...others];
 }
 
-async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
+async function doubtfulIn(text: string, { state }: ResearchRun, claims: CitationCheck): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
   const { annotations } = await cited.whole(text);
   const doubtful: Doubtful[] = [];

@@ -14,7 +14,7 @@ import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
 import { HeadingFilter } from './heading-filter.ts';
 import { checks, citedDraft, draftText } from './held-section.ts';
-import { SectionRequests } from './section-requests.ts';
+import { type AskForSection, sectionRequests } from './section-requests.ts';
 
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
@@ -30,7 +30,7 @@ interface Writing {
   answering: Answering;
   claims: ClaimChecker;
   cited: CitedAnswer;
-  requests: SectionRequests;
+  askFor: AskForSection;
 }
 
 /** Writes the sections that are not written yet. @throws GatewayError */
@@ -44,8 +44,8 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     yield* citedSteps(run, cited.end());
     return { text: '', cut: state.answered.cut };
   }
-  const requests = await SectionRequests.of(run, { context: answering.context, claims });
-  const writing = { answering, claims, cited, requests };
+  const askFor = await sectionRequests(run, { context: answering.context, claims });
+  const writing = { answering, claims, cited, askFor };
   let cut: IncompleteReason | null = state.report.cut;
   let before = run.answerSoFar.text.slice(0, state.report.length);
   for (let index = state.report.done; index < outline.length; index++) {
@@ -86,7 +86,7 @@ type OfSection = Writing & {
 };
 
 async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
-  const { answering, cited, requests, index, section, head, before, limit } = of;
+  const { answering, cited, askFor, index, section, head, before, limit } = of;
   const { report } = run.state;
   const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
   const soFar = begun.slice(head.length);
@@ -97,7 +97,7 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
     inMessage: true,
     isPart: true,
     filter: new HeadingFilter(section.heading, { head: head.slice(begun.length), before: soFar }),
-    ask: (how) => requests.of(index, { ...how, before, limit }),
+    ask: (how) => askFor(index, { ...how, before, limit }),
     whole: ({ text, cut }, usage) => {
       return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
     },
@@ -106,13 +106,13 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
 
 /** A section that is held back until its claims are checked; it is shown in one piece. */
 async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
-  const { answering, cited, claims, requests, index, section, head, before, limit } = of;
+  const { answering, cited, claims, askFor, index, section, head, before, limit } = of;
   const { text, cut } = yield* draftText(run, answering, {
     claims,
     limit,
     shown: cited.length,
     isPart: true,
-    ask: (how) => requests.of(index, { ...how, before, limit }),
+    ask: (how) => askFor(index, { ...how, before, limit }),
   });
   const filter = new HeadingFilter(section.heading, { head, before: '' });
   const shown = yield* citedDraft(run, { cited, text: filter.push(text) + filter.end() });

@@ -11,6 +11,7 @@ import { AppendTick } from './log/append-tick.ts';
 import type { Beginning } from './log/found-log.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 import { inRunSpan } from './run-span.ts';
+import { StoreOutage } from './store-outage.ts';
 
 /** How long runs may take to store what they have and to give their claims back, in milliseconds. */
 const LEAVING_MS = 3000;
@@ -42,6 +43,8 @@ interface ActiveRun {
  */
 export abstract class ActiveRuns implements Executor {
   protected readonly capacity: Capacity;
+  /** Hears of it where claims cannot be renewed or looked for. */
+  protected readonly outage: StoreOutage;
   protected readonly options: ExecutorOptions;
   protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
@@ -61,6 +64,7 @@ export abstract class ActiveRuns implements Executor {
   constructor(options: ExecutorOptions) {
     this.options = options;
     this.capacity = new Capacity(options);
+    this.outage = new StoreOutage(options.store);
     this.#tick = new AppendTick(options.load);
     this.#startedAt = options.clock.now();
   }
@@ -103,7 +107,7 @@ export abstract class ActiveRuns implements Executor {
       await driven.lease.offer(claim);
       return await driven.done;
     }
-    const lease = new RunLease(claim, { store, log });
+    const lease = new RunLease(claim, { store, log, failed: (thrown) => this.outage.failed(thrown) });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
     lease.orphaned = this.#isOrphaned(claim);
@@ -159,6 +163,11 @@ export abstract class ActiveRuns implements Executor {
   /** Claims a run; undefined where it is not to be had. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
     return await this.options.store.claim(id, { leaseMs: LEASE_MS, force });
+  }
+
+  /** Claims a run that may have had an owner; undefined also where that one may live. */
+  protected async claimLeft(id: RunId): Promise<Claim | undefined> {
+    return this.outage.isOver ? await this.claim(id, { force: false }) : undefined;
   }
 
   /** The next free run, claimed; `queued`: the next one that was not begun. */

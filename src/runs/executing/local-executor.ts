@@ -41,6 +41,7 @@ export class LocalExecutor extends ActiveRuns {
       try {
         await this.#claimAll();
       } catch (thrown) {
+        this.outage.failed(thrown);
         this.options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
@@ -53,7 +54,7 @@ export class LocalExecutor extends ActiveRuns {
   async #claimAll(): Promise<void> {
     while (await this.#room()) {
       using _ = this.hold();
-      const claim = await this.claimNext();
+      const claim = await this.claimNext({ queued: !this.outage.isOver });
       if (!claim) return;
       this.capacity.served(this.options.clock.now() - claim.run.createdAt);
       void this.drive(claim);

@@ -263,7 +263,7 @@ export class QueueExecutor extends ActiveRuns {
     const until = performance.now() + waitMs;
     const held = this.#heldElsewhere;
     while (!this.stopping.signal.aborted) {
-      const claim = await this.claim(id, { force: false });
+      const claim = await this.claimLeft(id);
       const run = claim ? undefined : await store.get(id);
       const free = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
       if (free) {
@@ -292,7 +292,7 @@ export class QueueExecutor extends ActiveRuns {
   async #takeUp(id: RunId): Promise<void> {
     if (this.stopping.signal.aborted || !this.capacity.resume(this.active)) return;
     using _ = this.hold();
-    const claim = await this.claim(id, { force: false });
+    const claim = await this.claimLeft(id);
     if (claim) void this.#watched(this.#goOnElsewhere(id, this.drive(claim)));
   }
 
@@ -307,6 +307,7 @@ export class QueueExecutor extends ActiveRuns {
       try {
         before = await look(before);
       } catch (error) {
+        this.outage.failed(error);
         this.#failed(error);
       }
       await sleep(pauseMs(), { signal }).catch(() => {});
@@ -322,7 +323,7 @@ export class QueueExecutor extends ActiveRuns {
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
       if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.start(this.active)) continue;
-      const claim = await this.claim(id, { force: false });
+      const claim = await this.claimLeft(id);
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
       void this.drive(claim);

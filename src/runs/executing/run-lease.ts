@@ -38,6 +38,7 @@ export class RunLease {
   #offered: Claim | undefined;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
   readonly #log: Logger;
+  readonly #failed: ((thrown: unknown) => void) | undefined;
   readonly #controller = new AbortController();
   /** When the claim was last known to hold, by this process' own monotonic clock, in milliseconds. */
   #heldAt = performance.now();
@@ -45,13 +46,18 @@ export class RunLease {
   #pausing = false;
   #leaving = false;
 
-  constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
+  /** `failed` hears why the claim could not be renewed. */
+  constructor(
+    claim: Claim,
+    parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger; failed?(thrown: unknown): void },
+  ) {
     this.run = claim.run;
     this.token = claim.token;
     this.keys = claim.keys ?? [];
     this.attempts = claim.attempts;
     this.#store = parts.store;
     this.#log = parts.log;
+    this.#failed = parts.failed;
     if (claim.run.cancelRequested) this.cancel();
   }
 
@@ -137,6 +143,7 @@ export class RunLease {
         this.#controller.abort(new HandOver('the claim was lost'));
       }
     } catch (thrown) {
+      this.#failed?.(thrown);
       this.#log.warn({ run: id, err: messageOf(thrown) }, 'claim could not be renewed');
     }
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { abortable } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
 import { lowerPriority } from '../../base/load/priority.ts';
@@ -103,9 +103,10 @@ export class SandboxProcess implements Disposable {
 
   /** Whether the process alone keeps the gateway's process alive: a spare one must not. */
   hold(held: boolean): void {
-    const method = held ? 'ref' : 'unref';
-    this.#child[method]();
-    for (const stream of this.#child.stdio) if (stream instanceof Socket) stream[method]();
+    for (const handle of [this.#child, ...this.#child.stdio]) {
+      const change: unknown = handle && Reflect.get(handle, held ? 'ref' : 'unref');
+      if (typeof change === 'function') change.call(handle);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -133,7 +134,7 @@ export class SandboxProcess implements Disposable {
     // A process that is gone while the job is written says so with its `close`.
     child.stdin?.on('error', () => {});
     const reports = child.stdio[REPORT_FD];
-    if (!(reports instanceof Socket)) return;
+    if (!(reports instanceof Duplex)) return;
     reports.on('error', () => {});
     reports.on('data', (chunk: Buffer) => {
       this.#read(chunk);

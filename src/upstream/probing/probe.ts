@@ -11,7 +11,7 @@ import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } f
 import { newRunTraits } from '../wires/replayed.ts';
 import {
   configurationText,
-  learnedFindings,
+  learnedFinding,
   type ProbeFinding,
   type ProbeReport,
   quoted,
@@ -64,7 +64,7 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   const called = plain && (await toolTurn(ask, findings));
   if (called) await turnAfterTools(ask, called, findings);
   const traits = provider.traits(model);
-  findings.push(...learnedFindings(traits, startingTraits(options.config)));
+  findings.push(learnedFinding(traits, startingTraits(options.config)));
   return {
     provider: options.name,
     model,

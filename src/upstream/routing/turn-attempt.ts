@@ -180,33 +180,26 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   data(chunk: Buffer): void {
-    try {
+    const end = this.#caught(() => {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
       const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
-      if (isOver) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
-    } catch (error) {
-      this.#control.finish(this.#failed(error));
-    }
+      return isOver ? this.#end() : undefined;
+    });
+    if (end) this.#control.finish(end, 'turn' in end ? { lingerMs: AFTER_DONE_MS } : undefined);
   }
 
   end(): AttemptEnd {
-    try {
+    return this.#caught(() => {
       this.#read(this.#stream.end());
       return this.#end();
-    } catch (error) {
-      return this.#failed(error);
-    }
+    });
   }
 
   /** Once the finish reason is there the turn is whole; only what may follow did not come. */
   broken(failure: AttemptFailure): AttemptEnd {
-    if (!this.#decoder.finished || failure.kind !== 'timeout') return this.#failed(failure);
-    try {
-      return this.#end();
-    } catch (error) {
-      return this.#failed(error);
-    }
+    if (!this.#decoder.finished || failure.kind !== 'timeout') return { failure };
+    return this.#caught(() => this.#end());
   }
 
   #read(payloads: readonly Record<string, unknown>[]): void {
@@ -273,9 +266,13 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     return { turn };
   }
 
-  #failed(error: unknown): AttemptEnd {
-    if (!(error instanceof AttemptFailure)) throw error;
-    return { failure: error };
+  #caught<T>(work: () => T): T | { failure: AttemptFailure } {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof AttemptFailure) return { failure: error };
+      throw error;
+    }
   }
 }
 

@@ -29,7 +29,7 @@ const IN_MEMORY = 16;
  * How long an index stays in memory, or open to searches, that nobody asks, in milliseconds. One that another process
  * removed is on the disk until then.
  */
-const UNUSED_MS = 30_000;
+const UNUSED = { ttl: 30_000, ttlAutopurge: true, updateAgeOnGet: true };
 /** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
 const WIPE_MS = 5000;
 /** When that is tried again where it failed, in milliseconds: the disk is full, say. */
@@ -45,7 +45,7 @@ const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
   max: OPEN,
   // Who writes may have vectors to ask for still.
-  ...(!writes && { ttl: UNUSED_MS, ttlAutopurge: true, updateAgeOnGet: true }),
+  ...(!writes && UNUSED),
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
     wiping.delete(store);
@@ -58,9 +58,7 @@ const open = new LRUCache<string, CollectionIndex>({
 
 const memoryIndexes = new LRUCache<string, CollectionIndex>({
   max: IN_MEMORY,
-  ttl: UNUSED_MS,
-  ttlAutopurge: true,
-  updateAgeOnGet: true,
+  ...UNUSED,
   dispose: (index) => index[Symbol.dispose](),
 });
 
@@ -122,22 +120,18 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
 }
 
 function indexOf(store: string): CollectionIndex {
-  if (isInMemory(store)) {
-    const known = memoryIndexes.get(store);
-    const index = known ?? new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
-    if (!known) memoryIndexes.set(store, index);
-    return index;
-  }
-  const known = open.get(store);
+  const cache = isInMemory(store) ? memoryIndexes : open;
+  const known = cache.get(store);
   if (known) return known;
   const index = opened(store);
-  open.set(store, index);
+  cache.set(store, index);
   // What another or an earlier process left undone.
   index.work();
   return index;
 }
 
 function opened(store: string): CollectionIndex {
+  if (isInMemory(store)) return new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
   const { owner, embeddingModel: model } = settings;
   const by = model === undefined ? undefined : { model, embed: embeddings.embed };
   return new CollectionIndex(join(folder, `${store}.db`), { owner, sliceMs: WRITE_MS, embeddings: by });

@@ -6,6 +6,7 @@ import { messageWords } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { applyEvent } from '../../../src/runs/projections/fold.ts';
 import { offsetAfter } from '../../../src/store/frames.ts';
+import { RUNS, SEED } from '../../support/fuzz.ts';
 import { openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 
@@ -83,7 +84,7 @@ describe('the event log of a run', () => {
         });
         if (response.status === 'completed') assert.equal(response.output_text, script.answer.join(''));
       }),
-      { numRuns: 150, seed: 7, endOnFailure: true },
+      { numRuns: Math.ceil(RUNS / 2), seed: SEED, endOnFailure: true },
     );
   });
 });

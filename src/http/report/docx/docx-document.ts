@@ -36,7 +36,7 @@ export function reportDocx(report: Report): Buffer {
   // The data of a chart says the same, and can be edited.
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
   const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(shown);
-  const inline = new InlineWriter(report, { notes, links });
+  const inline = new InlineWriter({ report, notes, links });
   const document = new PartText()
     .add(xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`))
     .add(frontMatter(report))

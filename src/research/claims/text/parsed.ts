@@ -3,7 +3,7 @@ import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
 import { unitAt } from './units.ts';
-import { type Word, wordsIn } from './words.ts';
+import { standsIn, type Word, wordsIn } from './words.ts';
 
 /** A sentence with what can be compared of it. */
 export interface Parsed {
@@ -18,13 +18,9 @@ export interface Parsed {
 }
 
 /** A part of a sentence that says one thing. Places are those of the sentence. */
-export interface Clause {
+export interface Clause extends Pick<Parsed, 'text' | 'words' | 'figures' | 'dates'> {
   start: number;
   end: number;
-  text: string;
-  words: readonly Word[];
-  figures: readonly Figure[];
-  dates: readonly FoundDate[];
 }
 
 /** Takes a sentence apart; places are those of its text. */
@@ -32,7 +28,7 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
   const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
-  const words = wordsIn(folded, text).filter(({ start }) => !isWithin(start, dates) && !isWithin(start, figures));
+  const words = wordsIn(folded, text).filter(({ start }) => !standsIn(start, dates) && !standsIn(start, figures));
   let clauses: Clause[] | undefined;
   return {
     text,
@@ -67,10 +63,6 @@ function isListNumber(folded: string, { start, end }: Figure): boolean {
   return start === 0 && /^[.)]\s/.test(folded.slice(end, end + 2));
 }
 
-function isWithin(at: number, ranges: readonly { start: number; end: number }[]): boolean {
-  return ranges.some(({ start, end }) => at >= start && at < end);
-}
-
 const BOUNDARY =
   /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
 
@@ -97,7 +89,7 @@ function clausesOf(
   };
   let from = 0;
   for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
-    if (isWithin(index, figures) || isWithin(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
+    if (standsIn(index, figures) || standsIn(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
     const clause = within(from, index);
     const facts = clause.figures.length + clause.dates.length;
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;
