@@ -193,8 +193,6 @@ describe('the import graph', () => {
       'store/shared/store-client.ts',
       'store/shared/store-server.ts',
       // The checked one, and who is given it.
-      // Opens none: asks whether a pipe of its child is one.
-      'tools/execute-python/sandbox-process.ts',
       'tools/mcp/server-fetch.ts',
       'tools/safe-fetch/guarded-agent.ts',
       'tools/safe-fetch/safe-fetch.ts',

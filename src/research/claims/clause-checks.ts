@@ -86,11 +86,9 @@ function isOpposed(
   { clause, sentence }: { clause: Clause; sentence: Parsed },
 ): boolean {
   const said = withoutExactness(own.text);
-  let far: string | undefined;
+  const far = withoutExactness(sentence.folded);
   return OPPOSITES.some((pair) => {
     const [isOne, isOther] = pair.map((list) => list.isIn(said));
-    if (!isOne && !isOther) return false;
-    far ??= withoutExactness(sentence.folded);
     // Of a claim that says both, the words that its source has, too, tell no difference: `the decline was faster`.
     const isBoth = isOne && isOther;
     const mine = sideOf(said, pair, isBoth ? far : undefined);

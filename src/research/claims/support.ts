@@ -41,10 +41,7 @@ const ABOUT = 0.25;
 /** Holds a claim against one source. */
 export function carries(claim: Parsed, source: SourceText): Carried {
   let best: Judged | undefined;
-  const most = claim.words.filter(({ isName }) => isName).length * NAME_WORTH;
   for (const passage of passagesFor(claim, source)) {
-    // The best come first: none of the others can be better.
-    if (best && scoreOf(passage) + most <= best.score) break;
     const judged = judge(claim, passage, source);
     if (!best || judged.score > best.score) best = judged;
   }

@@ -9,12 +9,11 @@ import { standsAlone } from './words.ts';
 export class SourceText {
   readonly title: string;
   readonly text: string;
-  readonly #folded: string[] = [];
+  #folded = '';
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #parsed = new Map<number, Parsed>();
   #parsedTitle: Parsed | undefined;
-  #whole: string | undefined;
   /** The folded text without its dots: `U.S.` is `us`. */
   #undotted: string | undefined;
 
@@ -40,8 +39,7 @@ export class SourceText {
 
   /** The folded text. */
   get folded(): string {
-    this.#whole ??= this.#folded.join('');
-    return this.#whole;
+    return this.#folded;
   }
 
   /** Whether folded letters stand anywhere in the text. */
@@ -96,7 +94,7 @@ export class SourceText {
   /** Reads one step of the text; gives the place behind it. */
   #read(from: number): number {
     const end = naturalEnd(this.text, { from: from + STEP / 2, limit: from + STEP, marks: ['\n', ' '] });
-    this.#folded.push(foldText(this.text.slice(from, end)));
+    this.#folded += foldText(this.text.slice(from, end));
     let start = from;
     for (const { 0: gap, index } of this.text.slice(from, end).matchAll(SENTENCE_END)) {
       this.#add(start, from + index);
