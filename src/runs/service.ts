@@ -6,12 +6,13 @@ import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import { isStoreAway } from '../store/failure.ts';
+import { dropUpTo } from '../store/frames.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
-import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
+import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
@@ -319,7 +320,7 @@ class StoredRuns implements Runs {
     using linked = linkSignals([options.signal, closing]);
     try {
       if (known && known.last > after) {
-        yield fromCursor(known, after);
+        yield dropUpTo(known, after);
         after = known.last;
       }
       yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });

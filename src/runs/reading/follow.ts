@@ -1,6 +1,6 @@
 import { abortable, sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import { skipFrames } from '../../protocol/frames.ts';
+import { dropUpTo } from '../../store/frames.ts';
 import type { LogBatch, LogHandlers, RunStore } from '../../store/run-store.ts';
 import { LiveTail, passingOn } from './live-tail.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
@@ -54,7 +54,7 @@ export async function* followLog(
     const batch = tail.take();
     if (batch && batch.first > cursor.last + 1) tail.onGap();
     else if (batch && batch.last > cursor.last) {
-      const fresh = fromCursor(batch, cursor.last);
+      const fresh = dropUpTo(batch, cursor.last);
       cursor.last = fresh.last;
       yield fresh;
       if (fresh.end) return;
@@ -121,10 +121,4 @@ async function subscribe(
     pending.then((subscription) => subscription[Symbol.dispose]()).catch(() => {});
     throw thrown;
   }
-}
-
-/** The part of a batch behind event `last`, which is in it or just before it. */
-export function fromCursor(batch: LogBatch, last: number): LogBatch {
-  if (batch.first === last + 1) return batch;
-  return { ...batch, first: last + 1, frames: skipFrames(batch.frames, last + 1 - batch.first) };
 }
