@@ -62,10 +62,10 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
       place[Symbol.dispose]();
       answer[Symbol.dispose]();
     });
-    const admitted = await deps.admission.admit({ key, id, tokens: 0 });
-    socket.once('close', () => void admitted.settle().catch(() => {}));
-    if (socket.destroyed) await admitted.settle();
-    else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
+    const admitting = deps.admission.admit({ key, id, tokens: 0 });
+    socket.once('close', () => void admitting.then((admitted) => admitted.settle()).catch(() => {}));
+    await admitting;
+    await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
   function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {

@@ -58,6 +58,9 @@ function join(socket: Socket, other: Socket, target: ProviderTarget): void {
   other.once('close', () => socket.destroySoon());
   if (socket.destroyed) other.destroy();
   other.pipe(frames).pipe(socket).pipe(other);
+  // Who ends its half has gone, perhaps by now: not every provider ends its own then.
+  if (socket.readableEnded) other.destroySoon();
+  else socket.once('end', () => other.destroySoon());
   endWhenSilent(socket);
 }
 

@@ -259,7 +259,8 @@ export class Execution {
     const isCut = kind === 'plain' && status === 'completed' && (outcome?.incomplete ?? null) !== null;
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage(isCut ? 'incomplete' : 'completed');
-    const at = clock.now();
+    // A clock that was set back meanwhile makes no run that ended before it began.
+    const at = Math.max(clock.now(), lease.run.startedAt ?? 0);
     const state = this.#state;
     const ending = { ...answer, claims, completed: outcome !== undefined, request, state };
     const response = endedResponse(this.#created, {

@@ -44,6 +44,21 @@ describe('what a run holds of its limits', () => {
   });
 });
 
+describe('a run whose clock is set back', () => {
+  it('does not end before it began', async () => {
+    const clock = { ms: Date.now(), now: () => clock.ms };
+    const chat = new ScriptedModel(() => {
+      clock.ms -= 3_600_000;
+      return { text: ['done'] };
+    });
+    await using harness = await openHarness({ chat, clock });
+    const { run } = await harness.runs.submit(question());
+    await readAll(harness.runs, run);
+    const { started_at, completed_at } = await harness.runs.response(run);
+    assert.equal(completed_at, started_at);
+  });
+});
+
 describe('a tool call', () => {
   it('is made only once the log says so: an instance that lost its claim meanwhile calls nothing', async () => {
     const appending = Promise.withResolvers<void>();
