@@ -19,6 +19,7 @@ const specs = [
   'test/integration/fuzz/**/*.test.ts',
   'test/http/random-requests.test.ts',
   'test/http/limits-property.test.ts',
+  'test/unit/runs/log.test.ts',
 ];
 const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...specs], {
   stdio: 'inherit',

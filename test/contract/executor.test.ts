@@ -34,7 +34,7 @@ describe('an executor of a worker', () => {
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
     // Its claim has run out; nobody knows whether its owner lives.
-    await store.create({ ...run, claim: { owner: 'elsewhere', leaseMs: 0 } });
+    await store.create({ ...run, claim: { leaseMs: 0 } });
     const looks: (boolean | undefined)[] = [];
     const wrapped = wrapStore(store, {
       claimNext: async (options) => {
@@ -79,7 +79,7 @@ describe('executors over Redis', () => {
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
     // An instance that dies right after it has created the run.
-    const created = await store.create({ ...run, claim: { owner: 'dead', leaseMs: 300 } });
+    const created = await store.create({ ...run, claim: { leaseMs: 300 } });
     assert.ok(typeof created === 'object' && 'token' in created);
     const record = (await store.get(run.id)) ?? assert.fail();
     assert.match((await readAll(b.runs, record)).toString(), /event: response\.completed/);
@@ -122,7 +122,7 @@ describe('executors over Redis', () => {
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question());
       await asked.promise;
-      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 60_000, force: true }));
+      assert.ok(await store.claim(run.id, { leaseMs: 60_000, force: true }));
       const client = await createClient({ url: server.url }).connect();
       await client.del(`${queue.toKey(run.id)}:lock`);
       client.destroy();

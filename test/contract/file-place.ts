@@ -15,8 +15,13 @@ const MIB = 1024 * 1024;
 const PIECE = 64 * 1024;
 const signal = new AbortController().signal;
 
-/** What every place of users' files promises. */
-export function describeFilePlace(name: string, open: () => Promise<PlaceFixture>): void {
+/** What every place of users' files promises. `large`: files of many megabytes are looked at, too. */
+export function describeFilePlace(
+  name: string,
+  open: () => Promise<PlaceFixture>,
+  { large = true }: { large?: boolean } = {},
+): void {
+  const sizes = (all: readonly number[]) => all.filter((size) => large || size < MIB);
   describe(`files in ${name}`, function () {
     this.timeout(patience(60));
     let fixture: PlaceFixture;
@@ -36,7 +41,7 @@ export function describeFilePlace(name: string, open: () => Promise<PlaceFixture
     const coded = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
 
     it('come back as they were, of every size, whole and in pieces', async () => {
-      for (const size of [0, 1, 100_000, 16 * MIB, 16 * MIB + 1, 23 * MIB + 7]) {
+      for (const size of sizes([0, 1, 100_000, 16 * MIB, 16 * MIB + 1, 23 * MIB + 7])) {
         const bytes = randomBytes(size);
         const id = await kept(bytes);
         assert.ok((await place.read(id, signal))?.equals(bytes), `${size} bytes, whole`);
@@ -56,14 +61,14 @@ export function describeFilePlace(name: string, open: () => Promise<PlaceFixture
     });
 
     it('leave nothing where they are not kept', async () => {
-      for (const size of [10, 18 * MIB]) {
+      for (const size of sizes([10, 18 * MIB])) {
         await using taken = await take(inPieces(randomBytes(size)));
         assert.equal(taken.bytes, size);
       }
       assert.deepEqual(await fixture.stored(), []);
     });
 
-    for (const size of [100_000, 20 * MIB]) {
+    for (const size of sizes([100_000, 20 * MIB])) {
       it(`leave nothing of ${size} bytes that break off at any tenth`, async () => {
         const bytes = randomBytes(size);
         for (let tenth = 0; tenth < 10; tenth++) {
@@ -82,7 +87,7 @@ export function describeFilePlace(name: string, open: () => Promise<PlaceFixture
     }
 
     it('leave nothing once their signal aborts, while nothing comes', async () => {
-      for (const size of [10, 18 * MIB]) {
+      for (const size of sizes([10, 18 * MIB])) {
         const stop = new AbortController();
         const source = new Readable({ read() {} });
         const taking = place.take(source, { id: randomUUID(), most: 64 * MIB, signal: stop.signal });
@@ -96,7 +101,7 @@ export function describeFilePlace(name: string, open: () => Promise<PlaceFixture
     });
 
     it('are refused beyond the most bytes, and nothing stays', async () => {
-      for (const most of [10, 18 * MIB]) {
+      for (const most of sizes([10, 18 * MIB])) {
         await assert.rejects(take(inPieces(randomBytes(most + 1)), most), coded('request_too_large'));
       }
       assert.deepEqual(await fixture.stored(), []);

@@ -6,10 +6,13 @@ import { isObject } from '../../src/base/json.ts';
 import { completion } from '../support/chat-faults.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
+import { type Story, throughLives } from '../support/lives.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import {
   hang,
   json,
+  type ProviderRequest,
+  type Script,
   type ScriptedProvider,
   stallAfter,
   startScriptedProvider,
@@ -19,9 +22,11 @@ import { patience } from '../support/time-limit.ts';
 
 /** Limits of a day outlive the process that counted them, killed or stopped. */
 
-const KEY = 'sk-limits-last';
-const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const ADMIN = { authorization: 'Bearer sk-limits-admin' };
 const USAGE = { prompt_tokens: 700, completion_tokens: 50, total_tokens: 750 };
+/** The keys: each story has its own, and its own models at the provider. */
+const KEYS = ['counted', 'cut', 'open'] as const;
+type Key = (typeof KEYS)[number];
 
 interface Options {
   folder: string;
@@ -31,188 +36,272 @@ interface Options {
 }
 
 function start({ folder, provider, store, workers = 1 }: Options): Promise<GatewayProcess> {
-  const routes = [{ provider: 'one', model: 'm', price: { input: 10, output: 20 } }];
+  const models = KEYS.flatMap((key) => {
+    const routes = [{ provider: 'one', model: key, price: { input: 10, output: 20 } }];
+    const common = { routes, max_completion_tokens: 1000 };
+    return [
+      [`paid-${key}`, { ...common, kind: 'proxy', apis: ['chat_completions', 'async'] }],
+      [`run-${key}`, { ...common, kind: 'research', research: { tools: [] } }],
+    ];
+  });
+  const limits = { tokens_per_day: 100_000, cost_per_day: 5, concurrent_runs: 3 };
   return startGatewayProcess(
     {
       server: { port: 0, ...(workers > 1 && { workers }), shutdown_grace_seconds: 2 },
       store: { url: store },
       providers: { one: { base_url: provider } },
-      models: {
-        paid: { kind: 'proxy', apis: ['chat_completions', 'async'], routes, max_completion_tokens: 1000 },
-        run: { kind: 'research', routes, research: { tools: [] }, max_completion_tokens: 1000 },
-      },
+      models: Object.fromEntries(models),
       keys: [
-        {
-          id: 'ann',
-          secret: KEY,
-          admin: true,
-          limits: { tokens_per_day: 100_000, cost_per_day: 5, concurrent_runs: 3 },
-        },
+        { id: 'admin', secret: 'sk-limits-admin', admin: true },
+        ...KEYS.map((key) => ({ id: key, secret: `sk-limits-${key}`, limits })),
       ],
     },
     { folder },
   );
 }
 
-/** What `GET /admin/usage` tells. */
-async function usedByKey(gateway: GatewayProcess): Promise<{ requests: number; tokens: number }> {
-  const usage: unknown = await (await fetch(`${gateway.url}/admin/usage?group_by=key`, { headers: HEADERS })).json();
-  assert.ok(isObject(usage) && Array.isArray(usage.data));
-  const [row = { requests: 0, input_tokens: 0, output_tokens: 0 }] = usage.data;
-  return { requests: row.requests, tokens: row.input_tokens + row.output_tokens };
+interface Scene {
+  /** Of the store. */
+  name: string;
+  provider: ScriptedProvider;
+  /** What the provider answers to the models of a key, where that is nothing usual. */
+  answers: Map<Key, () => Script>;
+  /** Calls are written in batches; Redis counts at once. */
+  written(key: Key, tokens: number): Promise<void>;
 }
 
-async function used(gateway: GatewayProcess, name = 'tokens_per_day'): Promise<number> {
-  const overview: unknown = await (await fetch(`${gateway.url}/admin/overview`, { headers: HEADERS })).json();
-  assert.ok(isObject(overview) && Array.isArray(overview.keys));
-  return overview.keys[0].limits.find((limit: { name: string }) => limit.name === name).used;
+/** What a key does and has used, at one gateway after another. */
+class Account {
+  readonly key: Key;
+  gateway: GatewayProcess | undefined;
+
+  constructor(key: Key) {
+    this.key = key;
+  }
+
+  async get(path: string): Promise<unknown> {
+    return await (await fetch(`${this.gateway?.url}${path}`, { headers: ADMIN })).json();
+  }
+
+  post(path: string, body: object): Promise<Response> {
+    return fetch(`${this.gateway?.url}/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-limits-${this.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** What `GET /admin/usage` tells. */
+  async usage(): Promise<{ requests: number; tokens: number }> {
+    const usage = await this.get('/admin/usage?group_by=key');
+    assert.ok(isObject(usage) && Array.isArray(usage.data));
+    const none = { requests: 0, input_tokens: 0, output_tokens: 0 };
+    const row = usage.data.find(({ key }) => key === this.key) ?? none;
+    return { requests: row.requests, tokens: row.input_tokens + row.output_tokens };
+  }
+
+  async used(name = 'tokens_per_day'): Promise<number> {
+    const overview = await this.get('/admin/overview');
+    assert.ok(isObject(overview) && Array.isArray(overview.keys));
+    const { limits } = overview.keys.find(({ id }) => id === this.key);
+    return limits.find((limit: { name: string }) => limit.name === name).used;
+  }
+
+  async comesTo(expected: number): Promise<void> {
+    await until(async () => ((await this.used()) === expected ? true : undefined)).catch(async () =>
+      assert.fail(`${await this.used()} instead of ${expected}`),
+    );
+  }
+
+  async chat(): Promise<void> {
+    const answer = await this.post('/chat/completions', { model: `paid-${this.key}`, messages });
+    assert.equal(answer.status, 200, await answer.text());
+  }
+
+  async wholeRun(): Promise<number> {
+    const answer: unknown = await (
+      await this.post('/responses', { model: `run-${this.key}`, input: 'Why?', stream: false })
+    ).json();
+    assert.ok(isObject(answer) && isObject(answer.usage) && answer.status === 'completed', JSON.stringify(answer));
+    return Number(answer.usage.total_tokens);
+  }
 }
-
-const comesTo = async (gateway: GatewayProcess, expected: number) =>
-  await until(async () => ((await used(gateway)) === expected ? true : undefined)).catch(async () =>
-    assert.fail(`${await used(gateway)} instead of ${expected}`),
-  );
-
-const post = (gateway: GatewayProcess, path: string, body: object) =>
-  fetch(`${gateway.url}/v1${path}`, { method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
 
 const messages = [{ role: 'user', content: 'Why do limits last?' }];
 
-async function chat(gateway: GatewayProcess): Promise<void> {
-  const answer = await post(gateway, '/chat/completions', { model: 'paid', messages });
-  assert.equal(answer.status, 200, await answer.text());
-}
-
-async function wholeRun(gateway: GatewayProcess): Promise<number> {
-  const answer: unknown = await (
-    await post(gateway, '/responses', { model: 'run', input: 'Why?', stream: false })
-  ).json();
-  assert.ok(isObject(answer) && isObject(answer.usage) && answer.status === 'completed', JSON.stringify(answer));
-  return Number(answer.usage.total_tokens);
-}
-
 /** What stands in the database of a folder, whatever its gateway has in memory. */
-function storedTokens(folder: string): number {
+function storedTokens(folder: string, key: Key): number {
   const db = new DatabaseSync(join(folder, 'data', 'runs.db'), { readOnly: true });
   try {
-    return Number(db.prepare("SELECT sum(used) AS used FROM limit_windows WHERE name = 'tokens'").get()?.used ?? 0);
+    const sum = "SELECT sum(used) AS used FROM limit_windows WHERE name = 'tokens' AND key = ?";
+    return Number(db.prepare(sum).get(key)?.used ?? 0);
   } finally {
     db.close();
   }
 }
 
-function lasting(name: string, open: (folder: string) => Promise<{ store: string; workers?: number }>): void {
-  describe(`limits of a day (${name})`, function () {
-    // Gateways are killed and come back.
-    this.timeout(patience(60));
-    const stack = new AsyncDisposableStack();
-    let provider: ScriptedProvider;
-    let folder: string;
-    let options: Options;
-    let gateway: GatewayProcess;
-    /** Of a gateway that has ended. */
-    const restart = async () => {
-      gateway = await start(options);
-    };
-    before(async () => {
-      provider = stack.use(await startScriptedProvider());
-      folder = stack.use(await gatewayFolder()).path;
-      options = { folder, provider: provider.url, ...(await open(folder)) };
-      answering(provider);
-      await restart();
-      stack.defer(() => gateway.kill());
-    });
-    after(() => stack.disposeAsync());
-    /** Calls are written in batches; Redis counts at once. */
-    const written = async (tokens: number) => {
-      if (options.store.startsWith('file:')) await until(() => storedTokens(folder) >= tokens || undefined);
-    };
+/** The gateway is killed three times, and stops in order then. */
+const ENDS = ['kill', 'kill', 'kill', 'terminate'] as const;
 
-    it('are counted on after kill -9, runs to the last and calls to the last batch, and after a stop in order', async () => {
-      for (let n = 0; n < 3; n++) await chat(gateway);
-      await comesTo(gateway, 3 * 750);
-      await written(3 * 750);
-      const run = await wholeRun(gateway);
-      // Elsewhere the settling follows the end: the reservation of a run that died between stays as long as a run may last.
-      if (name !== 'SQLite') await comesTo(gateway, 3 * 750 + run);
-      await gateway.kill();
-      await restart();
-      await comesTo(gateway, 3 * 750 + run);
-      assert.ok((await used(gateway, 'cost_per_day')) > 0.02);
-      await chat(gateway);
-      await gateway.terminate();
-      await restart();
-      await comesTo(gateway, 4 * 750 + run);
-    });
-
-    it('count a run once that was cut by kill -9 and went on, and hold its place meanwhile', async () => {
-      const before = await used(gateway);
-      const asked = provider.requests.length;
-      provider.respond = () => hang();
-      const submit = async (input: string) => {
-        const answer = await post(gateway, '/responses', { model: 'run', input, background: true });
-        const parsed: unknown = await answer.json();
-        return { status: answer.status, id: isObject(parsed) ? String(parsed.id) : '' };
-      };
-      const ids: string[] = [];
-      for (let n = 0; n < 3; n++) ids.push((await submit(`Why ${n}?`)).id);
-      assert.equal((await submit('Once more?')).status, 429);
-      await until(() => (provider.requests.length >= asked + 3 ? true : undefined));
-      await gateway.kill();
-      await restart();
-      assert.equal((await submit('Still?')).status, 429, 'its places are taken');
-      await until(() => (provider.requests.length >= asked + 6 ? true : undefined));
-      await gateway.kill();
-      answering(provider);
-      await restart();
-      let sum = before;
-      for (const id of ids) {
-        const ended = await until(async () => {
-          const run: unknown = await (await fetch(`${gateway.url}/v1/responses/${id}`, { headers: HEADERS })).json();
-          return isObject(run) && run.status === 'completed' && isObject(run.usage) ? run.usage : undefined;
-        });
-        sum += Number(ended.total_tokens);
-      }
-      await comesTo(gateway, sum);
-      await gateway.kill();
-      await restart();
-      await comesTo(gateway, sum);
-    });
-
-    // The last: over Redis, what it leaves is given back by its time.
-    it('keep what open calls had used when they died, and nothing of what they had reserved', async () => {
-      const before = await used(gateway);
-      const usedBefore = await usedByKey(gateway);
-      const text = 'It is written down as it goes. '.repeat(400);
-      provider.respond = () => stallAfter(401, { text, usage: null });
-      const delivered = Math.floor((lengthOfFirst(text) / 4) * 0.9);
-      const answer = await post(gateway, '/chat/completions', { model: 'paid', messages, stream: true });
-      await answer.body?.getReader().read();
-      await written(before + delivered);
-      await until(async () => (await usedByKey(gateway)).tokens >= usedBefore.tokens + delivered || undefined);
-      await gateway.kill();
-      await restart();
-      const counted = (await used(gateway)) - before;
-      // Over Redis others cannot know at once that it died: what it had reserved is given back by its time.
-      if (name === 'Redis') assert.ok(counted > 1000);
-      else assert.ok(counted >= delivered && counted <= delivered * 1.5, `${counted} of ${delivered}`);
-      const usage = await usedByKey(gateway);
-      const tokens = usage.tokens - usedBefore.tokens;
-      assert.equal(usage.requests, usedBefore.requests + 1);
-      assert.ok(tokens >= delivered && tokens <= delivered * 1.5, `${tokens} of ${delivered}`);
-    });
-  });
+function counted({ name, written }: Scene): Story {
+  const account = new Account('counted');
+  let run = 0;
+  return {
+    lives: [
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          for (let n = 0; n < 3; n++) await account.chat();
+          await account.comesTo(3 * 750);
+          await written('counted', 3 * 750);
+          run = await account.wholeRun();
+          // Elsewhere the settling follows the end: the reservation of a run that died between stays as long as a run may last.
+          if (name !== 'SQLite') await account.comesTo(3 * 750 + run);
+        },
+      },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          await account.comesTo(3 * 750 + run);
+          assert.ok((await account.used('cost_per_day')) > 0.02);
+        },
+      },
+      { reach: async () => {} },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          await account.chat();
+        },
+      },
+    ],
+    async end(gateway) {
+      account.gateway = gateway;
+      await account.comesTo(4 * 750 + run);
+    },
+  };
 }
 
-function answering(provider: ScriptedProvider): void {
-  provider.respond = ({ body }) =>
-    body.stream
-      ? turn({ text: 'Because they are written down.', usage: USAGE })
-      : json(completion('Yes.', { usage: USAGE }));
+function cut({ provider, answers }: Scene): Story {
+  const account = new Account('cut');
+  const asked = () => provider.requests.filter(({ body }) => body.model === 'cut').length;
+  const submit = async (input: string) => {
+    const answer = await account.post('/responses', { model: 'run-cut', input, background: true });
+    const parsed: unknown = await answer.json();
+    return { status: answer.status, id: isObject(parsed) ? String(parsed.id) : '' };
+  };
+  const ids: string[] = [];
+  let sum = 0;
+  answers.set('cut', hang);
+  return {
+    lives: [
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          for (let n = 0; n < 3; n++) ids.push((await submit(`Why ${n}?`)).id);
+          assert.equal((await submit('Once more?')).status, 429);
+          await until(() => (asked() >= 3 ? true : undefined));
+        },
+      },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          assert.equal((await submit('Still?')).status, 429, 'its places are taken');
+          await until(() => (asked() >= 6 ? true : undefined));
+        },
+        async meanwhile() {
+          answers.delete('cut');
+        },
+      },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          for (const id of ids) {
+            const ended = await until(async () => {
+              const headers = { authorization: 'Bearer sk-limits-cut' };
+              const run: unknown = await (await fetch(`${gateway.url}/v1/responses/${id}`, { headers })).json();
+              return isObject(run) && run.status === 'completed' && isObject(run.usage) ? run.usage : undefined;
+            });
+            sum += Number(ended.total_tokens);
+          }
+          await account.comesTo(sum);
+        },
+      },
+    ],
+    async end(gateway) {
+      account.gateway = gateway;
+      await account.comesTo(sum);
+    },
+  };
+}
+
+function opened({ name, answers, written }: Scene): Story {
+  const account = new Account('open');
+  const text = 'It is written down as it goes. '.repeat(400);
+  const delivered = Math.floor((lengthOfFirst(text) / 4) * 0.9);
+  let usage = { requests: 0, tokens: 0 };
+  answers.set('open', () => stallAfter(401, { text, usage: null }));
+  return {
+    lives: [
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          const answer = await account.post('/chat/completions', { model: 'paid-open', messages, stream: true });
+          await answer.body?.getReader().read();
+          await written('open', delivered);
+          await until(async () => (await account.usage()).tokens >= delivered || undefined);
+        },
+      },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          const used = await account.used();
+          // Over Redis others cannot know at once that it died: what it had reserved is given back by its time.
+          if (name === 'Redis') assert.ok(used > 1000);
+          else assert.ok(used >= delivered && used <= delivered * 1.5, `${used} of ${delivered}`);
+          usage = await account.usage();
+        },
+      },
+    ],
+    async end() {
+      assert.equal(usage.requests, 1);
+      assert.ok(usage.tokens >= delivered && usage.tokens <= delivered * 1.5, `${usage.tokens} of ${delivered}`);
+    },
+  };
 }
 
 /** Characters of the first 400 pieces that the scripted provider makes of a text: its words. */
 const lengthOfFirst = (text: string) => text.split(' ').slice(0, 400).join(' ').length;
+
+function lasting(name: string, open: (folder: string) => Promise<{ store: string; workers?: number }>): void {
+  describe(`limits of a day (${name})`, function () {
+    // Gateways are killed and come back.
+    this.timeout(patience(60));
+    const stage = async (stack: AsyncDisposableStack) => {
+      const answers: Scene['answers'] = new Map();
+      const usual = ({ body }: ProviderRequest) =>
+        body.stream
+          ? turn({ text: 'Because they are written down.', usage: USAGE })
+          : json(completion('Yes.', { usage: USAGE }));
+      const provider = stack.use(
+        await startScriptedProvider({
+          respond: (request) =>
+            answers.get(KEYS.find((key) => key === request.body.model) ?? 'counted')?.() ?? usual(request),
+        }),
+      );
+      const folder = stack.use(await gatewayFolder()).path;
+      const options = { folder, provider: provider.url, ...(await open(folder)) };
+      const written = async (key: Key, tokens: number) => {
+        if (options.store.startsWith('file:')) await until(() => storedTokens(folder, key) >= tokens || undefined);
+      };
+      return { scene: { name, provider, answers, written }, start: () => start(options), ends: ENDS };
+    };
+    throughLives<Scene>(stage, {
+      'are counted on after kill -9, runs to the last and calls to the last batch, and after a stop in order': counted,
+      'count a run once that was cut by kill -9 and went on, and hold its place meanwhile': cut,
+      'keep what open calls had used when they died, and nothing of what they had reserved': opened,
+    });
+  });
+}
 
 lasting('SQLite', async (folder) => ({ store: `file:${join(folder, 'data')}` }));
 lasting('SQLite, shared by workers', async (folder) => ({ store: `file:${join(folder, 'data')}`, workers: 2 }));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isObject, type JsonObject } from '../../src/base/json.ts';
 import { codesIn, handbook, telling } from '../support/handbook.ts';
 import { open, send } from '../support/http-client.ts';
@@ -20,6 +21,8 @@ const SCHEMA: JsonObject = {
 };
 const ENDLESS: JsonObject = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
 const JSON_SCHEMA = { type: 'json_schema', json_schema: { name: 'year', schema: SCHEMA } };
+/** Between requests that show that a gateway answers: without it they would take a processor for themselves. */
+const BETWEEN_LOOKS_MS = 20;
 const CITING =
   '🎉 深度 The harbour opened in 1871 [1]. See [the mill](corpus:///mill.md), `x[1]`, and https://made.up/page.';
 
@@ -131,6 +134,7 @@ describe('structured answers over HTTP', function () {
     while (!over) {
       assert.equal((await send(gateway, 'GET /v1/models')).status, 200);
       served++;
+      await delay(BETWEEN_LOOKS_MS);
     }
     const response = await running;
     assert.equal(response.error?.code, 'invalid_output');

@@ -1,7 +1,7 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
-import type { Thought } from '../../plain/thoughts.ts';
+import type { Thought } from '../../plain/sealed-contents.ts';
 import type { MessagePhase } from '../../protocol/items.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -116,8 +116,8 @@ function checkApprovals(
   for (const item of items) {
     if (item.type !== 'prior_output' || item.approves === undefined || !item.callId || requests.has(item.callId))
       continue;
-    const message = `${field}: there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
-    throw new GatewayError('invalid_parameter', message, { param: field });
+    const what = `there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
+    throw fieldError('invalid_parameter', field, what);
   }
 }
 
@@ -305,6 +305,6 @@ class Thread {
   }
 
   #wrong(message: string): GatewayError {
-    return new GatewayError('invalid_parameter', `${this.#field}: ${message}.`, { param: this.#field });
+    return fieldError('invalid_parameter', this.#field, `${message}.`);
   }
 }

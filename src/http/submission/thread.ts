@@ -8,7 +8,7 @@ import { plainThread } from './plain-request.ts';
 import { settingsOf } from './research-options.ts';
 import { joinedBy, researchThread } from './research-request.ts';
 
-type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'summaries' | 'thoughts' | 'attachments'> &
+type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'sealed' | 'attachments'> &
   Pick<Identity, 'caller' | 'key'> & { name: string; model: ModelConfig };
 
 interface RequestedThread {

@@ -40,7 +40,7 @@ const common = {
 };
 
 const conversationId = z.string().min(1, 'must not be empty');
-export const conversation = z
+const conversation = z
   .union([conversationId, z.object({ id: conversationId }).transform(({ id }) => id)])
   .optional()
   .describe('The id of a conversation, or an object with it. Not together with `previous_response_id`.');

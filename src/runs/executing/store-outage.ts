@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { isStoreAway } from '../../store/failure.ts';
 import type { RunStore } from '../../store/run-store.ts';
 
 /** An owner that lives has reached the store again and renewed its claims this long after it came back, in milliseconds. */
@@ -20,7 +20,7 @@ export class StoreOutage {
 
   /** The store threw this. */
   failed(thrown: unknown): void {
-    if (thrown instanceof GatewayError && thrown.code === 'store_unavailable') this.#away = true;
+    if (isStoreAway(thrown)) this.#away = true;
   }
 
   /** Whether owners had the time to renew their claims. Where the store failed, it is asked: not all that reads also writes. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Handbook, handbook } from '../../support/handbook.ts';
 import { CONTEXT, longRun, QUESTION, readOrSearch } from '../../support/long-run.ts';
+import { accountOf } from '../../support/prefix-account.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';
 import { patience } from '../../support/time-limit.ts';
 
@@ -18,18 +19,22 @@ describe('a long run in a context of 32 000 tokens', function () {
   const book = handbook({ chapters: 300, length: 5000 });
   const shorter = handbook({ chapters: SHORTER, length: 5000 });
 
-  it('of 300 turns ends with the facts of its first, middle and last turn, and counts every token', async () => {
+  it('of 300 turns ends with all that it found, counts every token, and sends mostly what it sent before', async () => {
     const { response, narrow, told } = await longRun({ book, turns: 300 });
     assert.equal(response.status, 'completed');
     assert.equal(response.incomplete_details, null);
     assertTold(told, book, [1, 2, 149, 150, 151, 299, 300]);
-    assert.ok(told.size >= 295, `${told.size} of 300 facts are told`);
+    assert.equal(told.size, 300);
     assert.equal(response.usage.num_tool_calls, 300);
     assert.equal(response.usage.input_tokens, narrow.counted.input);
     assert.equal(response.usage.output_tokens, narrow.counted.output);
     assert.equal(response.usage.estimated, undefined);
-    assert.ok(narrow.refused <= 3, `${narrow.refused} requests were refused for their length`);
+    assert.equal(narrow.refused, 0);
     assert.ok(narrow.largest > CONTEXT * 0.4, `the context is used, up to ${narrow.largest} tokens`);
+    const account = accountOf(narrow.seen.map(({ messages }) => messages));
+    assert.ok(account.shared >= 0.85, JSON.stringify(account));
+    assert.ok(account.billed <= 1_200_000, JSON.stringify(account));
+    assert.ok(account.rewrites <= 60, JSON.stringify(account));
   });
 
   it('does so where the provider reports no usage and refuses in other words each time', async () => {

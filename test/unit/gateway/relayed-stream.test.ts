@@ -8,13 +8,15 @@ import { isSlow } from '../../support/fair-time.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
 import { passingContext } from './passing-context.ts';
 
+const REQUEST = new IncomingMessage(new Socket());
+
 /** A response that keeps what is written to it. */
 class KeptResponse extends ServerResponse {
   written = '';
   keepsLong = true;
   head: number | undefined;
   constructor() {
-    super(new IncomingMessage(new Socket()));
+    super(REQUEST);
     Object.defineProperty(this, 'headersSent', { get: () => this.head !== undefined });
   }
   override writeHead(status: number): this {

@@ -166,10 +166,12 @@ describe('a structured answer', () => {
 
 describe('the check of a structured answer', () => {
   const schemas = new SchemaChecks();
-  after(() => schemas[Symbol.dispose]());
+  /** For what ends by its time alone. */
+  const hasty = new SchemaChecks({ jobMs: 500 });
+  after(() => [schemas, hasty].map((each) => each[Symbol.dispose]()));
   const { signal } = new AbortController();
-  const check = (schema: JsonObject, answer: unknown) =>
-    checkAnswer(JSON.stringify(answer), { format: formatOf(schema), schemas, signal });
+  const check = (schema: JsonObject, answer: unknown, by = schemas) =>
+    checkAnswer(JSON.stringify(answer), { format: formatOf(schema), schemas: by, signal });
   const passes = async (schema: JsonObject, answer: unknown) => 'text' in (await check(schema, answer));
 
   it('knows the drafts that tools write', async () => {
@@ -207,7 +209,7 @@ describe('the check of a structured answer', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     let turns = 0;
     const ticking = setInterval(() => turns++, 10);
-    const checked = await check(schema, { a: `${'a'.repeat(60)}!` });
+    const checked = await check(schema, { a: `${'a'.repeat(60)}!` }, hasty);
     clearInterval(ticking);
     assert.ok('problem' in checked);
     assert.match(checked.problem, /took too long/);
@@ -218,7 +220,7 @@ describe('the check of a structured answer', () => {
     const $defs: JsonObject = { n30: { type: 'string' } };
     for (let i = 0; i < 30; i++)
       $defs[`n${i}`] = { anyOf: [{ $ref: `#/$defs/n${i + 1}` }, { $ref: `#/$defs/n${i + 1}` }] };
-    const checked = await check({ $defs, $ref: '#/$defs/n0' }, 1);
+    const checked = await check({ $defs, $ref: '#/$defs/n0' }, 1, hasty);
     assert.ok('problem' in checked);
     assert.match(checked.problem, /took too long/);
   });

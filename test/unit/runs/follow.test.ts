@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { skipFrames } from '../../../src/protocol/frames.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
+import { offsetAfter } from '../../../src/store/frames.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
 import { collectGarbage } from '../../support/collect-garbage.ts';
@@ -242,7 +242,7 @@ describe('reading a run through the interface', () => {
     const { run } = await harness.runs.submit(question());
     const bytes = await readAll(harness.runs, run);
     assert.deepEqual(await readAll(harness.runs, run), bytes);
-    assert.deepEqual(await readAll(harness.runs, run, 1), Buffer.from(skipFrames(bytes, 1)));
+    assert.deepEqual(await readAll(harness.runs, run, 1), Buffer.from(bytes.subarray(offsetAfter(bytes, 1))));
   });
 });
 
@@ -283,9 +283,10 @@ describe('a reader slower than its run', () => {
       assert.ok(appended > 25_000_000);
       let held = heldBytes() - before;
       // Buffers are freed in the background, some time after the collection that found them unused.
-      for (let looks = 0; held >= 8_000_000 && looks < 100; looks++) {
+      for (let looks = 1; held >= 8_000_000 && looks < 2000; looks++) {
         await turnOfLoop();
-        held = heldBytes() - before;
+        // To collect takes long in a process that has run many tests.
+        held = (looks % 200 === 0 ? heldBytes() : process.memoryUsage().arrayBuffers) - before;
       }
       assert.ok(held < 8_000_000, `four slow readers hold ${held} bytes of ${appended}`);
 
