@@ -80,9 +80,18 @@ function classify(thrown: unknown): { code: string; reason: string } {
     const code = protocol.code === ProtocolErrorCode.InvalidParams ? 'invalid_arguments' : 'mcp_error';
     return { code, reason: protocol.message };
   }
+  if (chain.some(isFormless)) {
+    return { code: 'mcp_unavailable', reason: 'it answered in a form that the protocol does not have.' };
+  }
   const sse = chain.find((each) => each instanceof SseError);
   if (sse) return { code: 'mcp_unavailable', reason: `it opened no event stream (HTTP ${sse.code ?? 'none'}).` };
   return { code: 'mcp_unavailable', reason: chain.map(messageOf).join(': ') };
+}
+
+/** What the client library says of a message, or of a result, that no schema takes: pages of what each schema wants. */
+function isFormless(thrown: unknown): boolean {
+  if (thrown instanceof SdkError) return thrown.code === SdkErrorCode.InvalidResult;
+  return thrown instanceof Error && thrown.name === 'ZodError';
 }
 
 /** An error and what it was caused by, outermost first. */

@@ -309,6 +309,8 @@ describe('MCP servers that misbehave', () => {
             return undefined;
           },
         },
+        formless: { call: () => ({ content: 5 }) },
+        textless: { call: () => ({ content: [{ type: 'text', text: 5 }] }) },
         fivehundred: {
           call: ({ response }) => {
             response.writeHead(500).end(`sorry ${SECRET}`);
@@ -319,15 +321,17 @@ describe('MCP servers that misbehave', () => {
     });
     await using opened = open({ url: server.url, accessToken: SECRET, timeoutMs: 1_500 }, { restMs: 0 });
     const tools = await opened.tools({ signal: never });
-    for (const [name, code] of [
+    for (const [name, code, pattern] of [
       ['cut', 'mcp_unavailable'],
       ['broken', 'mcp_unavailable'],
       ['html', 'mcp_unavailable'],
       ['nonsense', 'mcp_unavailable'],
+      ['formless', 'mcp_unavailable', /in a form that the protocol does not have/],
+      ['textless', 'mcp_unavailable', /in a form that the protocol does not have/],
       ['fivehundred', 'mcp_unavailable'],
       ['hang', 'timeout'],
     ] as const) {
-      await assert.rejects(outputOf(tools, `s.${name}`), failsWith(code), name);
+      await assert.rejects(outputOf(tools, `s.${name}`), failsWith(code, pattern), name);
       assert.equal(await resultOf(tools, 's.good'), 'good', `after ${name}`);
     }
   });
