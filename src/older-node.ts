@@ -1,6 +1,6 @@
 /**
- * What Node 22 lacks of JavaScript, for the built package: the two stacks of `using`, and `RegExp.escape`. Entries import
- * this first. Nothing is touched where the runtime has its own.
+ * What older Nodes lack of JavaScript, for the built package: the two stacks of `using`, `RegExp.escape`, and
+ * `getOrInsertComputed` of maps. Entries import this first. Nothing is touched where the runtime has its own.
  */
 
 type Undo = () => unknown;
@@ -106,6 +106,11 @@ function escapePattern(text: string): string {
   return text.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
 }
 
+function getOrInsertComputed<K, V>(this: Pick<Map<K, V>, 'has' | 'get' | 'set'>, key: K, make: (key: K) => V) {
+  if (!this.has(key)) this.set(key, make(key));
+  return this.get(key);
+}
+
 function provide(target: object, name: string, value: unknown): void {
   if (!(name in target)) Object.defineProperty(target, name, { value, writable: true, configurable: true });
 }
@@ -113,3 +118,4 @@ function provide(target: object, name: string, value: unknown): void {
 provide(globalThis, 'DisposableStack', SyncStack);
 provide(globalThis, 'AsyncDisposableStack', AsyncStack);
 provide(RegExp, 'escape', escapePattern);
+for (const map of [Map, WeakMap]) provide(map.prototype, 'getOrInsertComputed', getOrInsertComputed);

@@ -24,15 +24,13 @@ import {
 } from './foundation.ts';
 import { CallAccount } from './gateway/call-account.ts';
 import { KeptAnswers } from './gateway/kept-answers.ts';
-import { createModelProxy } from './gateway/model-proxy.ts';
-import type { ModelProxy } from './gateway/proxy-call.ts';
+import { ModelProxy } from './gateway/model-proxy.ts';
 import { createStreamedPassage } from './gateway/unheld/streamed-passage.ts';
 import { type Apps, createApps } from './http/app.ts';
 import { type Listening, listen } from './http/listening.ts';
 import { countRefusals, countStandstills } from './http/metrics.ts';
 import { readiness } from './http/operator/health.ts';
-import { SealedSummaries } from './plain/compaction.ts';
-import { SealedThoughts } from './plain/thoughts.ts';
+import { SealedContents } from './plain/sealed-contents.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import { Compactor } from './runs/compaction.ts';
@@ -78,20 +76,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
   const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
   const documents = openDocuments(foundation, { stack, upstream });
-  const proxy = createModelProxy({ upstream });
+  const proxy = new ModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const { clock } = storage;
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock, log }));
   const usage = stack.use(new UsageLog({ store: storage.usage, registry, clock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
-  const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
+  const sealed = new SealedContents(sealer);
   const id = randomUUID();
   const closing = new AbortController();
   const stopped = new AbortController();
   const { executor, runs, conversations } = await openRuns(foundation, {
-    ...sealed,
-    ...{ stack, id, upstream, documents, proxy, schemas, usage, webhooks },
+    sealed,
+    ...{ stack, upstream, documents, proxy, schemas, usage, webhooks },
     closing: closing.signal,
     stopped: stopped.signal,
   });
@@ -100,11 +98,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const audit = openAudit(foundation, { stack, instance: id });
   const apps = createApps({
     compactor: new Compactor({
-      ...sealed,
+      sealed,
       chatModel: (query) => upstream.chatModel(query),
       currency: () => live.current().server.currency,
     }),
-    ...sealed,
+    sealed,
     config: live,
     load,
     admission,
@@ -152,14 +150,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url: listening.url, close, reload, [Symbol.asyncDispose]: close };
 }
 
-/** Who drives runs, and what the API asks of them. `id`: of this process. */
+/** Who drives runs, and what the API asks of them. */
 async function openRuns(
   foundation: Foundation,
   parts: {
-    thoughts: SealedThoughts;
-    summaries: SealedSummaries;
+    sealed: SealedContents;
     stack: AsyncDisposableStack;
-    id: string;
     upstream: Upstream;
     documents: Documents;
     proxy: ModelProxy;
@@ -171,15 +167,14 @@ async function openRuns(
   },
 ): Promise<{ executor: Executor; runs: Runs; conversations: Conversations }> {
   const { live, storage, log } = foundation;
-  const { upstream, thoughts, summaries, schemas, closing, stopped } = parts;
+  const { upstream, sealed, schemas, closing, stopped } = parts;
   const { store, runs: limits } = live.current();
   const cipherOf = (keyId: string) => live.cipherOf(keyId);
   const driver = createDriver({
     config: live,
     prompts: loadPrompts(),
     schemas,
-    thoughts,
-    summaries,
+    sealed,
     clock: storage.clock,
     log,
     chatModel: (query) => upstream.chatModel(query),
@@ -191,7 +186,7 @@ async function openRuns(
   const kept = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
   const lists = { conversations: storage.conversations };
   const carried = new CarriedTranscripts({ ...kept, ...lists, runMs: limits.maxRunMs });
-  const common = { ...kept, carried, driver, log, owner: parts.id };
+  const common = { ...kept, carried, driver, log };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, ...lists });
   const runs = createRuns({
@@ -217,7 +212,7 @@ function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['
   };
 }
 
-function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
+function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
   return ({ run, request, metered, signal }) => {
     const model = live.current().models[run.model];
     if (model?.kind !== 'proxy') {
@@ -226,7 +221,7 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
     const account = new CallAccount();
     metered(() => account.used);
     const key = live.keyById(run.keyId);
-    return complete({ modelName: run.model, model, key, body: request.body, account, signal });
+    return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
   };
 }
 

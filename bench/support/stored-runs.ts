@@ -31,7 +31,7 @@ export async function fill(
     for (let n = next++; n < runs; n = next++) {
       const run = { ...newRun(n, users), ...fields };
       await store.create(run);
-      const claim = await store.claim(run.id, { owner: 'bench', leaseMs: 60_000, force: true });
+      const claim = await store.claim(run.id, { leaseMs: 60_000, force: true });
       const status = n % 100 === 0 ? ('failed' as const) : ('completed' as const);
       const end = { status, at: Date.now(), retainMs };
       await store.append(run.id, { token: claim?.token ?? '', first: 3, count: 1, frames: LAST_FRAME, end });

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { auditEntry } from '../protocol/operating/admin.ts';
-import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
+import type { EntryStore } from '../store/beside/entry-store.ts';
 
 const LIST = 'audit';
 /** Records that the store keeps. */
@@ -14,20 +14,15 @@ const KEPT = 10_000;
 const REFUSED_A_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
-/** What happened. `by`: id of the key that did it; `target`: what it was done to. Nothing of it is secret. */
-export interface AuditEvent {
-  action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
-  by?: string | undefined;
-  target?: string | undefined;
-  /** Where the request came from. */
-  address?: string | undefined;
-  detail?: string | undefined;
-}
-
 const record = auditEntry.extend({ time: z.number() });
 
 /** `time`: Unix milliseconds. */
 export type AuditRecord = z.output<typeof record>;
+
+/** What happened. Nothing of it is secret. */
+export interface AuditEvent extends Pick<AuditRecord, 'by' | 'target' | 'address' | 'detail'> {
+  action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
+}
 
 export interface AuditOptions {
   store: EntryStore;
@@ -80,11 +75,6 @@ export class Audit {
     const behind = after === undefined ? undefined : await store.get(LIST, after);
     if (after !== undefined && !behind) return undefined;
     const { entries, hasMore } = await store.page(LIST, { limit, order: 'desc', after: behind });
-    return { records: entries.flatMap((entry) => readRecord(entry) ?? []), hasMore };
+    return { records: entries.flatMap(({ value }) => record.safeParse(parseJson(value)).data ?? []), hasMore };
   }
-}
-
-function readRecord({ value }: Entry): AuditRecord | undefined {
-  const parsed = record.safeParse(parseJson(value));
-  return parsed.success ? parsed.data : undefined;
 }

@@ -98,6 +98,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** What is wrong with the field at `param`; `what` is a sentence that begins behind its name. */
+export function fieldError(code: ErrorCode, param: string, what: string): GatewayError {
+  return new GatewayError(code, `${param}: ${what}`, { param });
+}
+
 /** What is refused, or cut off, because this instance stops. */
 export function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** An IP address. */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** An address and the length of its network prefix. */

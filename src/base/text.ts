@@ -15,6 +15,25 @@ export function withoutTrailing(text: string, char: string): string {
   return text.slice(0, end);
 }
 
+/** The path of a value in the words of clients and operators: `input[2].content[0].type`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += text === '' ? String(step) : `.${String(step)}`;
+  }
+  return text;
+}
+
+/** A percent-encoded text as it was; undefined where it is not encoded well. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** An address without query and fragment, which may hold credentials; null for any other text. */
 export function withoutQuery(url: string): string | null {
   const parsed = URL.parse(url);

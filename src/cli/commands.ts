@@ -46,14 +46,12 @@ function addServe(program: Command, parts: CommandLineParts, ends: Ends): void {
     .option(...CONFIG)
     .addOption(workers.argParser(parseWorkers))
     .action(
-      ends(async (options: ConfigFlag & { workers?: number | 'auto' }) => {
-        const { serve } = await import('./serve.ts');
-        return await serve(options, parts);
-      }),
+      ends(async (options: ConfigFlag & { workers?: number | 'auto' }) =>
+        (await import('./serve.ts')).serve(options, parts),
+      ),
     );
 }
 
-/** What talks to a running gateway. */
 function addClients(program: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
   program
     .command('ask')
@@ -71,10 +69,9 @@ function addClients(program: Command, { environment, terminal }: CommandLinePart
     .option('-q, --quiet', 'print the result only')
     .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
     .action(
-      ends(async (question: string | undefined, options: Omit<AskOptions, 'question'>) => {
-        const { ask } = await import('./ask/ask.ts');
-        return await ask({ ...options, question }, terminal);
-      }),
+      ends(async (question: string | undefined, options: Omit<AskOptions, 'question'>) =>
+        (await import('./ask/ask.ts')).ask({ ...options, question }, terminal),
+      ),
     );
   program
     .command('mcp')
@@ -82,10 +79,9 @@ function addClients(program: Command, { environment, terminal }: CommandLinePart
     .addOption(baseUrl(environment))
     .addOption(apiKey(environment, 'the key'))
     .action(
-      ends(async (options: { baseUrl: string; apiKey: string }) => {
-        const { bridgeMcp } = await import('./mcp-bridge.ts');
-        return await bridgeMcp(options, terminal);
-      }),
+      ends(async (options: { baseUrl: string; apiKey: string }) =>
+        (await import('./mcp-bridge.ts')).bridgeMcp(options, terminal),
+      ),
     );
 }
 
@@ -96,10 +92,9 @@ function addDemo(program: Command, parts: CommandLineParts, ends: Ends): void {
     .argument('[question]', 'the question, about the documents in docs/')
     .option('--keep', 'leave the gateway running afterwards')
     .action(
-      ends(async (question: string | undefined, options: { keep?: boolean }) => {
-        const { demo } = await import('./demo.ts');
-        return await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
-      }),
+      ends(async (question: string | undefined, options: { keep?: boolean }) =>
+        (await import('./demo.ts')).demo({ ...options, question, projectRoot: parts.projectRoot }, parts),
+      ),
     );
 }
 
@@ -107,12 +102,7 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
   config
     .command('schema')
     .description('print the JSON Schema of the configuration file, for editors')
-    .action(
-      ends(async () => {
-        const { printConfigSchema } = await import('./operating/config-schema.ts');
-        return printConfigSchema(parts.terminal);
-      }),
-    );
+    .action(ends(async () => (await import('./operating/config-schema.ts')).printConfigSchema(parts.terminal)));
   config
     .command('explain')
     .description('say what a key gets when it asks for a model: routes, credentials, limits, tools')
@@ -121,10 +111,9 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
     .argument(...CONFIG_FILE)
     .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined, { config, ...asked }: ConfigFlag & { key: string; model: string }) => {
-        const { explainConfig } = await import('./operating/explain-config.ts');
-        return await explainConfig({ ...asked, file: file ?? config }, parts);
-      }),
+      ends(async (file: string | undefined, { config, ...asked }: ConfigFlag & { key: string; model: string }) =>
+        (await import('./operating/explain-config.ts')).explainConfig({ ...asked, file: file ?? config }, parts),
+      ),
     );
   config
     .command('check')
@@ -132,10 +121,9 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
     .argument(...CONFIG_FILE)
     .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined, { config }: ConfigFlag) => {
-        const { checkConfig } = await import('./operating/check-config.ts');
-        return await checkConfig({ file: file ?? config }, parts);
-      }),
+      ends(async (file: string | undefined, { config }: ConfigFlag) =>
+        (await import('./operating/check-config.ts')).checkConfig({ file: file ?? config }, parts),
+      ),
     );
 }
 
@@ -174,18 +162,12 @@ function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
     );
 }
 
-/** What looks at a set-up. */
 function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void {
   program
     .command('doctor')
     .description('say what is set up here and what is missing, with the fix')
     .option(...CONFIG)
-    .action(
-      ends(async (options: ConfigFlag) => {
-        const { doctor } = await import('./doctor/doctor.ts');
-        return await doctor(options, parts);
-      }),
-    );
+    .action(ends(async (options: ConfigFlag) => (await import('./doctor/doctor.ts')).doctor(options, parts)));
   program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')
@@ -193,10 +175,9 @@ function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void 
     .option('--model <name>', "the provider's name of the model; else the first that it lists")
     .option(...CONFIG)
     .action(
-      ends(async (provider: string, options: ConfigFlag & { model?: string }) => {
-        const { probe } = await import('./operating/probe.ts');
-        return await probe({ provider, ...options }, parts);
-      }),
+      ends(async (provider: string, options: ConfigFlag & { model?: string }) =>
+        (await import('./operating/probe.ts')).probe({ provider, ...options }, parts),
+      ),
     );
 }
 
@@ -239,10 +220,7 @@ function addKeys(keys: Command, { environment, terminal }: CommandLineParts, end
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
     .action(
-      ends(async (options: { id: string }) => {
-        const { newKey } = await import('./operating/new-key.ts');
-        return newKey(options, terminal);
-      }),
+      ends(async (options: { id: string }) => (await import('./operating/new-key.ts')).newKey(options, terminal)),
     );
 }
 
@@ -255,13 +233,11 @@ function apiKey({ apiKey: given }: Environment, what: string): Option {
   return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(given ?? 'sk-local', 'sk-local');
 }
 
-/** @throws InvalidArgumentError for what is no number of seconds. */
 function parseSeconds(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('give a number of seconds.');
   return Number(value);
 }
 
-/** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */
 function parseWorkers(value: string): number | 'auto' {
   const number = Number(value);
   if (value === 'auto') return value;

@@ -39,14 +39,10 @@ export async function serve(
   const stop = terminal.onSignal(['SIGINT', 'SIGTERM'], () => stopped.resolve());
   try {
     const { config, file } = loaded;
-    const workers = processCount(options.workers ?? config.server.workers);
-    const gateway = await parts.startGateway({
-      config,
-      log,
-      file,
-      workers,
-      hide: (secrets) => redactor.setRefreshed(secrets),
-    });
+    const asked = options.workers ?? config.server.workers;
+    const workers = asked === 'auto' ? availableParallelism() : asked;
+    const hide = (secrets: readonly string[]) => redactor.setRefreshed(secrets);
+    const gateway = await parts.startGateway({ config, log, file, workers, hide });
     log.info({ url: gateway.url, config: file }, 'listening');
     if (terminal.live) terminal.err(redactor.redact(startScreen({ config, file, url: gateway.url })));
     for (const notice of loaded.notices) {
@@ -69,10 +65,6 @@ export async function serve(
   } finally {
     stop[Symbol.dispose]();
   }
-}
-
-function processCount(workers: number | 'auto'): number {
-  return workers === 'auto' ? availableParallelism() : workers;
 }
 
 /** The configuration, or undefined after telling what is wrong with it. */
@@ -105,13 +97,12 @@ function watch(parts: {
     loaded,
     load,
     onOutcome(outcome) {
+      if (outcome.result === 'unchanged') return log.info('the configuration has not changed');
       if (outcome.result === 'invalid') {
-        log.error({ problems: outcome.error.problems }, 'the changed configuration is invalid, the old one stays');
-        return;
-      }
-      if (outcome.result === 'unchanged') {
-        log.info('the configuration has not changed');
-        return;
+        return log.error(
+          { problems: outcome.error.problems },
+          'the changed configuration is invalid, the old one stays',
+        );
       }
       const { config, changed, needsRestart } = outcome;
       // One after the other.

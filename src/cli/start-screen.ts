@@ -4,7 +4,6 @@ import { oneLine } from './printable.ts';
 
 /** What stands in front of the values, in columns. */
 const LABEL = 11;
-/** Names that are listed at most. */
 const NAMES = 6;
 
 /** What somebody who started a gateway in a terminal wants to know: where it is, what to use, where runs are kept. */

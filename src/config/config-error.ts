@@ -27,13 +27,3 @@ function formatProblem(file: string, problem: ConfigProblem): string {
   const path = problem.path === '' ? '' : `${problem.path}: `;
   return `${file}${position} ${path}${problem.message}`;
 }
-
-/** A path as it is written in messages: `keys[0].secret`. */
-export function formatPath(path: readonly PropertyKey[]): string {
-  let text = '';
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${part}]`;
-    else text += text === '' ? String(part) : `.${String(part)}`;
-  }
-  return text;
-}

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isObject } from '../base/json.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { formatPath } from './config-error.ts';
+import { pathText } from '../base/text.ts';
 import { knownKeys } from './known-keys.ts';
 
 /** A schema issue in the words of the configuration file. */
@@ -19,8 +19,8 @@ type Issue = z.core.$ZodIssue;
 /** Explains what is wrong with `root`, one entry per fix. Values are never quoted: they may be secrets. */
 export function describeIssues(issues: readonly Issue[], root: unknown): DescribedIssue[] {
   const described = issues.flatMap((issue) => describeIssue(issue, root));
-  const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : formatPath(meant)));
-  return described.filter(({ path, meant }) => meant !== undefined || !misspelt.includes(formatPath(path)));
+  const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : pathText(meant)));
+  return described.filter(({ path, meant }) => meant !== undefined || !misspelt.includes(pathText(path)));
 }
 
 function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {

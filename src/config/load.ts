@@ -4,7 +4,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isObject } from '../base/json.ts';
-import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
+import { pathText } from '../base/text.ts';
+import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { describeIssues } from './issue-messages.ts';
@@ -52,7 +53,8 @@ export interface LoadedConfig {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = options.root ?? process.cwd();
   const named = options.file ?? options.environment.configFile;
-  const file = named ?? defaultFile(root);
+  const usual = existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
+  const file = named ?? usual;
   const text = await readConfigFile(resolve(root, file), file);
   const parse = { file, root, environment: options.environment };
   const config = await (options.parse ?? parseConfig)(text, parse);
@@ -62,10 +64,6 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     notices.unshift(`uses the default configuration: there is no ${DEFAULT_CONFIG_FILE} here, and --config names none`);
   }
   return { config, file, notices };
-}
-
-function defaultFile(root: string): string {
-  return existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
 }
 
 /**
@@ -146,7 +144,7 @@ function located(
   source: YamlSource,
 ): ConfigProblem[] {
   return problems.map(({ path, message, atKey }) => ({
-    path: formatPath(path),
+    path: pathText(path),
     ...(atKey ? source.locateKey(path) : source.locate(path)),
     message,
   }));
@@ -173,44 +171,27 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
   const search = config.tools.web_search;
   const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
   const url = resolveStoreUrl(config.store.url, root);
-  const index_folder = search.index_folder === undefined ? indexBeside(url) : resolve(root, search.index_folder);
+  const beside = url.startsWith('file:') ? folderBeside(url, root, 'search') : undefined;
+  const index_folder = search.index_folder === undefined ? beside : resolve(root, search.index_folder);
+  const { url: filesUrl, index_folder: vectorFolder } = config.files;
+  const uploads = folderBeside(url, root, 'files');
+  const files = {
+    ...config.files,
+    url: filesUrl === undefined ? uploads && `file:${uploads}` : resolveStoreUrl(filesUrl, root),
+    index_folder: vectorFolder === undefined ? folderBeside(url, root, 'vector-stores') : resolve(root, vectorFolder),
+  };
   return {
     ...config,
     store: { ...config.store, url },
-    files: {
-      ...config.files,
-      url: filesUrl(config.files.url, { storeUrl: url, root }),
-      index_folder: vectorFolder(config.files.index_folder, { storeUrl: url, root }),
-    },
+    files,
     tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
   };
 }
 
-/** Where the local search keeps its index unless told: beside what the gateway keeps itself. */
-function indexBeside(storeUrl: string): string | undefined {
-  return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), 'search') : undefined;
-}
-
-/** Where the indexes of vector stores lie unless told: beside an embedded store, and with it where that is in memory. */
-function vectorFolder(
-  given: string | undefined,
-  { storeUrl, root }: { storeUrl: string; root: string },
-): string | undefined {
-  if (given !== undefined) return resolve(root, given);
+/** Where else the gateway keeps something unless told: beside an embedded store, and with it where that is in memory. */
+function folderBeside(storeUrl: string, root: string, name: string): string | undefined {
   if (storeUrl === 'memory:') return undefined;
-  return storeUrl.startsWith('file:')
-    ? join(storeUrl.slice('file:'.length), 'vector-stores')
-    : resolve(root, 'data', 'vector-stores');
-}
-
-/** Where files lie unless told: beside an embedded store, and with it where that is in memory. */
-function filesUrl(
-  given: string | undefined,
-  { storeUrl, root }: { storeUrl: string; root: string },
-): string | undefined {
-  if (given !== undefined) return resolveStoreUrl(given, root);
-  if (storeUrl === 'memory:') return undefined;
-  return storeUrl.startsWith('file:') ? `${storeUrl}/files` : `file:${resolve(root, 'data', 'files')}`;
+  return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), name) : resolve(root, 'data', name);
 }
 
 function resolveStoreUrl(url: string, root: string): string {

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../base/text.ts';
+
 /** Where a node of Redis listens. */
 export interface Address {
   host: string;
@@ -38,7 +40,7 @@ export function parseRedisUrl(url: string): RedisUrl {
   }
   const [, secure = '', form = '', credentials = '', hosts = '', path = '', query = ''] = parts;
   // What stands behind the first of two @ is a piece of the password.
-  if (/@/.test(hosts + path) || [credentials, path].some((text) => decoded(text) === undefined)) {
+  if (/@/.test(hosts + path) || [credentials, path].some((text) => percentDecoded(text) === undefined)) {
     throw new Error('must have @ as %40, / as %2F and % as %25 in user and password');
   }
   const kind = form === '-cluster' ? 'cluster' : form === '-sentinel' ? 'sentinel' : 'single';
@@ -84,13 +86,4 @@ function parseCredentials(text: string): Credentials {
 
 function credentialsOf(username: string, password: string): Credentials {
   return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
-}
-
-/** Undefined for what is no percent-encoded UTF-8. */
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

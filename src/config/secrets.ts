@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { percentDecoded } from '../base/text.ts';
 import { addressSecrets, headerSecrets, providerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
@@ -54,16 +55,8 @@ function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
 function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
-  return found.flatMap((password) => (password ? [password, decoded(password)] : []));
-}
-
-/** What is not encoded well is refused where the store is opened. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  // What is not encoded well is refused where the store is opened.
+  return found.flatMap((password) => (password ? [password, percentDecoded(password) ?? password] : []));
 }
 
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */

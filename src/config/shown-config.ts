@@ -26,17 +26,13 @@ export function shownConfig(config: object): JsonObject {
 
 function shownIn(value: unknown, name: string): JsonValue {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
-  if (typeof value === 'string') return shownText(value, name);
+  if (typeof value === 'string' && ADDRESSES.has(name)) return placeOf(value);
+  if (typeof value === 'string') return SHOWN.has(name) ? value : MASK;
   if (Array.isArray(value)) return value.slice(0, MOST).map((each: unknown) => shownIn(each, name));
   if (typeof value !== 'object') return MASK;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   const inside = (key: string) => (SEALED.has(name) ? name : key);
   return Object.fromEntries(entries.slice(0, MOST).map(([key, each]) => [key, shownIn(each, inside(key))]));
-}
-
-function shownText(text: string, name: string): string {
-  if (ADDRESSES.has(name)) return placeOf(text);
-  return SHOWN.has(name) ? text : MASK;
 }
 
 /** `https://host/...`: without user, password, path and query. What is no such address is masked behind its scheme. */

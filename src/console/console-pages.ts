@@ -19,11 +19,11 @@ const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
   },
 };
 
-const PAGE = fileURLToPath(new URL('./page', import.meta.url));
-/** Charts and formulas are drawn in the page by what draws them in documents. */
-const SHARED: Readonly<Record<string, string>> = {
-  chart: fileURLToPath(new URL('../protocol/chart/draw', import.meta.url)),
-  formula: fileURLToPath(new URL('../protocol/formula', import.meta.url)),
+/** The page's own files; charts and formulas are drawn in it by what draws them in documents. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  '': './page',
+  'chart/': '../protocol/chart/draw',
+  'formula/': '../protocol/formula',
 };
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -58,7 +58,6 @@ interface Page {
 /** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
 const VIEW =
   /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|documents(?:\/[\w-]{1,200})?|operate(?:\/(?:keys|usage|config|audit))?)$/;
-const MAX_DEPTH = 3;
 
 /**
  * `GET /console` (docs/console.md): static files, read and compressed once, when they are first asked for. The page
@@ -132,17 +131,11 @@ function consoleHeaders(): RequestHandler {
 }
 
 async function loadPage(): Promise<Page> {
-  const names = await readdir(PAGE, { recursive: true, withFileTypes: true });
   const files = new Map<string, PageFile>();
-  for (const entry of names) {
-    if (!entry.isFile()) continue;
-    const path = `${entry.parentPath}/${entry.name}`;
-    const name = path.slice(PAGE.length + 1);
-    files.set(name, await pageFile(name, await readFile(path)));
-  }
-  for (const [folder, path] of Object.entries(SHARED)) {
-    for (const name of await readdir(path)) {
-      if (name.endsWith('.js')) files.set(`${folder}/${name}`, await pageFile(name, await readFile(`${path}/${name}`)));
+  for (const [prefix, folder] of Object.entries(FOLDERS)) {
+    const path = fileURLToPath(new URL(folder, import.meta.url));
+    for (const name of await readdir(path, { recursive: true })) {
+      if (extname(name) in TYPES) files.set(prefix + name, await pageFile(name, await readFile(`${path}/${name}`)));
     }
   }
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
@@ -159,13 +152,8 @@ async function loadPage(): Promise<Page> {
   const etags = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { etag }]) => `${name} ${etag}`);
   const version = `v-${digest(etags.join('\n'))}`;
   const whole = completed(index, { version, files });
-  const views = [];
-  for (let depth = 0; depth <= MAX_DEPTH; depth += 1) {
-    views.push(
-      await pageFile('index.html', Buffer.from(whole.replaceAll('"console/', `"${'../'.repeat(depth)}console/`))),
-    );
-  }
-  return { version, files, views };
+  const views = ['', '../', '../../', '../../../'].map((up) => whole.replaceAll('"console/', `"${up}console/`));
+  return { version, files, views: await Promise.all(views.map((view) => pageFile('index.html', Buffer.from(view)))) };
 }
 
 /** Links are relative, so that the page works under any prefix: each depth has its own. */
@@ -175,7 +163,7 @@ function viewOf({ views }: Page, name: string): PageFile | undefined {
 }
 
 async function pageFile(name: string, body: Buffer): Promise<PageFile> {
-  const type = TYPES[extname(name)] ?? 'application/octet-stream';
+  const type = TYPES[extname(name)] ?? '';
   return { type, etag: `"${digest(body)}"`, body, zipped: await promisify(gzip)(body) };
 }
 

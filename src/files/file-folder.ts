@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -11,12 +11,17 @@ const INCOMING = 'incoming';
 /** The bytes of files in a folder: each under its id, in one of 256 folders by how it begins. */
 export class FileFolder implements FilePlace {
   readonly #path: string;
+  readonly #isTemporary: boolean;
 
-  constructor(path: string) {
+  /** One that `isTemporary` goes when it is disposed of. */
+  constructor(path: string, { isTemporary = false } = {}) {
     this.#path = path;
+    this.#isTemporary = isTemporary;
   }
 
-  [Symbol.dispose](): void {}
+  [Symbol.dispose](): void {
+    if (this.#isTemporary) rmSync(this.#path, { recursive: true, force: true });
+  }
 
   async take(
     source: Readable,
@@ -75,12 +80,7 @@ export class FileFolder implements FilePlace {
       for (const name of await readdir(join(this.#path, folder)).catch(() => [])) {
         signal.throwIfAborted();
         const path = join(this.#path, folder, name);
-        const age =
-          Date.now() -
-          (await stat(path).then(
-            ({ mtimeMs }) => mtimeMs,
-            () => Number.POSITIVE_INFINITY,
-          ));
+        const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY);
         if (age > olderThanMs && (folder === INCOMING || !(await isKnown(name)))) await rm(path, { force: true });
       }
     }

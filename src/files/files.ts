@@ -47,12 +47,8 @@ const UPLOADS = 64;
 const READ_AT_ONCE = 4;
 const WAITING = 1000;
 
-function tooManyUploads(): GatewayError {
-  return new GatewayError('overloaded', 'Too many files are being uploaded. Try again.', { retryAfterMs: 5000 });
-}
-
-function tooManyReads(): GatewayError {
-  return new GatewayError('overloaded', 'Too many files are being read. Try again.', { retryAfterMs: 5000 });
+function tooMany(what: 'uploaded' | 'read'): GatewayError {
+  return new GatewayError('overloaded', `Too many files are being ${what}. Try again.`, { retryAfterMs: 5000 });
 }
 
 /** The id of a file as clients know it. */
@@ -79,13 +75,13 @@ export class Files implements Disposable {
     name: 'uploads',
     permits: UPLOADS,
     ofOwner: 'what is left',
-    full: tooManyUploads,
+    full: () => tooMany('uploaded'),
   });
   readonly #reading = new FairSemaphore({
     name: 'files',
     permits: READ_AT_ONCE,
     maxWaiting: WAITING,
-    full: tooManyReads,
+    full: () => tooMany('read'),
   });
 
   constructor(parts: FilesParts) {
@@ -142,9 +138,8 @@ export class Files implements Disposable {
 
   /** A user's file by its public id. @throws GatewayError `not_found`. */
   async find(user: string, publicId: string, param?: string): Promise<FileRecord> {
-    const id = parseFileId(publicId);
-    const file = id === undefined ? undefined : await this.#parts.store.get(id);
-    if (file?.user === user && !this.#isOver(file)) return file;
+    const file = await this.#find(user, publicId);
+    if (file) return file;
     const message = `${param ? `${param}: t` : 'T'}here is no file ${publicId.slice(0, 80)}.`;
     throw new GatewayError('not_found', message, param === undefined ? {} : { param });
   }
@@ -161,22 +156,18 @@ export class Files implements Disposable {
    * signal.
    */
   async read(file: FileRecord, signal: AbortSignal): Promise<{ bytes: Buffer } & Disposable> {
-    const place = await this.#reading.acquire(file.user, signal);
-    try {
-      const bytes = await this.#place.read(file.id, signal);
-      if (!bytes) throw bytesGone(file);
-      return { bytes, [Symbol.dispose]: () => place[Symbol.dispose]() };
-    } catch (thrown) {
-      place[Symbol.dispose]();
-      throw thrown;
-    }
+    using place = new DisposableStack();
+    place.use(await this.#reading.acquire(file.user, signal));
+    const bytes = await this.#place.read(file.id, signal);
+    if (!bytes) throw bytesGone(file);
+    const held = place.move();
+    return { bytes, [Symbol.dispose]: () => held.dispose() };
   }
 
   /** A user's file as tools read it; undefined where the user has none of this public id. @throws as `read`. */
   async attached(user: string, publicId: string, signal: AbortSignal) {
-    const id = parseFileId(publicId);
-    const file = id === undefined ? undefined : await this.#parts.store.get(id);
-    if (file?.user !== user || this.#isOver(file)) return undefined;
+    const file = await this.#find(user, publicId);
+    if (!file) return undefined;
     const { name, type, createdAt } = file;
     return { name, type: fileTypeOf(name, type), createdAt, ...(await this.read(file, signal)) };
   }
@@ -198,6 +189,12 @@ export class Files implements Disposable {
     for (const leave of this.#leaving) await leave(file);
     await this.#place.remove(file.id, this.#closing.signal);
     await this.#parts.store.remove(file.id);
+  }
+
+  async #find(user: string, publicId: string): Promise<FileRecord | undefined> {
+    const id = parseFileId(publicId);
+    const file = id === undefined ? undefined : await this.#parts.store.get(id);
+    return file?.user === user && !this.#isOver(file) ? file : undefined;
   }
 
   #isOver({ expiresAt }: FileRecord): boolean {

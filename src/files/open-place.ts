@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '../base/logger.ts';
@@ -9,22 +9,11 @@ import { S3Files } from './s3/s3-files.ts';
 
 /** The place that `files.url` names; one that ends with the process where it names none. */
 export function openPlace({ url, ...files }: GatewayConfig['files'], log: Logger): FilePlace {
-  if (url === undefined) return new TemporaryFolder(mkdtempSync(join(tmpdir(), 'research-gateway-files-')));
+  if (url === undefined) {
+    return new FileFolder(mkdtempSync(join(tmpdir(), 'research-gateway-files-')), { isTemporary: true });
+  }
   if (!url.startsWith('s3://')) return new FileFolder(url.slice('file:'.length));
   const { region = 'us-east-1', access_key_id: accessKeyId = '', secret_access_key: secretAccessKey = '' } = files;
   const { endpoint = `https://s3.${region}.amazonaws.com` } = files;
   return new S3Files({ url, endpoint, region, credentials: { accessKeyId, secretAccessKey }, log });
-}
-
-class TemporaryFolder extends FileFolder {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    super(folder);
-    this.#folder = folder;
-  }
-
-  override [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
 }

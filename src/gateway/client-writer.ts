@@ -1,23 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { atTurnEnd, writeAtTurnEnd } from '../base/turn-end.ts';
+import type { AnswerCopy } from './answers/answer-copy.ts';
 
 /** A client that takes nothing for this long is gone, in milliseconds. */
 const STALLED_MS = 5 * 60_000;
 
-/** Takes down what goes out; see `AnswerCopy`. */
-interface Copy {
-  begin(status: number, headers: Readonly<Record<string, string>>): void;
-  push(bytes: Buffer | string): void;
-}
-
 /** Writes an answer to a client piece by piece, and stops its source while the client is slow. */
 export class ClientWriter {
   readonly #res: ServerResponse;
-  readonly #copy: Copy | undefined;
+  readonly #copy: AnswerCopy | undefined;
   readonly #source: { pause(): void; resume(): void };
 
   constructor(
-    { res, copy }: { res: ServerResponse; copy?: Copy | undefined },
+    { res, copy }: { res: ServerResponse; copy?: AnswerCopy | undefined },
     source: { pause(): void; resume(): void },
   ) {
     this.#res = res;

@@ -1,12 +1,14 @@
 import { Hedge, type Racer } from '../base/hedge.ts';
+import { Operation, type OperationName } from '../base/telemetry/operation.ts';
+import { errorType } from '../base/telemetry/spans.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer } from '../upstream/provider-target.ts';
 import type { Attempt, Attempts, Route } from '../upstream/upstream.ts';
+import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
 export interface FailoverOptions {
   attempts: Attempts;
-  modelName: string;
   ask(attempt: Attempt, racer: Racer): Promise<AttemptResult>;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
@@ -19,13 +21,45 @@ export type RoutedResult = { route: Route } & (
   | { is: 'failed'; answer: HeldAnswer; failure: AttemptFailure }
 );
 
+/** APIs that are not a chat, in the words of OpenTelemetry's conventions. */
+const OPERATION_OF: Readonly<Partial<Record<string, OperationName>>> = {
+  embeddings: 'embeddings',
+  completions: 'text_completion',
+};
+const CHATS = /^(?:chat_completions|responses|messages)(?:\/|$)/;
+
 /**
- * Asks the routes of a model until one answers (docs/failover.md, "When another route is asked"). The answer of the
- * last one counts, also where it is an error.
+ * Asks the routes of a model until one answers (docs/failover.md, "When another route is asked"), in the span of the call,
+ * `chat {model}` and the like (docs/telemetry.md). The answer of the last one counts, also where it is an error.
  * @throws GatewayError where none answered; the signal's reason.
  */
-export async function withFailover(options: FailoverOptions): Promise<RoutedResult> {
-  const { attempts, modelName, ask, hedgeMs, signal } = options;
+export async function withFailover(
+  { request, modelName, account }: Pick<RoutedCall, 'request' | 'modelName' | 'account'>,
+  options: FailoverOptions,
+): Promise<RoutedResult> {
+  const name = OPERATION_OF[request.api] ?? (CHATS.test(request.api) ? 'chat' : 'generate_content');
+  const operation = new Operation({ name, model: modelName });
+  const { attempts } = options;
+  let result: RoutedResult | undefined;
+  let error: string | undefined;
+  try {
+    result = await operation.span.in(() => lastAnswer(options));
+    if (!result) throw gatewayErrorOf(modelName, attempts.failures);
+    if ('failure' in result) error = result.failure?.kind;
+    return result;
+  } catch (thrown) {
+    error = errorType(thrown);
+    throw thrown;
+  } finally {
+    const route = result?.route;
+    const asked = route ?? attempts.failures.at(-1)?.route;
+    operation.end({ provider: asked?.provider.name, responseModel: route?.model, usage: () => account.used, error });
+  }
+}
+
+/** The answer of the first route that gives one, else the error answer of the last one, if that is for the client. */
+async function lastAnswer(options: FailoverOptions): Promise<RoutedResult | undefined> {
+  const { attempts, ask, hedgeMs, signal } = options;
   let failed: RoutedResult | undefined;
   const inTurn = async (racer: Racer): Promise<RoutedResult | undefined> => {
     for await (const attempt of attempts.walk(racer)) {
@@ -40,9 +74,7 @@ export async function withFailover(options: FailoverOptions): Promise<RoutedResu
     return undefined;
   };
   const answered = hedgeMs === undefined ? await inTurn({ signal, win() {} }) : await hedged(inTurn, hedgeMs, options);
-  const last = answered ?? failed;
-  if (last) return last;
-  throw gatewayErrorOf(modelName, attempts.failures);
+  return answered ?? failed;
 }
 
 /** The same with a second walk over the routes beside a silent one. */

@@ -90,15 +90,10 @@ export class KeptAnswers {
   }
 
   #cacheOf(config: CacheConfig): Cache<KeptAnswer> {
-    const known = this.#byModel.get(config);
-    if (known) return known;
-    const cache = this.#caches.open({
-      ...config,
-      namespace: 'answers',
-      parse: (value) => keptAnswer.safeParse(value).data,
-    });
-    this.#byModel.set(config, cache);
-    return cache;
+    const parse = (value: unknown) => keptAnswer.safeParse(value).data;
+    return this.#byModel.getOrInsertComputed(config, () =>
+      this.#caches.open({ ...config, namespace: 'answers', parse }),
+    );
   }
 }
 

@@ -8,11 +8,10 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { KeptAnswers } from '../gateway/kept-answers.ts';
-import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { ModelProxy } from '../gateway/model-proxy.ts';
 import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
-import type { SealedSummaries } from '../plain/compaction.ts';
-import type { SealedThoughts } from '../plain/thoughts.ts';
+import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { Compactor } from '../runs/compaction.ts';
 import type { Conversations } from '../runs/conversations.ts';
@@ -32,6 +31,7 @@ import type { Admission } from './limits/admission.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
+import type { ReportDocuments } from './report/documents.ts';
 import type { RequestContext } from './request-context.ts';
 import type { SocketTimes } from './socket/times.ts';
 import type { Attachments } from './submission/attachments.ts';
@@ -47,7 +47,6 @@ export interface Readiness {
 
 /** The parts of the gateway that operators look at. */
 export interface OperatorParts {
-  /** Id of this instance. */
   instance: string;
   instances: Pick<Instances, 'list'>;
   providers(): ProviderState[];
@@ -68,23 +67,19 @@ export interface HttpParts {
   /** Reads documents that clients attach. */
   documents: Pick<Toolbox, 'read'>;
   compactor: Compactor;
-  /** Reads what clients keep of threads that were summed up. */
-  summaries: Pick<SealedSummaries, 'open'>;
-  /** Reads what clients keep of thoughts. */
-  thoughts: Pick<SealedThoughts, 'open'>;
+  /** Reads what clients keep of thoughts, and of threads that were summed up. */
+  sealed: SealedContents;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
   /** Answers of proxy models that are given again. */
   answers: Pick<KeptAnswers, 'placeOf'>;
   /** Calls that are passed as they come, without being held. */
   streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
-  /** Looks at the schemas that clients send. */
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
   /** How busy this process is: new work is refused before what is under way suffers. */
   load: LoadMeter;
-  /** Limits of API keys. */
   admission: Admission;
   usage: Pick<UsageLog, 'add' | 'begin' | 'day' | 'flush'>;
   keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
@@ -114,6 +109,7 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   /** Submissions that begin in this turn of the event loop. */
   submissions: FairSemaphore;
   attachments: Attachments;
+  reports: ReportDocuments;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

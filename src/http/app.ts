@@ -1,4 +1,5 @@
 import express, { type Express, type RequestHandler } from 'express';
+import { GatewayError } from '../base/errors.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
@@ -8,19 +9,13 @@ import { mcp } from './mcp/mcp.ts';
 import { HttpMetrics } from './metrics.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
-import { docsPages } from './operator/docs.ts';
+import { docsPages, openapi } from './operator/docs.ts';
 import { getOverview, OVERVIEW } from './operator/get-overview.ts';
-import { healthz, readyz } from './operator/health.ts';
-import { metricsPage } from './operator/metrics.ts';
-import { openapi } from './operator/openapi.ts';
-import { listAudit } from './routes/admin/audit.ts';
-import { getConfig } from './routes/admin/config.ts';
-import { forAdmins } from './routes/admin/for-admins.ts';
+import { healthz, metricsPage, readyz } from './operator/health.ts';
+import { ReportDocuments } from './report/documents.ts';
 import { createKey, deleteKey, explainKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
-import { getTurnPrompt } from './routes/admin/turn-prompt.ts';
+import { getConfig, getTurnPrompt, listAudit } from './routes/admin/looking.ts';
 import { getUsage } from './routes/admin/usage.ts';
-import { cancelResponse } from './routes/cancel-response.ts';
-import { cancelTask } from './routes/cancel-task.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { compactResponse } from './routes/compact-response.ts';
 import {
@@ -33,19 +28,20 @@ import { deleteItem, getItem, listItems, postItems } from './routes/conversation
 import { countInputTokens } from './routes/count-input-tokens.ts';
 import { createResponse } from './routes/create-response.ts';
 import { createTask } from './routes/create-task.ts';
-import { deleteResponse } from './routes/delete-response.ts';
-import { deleteTask } from './routes/delete-task.ts';
 import { deleteFile, getFile, getFileContent, listFiles, postFile } from './routes/files/files.ts';
 import { getReport } from './routes/get-report.ts';
-import { getResponse } from './routes/get-response.ts';
-import { getTask } from './routes/get-task.ts';
-import { getTimeline } from './routes/get-timeline.ts';
-import { listInputItems } from './routes/list-input-items.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
-import { listResponses } from './routes/list-responses.ts';
-import { listTasks } from './routes/list-tasks.ts';
 import { passthrough } from './routes/passthrough.ts';
+import {
+  cancelResponse,
+  deleteResponse,
+  getResponse,
+  getTimeline,
+  listInputItems,
+  listResponses,
+} from './routes/responses.ts';
 import { entryFor, mayUsePath } from './routes/streamed.ts';
+import { cancelTask, deleteTask, getTask, listTasks } from './routes/tasks.ts';
 import {
   attachFile,
   cancelFileBatch,
@@ -101,6 +97,7 @@ export function createApps(parts: HttpParts): Apps {
     heldTexts,
     submissions: submissionTurns(),
     attachments: new Attachments(parts),
+    reports: new ReportDocuments(),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
   const app = ({ operator }: { operator: boolean }) => {
@@ -137,83 +134,84 @@ function emptyApp(deps: AppDeps): Express {
   return app;
 }
 
+/** The endpoints of a path, by method. */
+type Endpoints = Partial<Record<'get' | 'post' | 'patch' | 'delete', Endpoint>>;
+
+function wrapped(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint): Endpoints {
+  return Object.fromEntries(Object.entries(endpoints).map(([method, endpoint]) => [method, wrap(endpoint)]));
+}
+
+/** Adds a route. `others` answers every method that has no endpoint. */
+function addRoute(
+  app: Express,
+  path: string,
+  { endpoints, deps, others }: { endpoints: Endpoints; deps: AppDeps; others(allowed: string[]): RequestHandler },
+): void {
+  const route = app.route(path);
+  for (const [method, endpoint] of Object.entries(endpoints)) {
+    route[method as keyof Endpoints](handlerOf(path, endpoint, deps));
+  }
+  route.all(others(Object.keys(endpoints).map((method) => method.toUpperCase())));
+}
+
 /** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
 function addApi(app: Express, deps: AppDeps): void {
-  const elsewhere = passthrough(deps);
-  const always = () => true;
-  const route = (
-    path: string,
-    endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>,
-    isThere: (call: Call) => boolean = always,
-  ) => {
-    const { get, post, delete: remove } = endpoints;
-    const added = app.route(path);
-    if (post) added.post(handlerOf(path, post, deps));
-    if (get) added.get(handlerOf(path, get, deps));
-    if (remove) added.delete(handlerOf(path, remove, deps));
-    const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
-    added.all(handlerOf(path, refuseMethodsOf(isThere, allowed, elsewhere), deps));
+  const route = (path: string, endpoints: Endpoints, isThere: (call: Call) => boolean = () => true) => {
+    const others = (allowed: string[]) => handlerOf(path, refuseMethodsOf(isThere, allowed, passthrough), deps);
+    addRoute(app, path, { endpoints, deps, others });
   };
-  route('/v1/chat/completions', { post: chatCompletions(deps) });
-  route('/v1/responses', { post: createResponse(deps), get: listResponses(deps) });
-  route('/v1/responses/compact', { post: compactResponse(deps) });
-  route('/v1/responses/input_tokens', { post: countInputTokens(deps) });
-  route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) }, hasPrefix('resp_'));
-  route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
-  route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
-  route('/v1/responses/:id/report', { get: getReport(deps) });
-  route('/v1/responses/:id/timeline', { get: getTimeline(deps) });
-  route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
-  route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) }, hasPrefix('task_'));
-  route('/v1/async/:id/cancel', { post: cancelTask(deps) });
+  route('/v1/chat/completions', { post: chatCompletions });
+  route('/v1/responses', { post: createResponse, get: listResponses });
+  route('/v1/responses/compact', { post: compactResponse });
+  route('/v1/responses/input_tokens', { post: countInputTokens });
+  route('/v1/responses/:id', { get: getResponse, delete: deleteResponse }, hasPrefix('resp_'));
+  route('/v1/responses/:id/cancel', { post: cancelResponse });
+  route('/v1/responses/:id/input_items', { get: listInputItems });
+  route('/v1/responses/:id/report', { get: getReport });
+  route('/v1/responses/:id/timeline', { get: getTimeline });
+  route('/v1/async', { post: createTask, get: listTasks });
+  route('/v1/async/:id', { get: getTask, delete: deleteTask }, hasPrefix('task_'));
+  route('/v1/async/:id/cancel', { post: cancelTask });
   const conversation = '/v1/conversations';
-  route(conversation, { post: postConversation(deps) });
-  route(
-    `${conversation}/:id`,
-    { get: getConversation(deps), post: updateMetadata(deps), delete: deleteConversation(deps) },
-    hasPrefix('conv_'),
-  );
-  route(`${conversation}/:id/items`, { get: listItems(deps), post: postItems(deps) });
-  route(`${conversation}/:id/items/:item`, { get: getItem(deps), delete: deleteItem(deps) });
-  const files = (endpoint: Endpoint): Endpoint => ourFiles(endpoint, elsewhere);
-  route('/v1/files', { post: files(postFile(deps)), get: files(listFiles(deps)) }, hasFiles);
-  route('/v1/files/:id', { get: files(getFile(deps)), delete: files(deleteFile(deps)) }, isFile);
-  route('/v1/files/:id/content', { get: files(getFileContent(deps)) }, isFile);
+  route(conversation, { post: postConversation });
+  const change = { get: getConversation, post: updateMetadata, delete: deleteConversation };
+  route(`${conversation}/:id`, change, hasPrefix('conv_'));
+  route(`${conversation}/:id/items`, { get: listItems, post: postItems });
+  route(`${conversation}/:id/items/:item`, { get: getItem, delete: deleteItem });
+  // Files and vector stores are the gateway's own, or a provider's.
+  const own = (path: string, endpoints: Endpoints, isThere = hasFiles) => {
+    route(path, wrapped(endpoints, ourFiles), isThere);
+  };
+  own('/v1/files', { post: postFile, get: listFiles });
+  own('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
+  own('/v1/files/:id/content', { get: getFileContent }, isFile);
   const stores = '/v1/vector_stores';
-  route(stores, { post: files(postVectorStore(deps)), get: files(listVectorStores(deps)) }, hasFiles);
+  own(stores, { post: postVectorStore, get: listVectorStores });
   const one = `${stores}/:id`;
-  route(
-    one,
-    { get: files(getVectorStore(deps)), post: files(updateVectorStore(deps)), delete: files(deleteVectorStore(deps)) },
-    (call) => hasFiles(call) && hasPrefix('vs_')(call),
-  );
-  route(`${one}/search`, { post: files(searchVectorStore(deps)) }, hasFiles);
-  route(`${one}/files`, { post: files(attachFile(deps)), get: files(listStoreFiles(deps)) }, hasFiles);
-  route(
-    `${one}/files/:file`,
-    { get: files(getStoreFile(deps)), post: files(updateStoreFile(deps)), delete: files(detachFile(deps)) },
-    hasFiles,
-  );
-  route(`${one}/files/:file/content`, { get: files(getStoreFileContent(deps)) }, hasFiles);
-  route(`${one}/file_batches`, { post: files(createFileBatch(deps)) }, hasFiles);
-  route(`${one}/file_batches/:batch`, { get: files(getFileBatch(deps)) }, hasFiles);
-  route(`${one}/file_batches/:batch/cancel`, { post: files(cancelFileBatch(deps)) }, hasFiles);
-  route(`${one}/file_batches/:batch/files`, { get: files(listBatchFiles(deps)) }, hasFiles);
-  route('/v1/webhook_deliveries', { get: listDeliveries(deps) });
-  route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver(deps) });
-  route('/v1/models', { get: listModels() });
-  route('/v1/models/*id', { get: getModel() }, (call) => namedModel(call) !== undefined);
+  own(one, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
+  own(`${one}/search`, { post: searchVectorStore });
+  own(`${one}/files`, { post: attachFile, get: listStoreFiles });
+  own(`${one}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
+  own(`${one}/files/:file/content`, { get: getStoreFileContent });
+  own(`${one}/file_batches`, { post: createFileBatch });
+  own(`${one}/file_batches/:batch`, { get: getFileBatch });
+  own(`${one}/file_batches/:batch/cancel`, { post: cancelFileBatch });
+  own(`${one}/file_batches/:batch/files`, { get: listBatchFiles });
+  route('/v1/webhook_deliveries', { get: listDeliveries });
+  route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver });
+  route('/v1/models', { get: listModels });
+  route('/v1/models/*id', { get: getModel }, (call) => namedModel(call) !== undefined);
   app
     .route('/mcp')
-    .post(handlerOf('/mcp', mcp(deps), deps))
+    .post(handlerOf('/mcp', mcp, deps))
     .all(handlerOf('/mcp', refuseMethodsOf(hasMcp, ['POST'], nowhere), deps));
   const rest = '/v1/*rest';
-  app.all(rest, handlerOf(rest, elsewhere, deps));
+  app.all(rest, handlerOf(rest, passthrough, deps));
 }
 
 const hasMcp = ({ identity }: Call) => identity.config.mcp.enabled;
 
-const nowhere: Endpoint = async ({ req }) => {
+const nowhere: Endpoint = async (_deps, { req }) => {
   throw nothingAt(req.path);
 };
 
@@ -224,9 +222,10 @@ function hasFiles({ req, identity: { config, key } }: Call): boolean {
 }
 
 const isFile = (call: Call) => hasFiles(call) && hasPrefix('file-')(call);
+const isVectorStore = (call: Call) => hasFiles(call) && hasPrefix('vs_')(call);
 
-function ourFiles(endpoint: Endpoint, elsewhere: Endpoint): Endpoint {
-  return (call) => (hasFiles(call) ? endpoint(call) : elsewhere(call));
+function ourFiles(endpoint: Endpoint): Endpoint {
+  return (deps, call) => (hasFiles(call) ? endpoint : passthrough)(deps, call);
 }
 
 /** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
@@ -252,27 +251,29 @@ function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined
 
 /** What keys with `admin: true` may ask. To others there is nothing at these addresses. */
 function addOperator(app: Express, deps: AppDeps): void {
-  const route = (path: string, endpoints: Partial<Record<'get' | 'post' | 'patch' | 'delete', Endpoint>>) => {
-    const added = app.route(path);
-    for (const [method, endpoint] of Object.entries(endpoints)) {
-      added[method as keyof typeof endpoints](handlerOf(path, forAdmins(endpoint), deps));
-    }
-    const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
-    added.all(
+  const route = (path: string, endpoints: Endpoints) => {
+    const others = (allowed: string[]) =>
       openHandler(path, ({ method }, res) => {
         throw methodNotAllowed(method, allowed, res);
-      }),
-    );
+      });
+    addRoute(app, path, { endpoints: wrapped(endpoints, adminsOnly), deps, others });
   };
-  route(OVERVIEW, { get: getOverview(deps) });
-  route('/admin/usage', { get: getUsage(deps) });
-  route('/admin/audit', { get: listAudit(deps) });
-  route('/admin/keys', { get: listKeys(deps), post: createKey(deps) });
-  route('/admin/keys/:id', { get: getKey(deps), patch: updateKey(deps), delete: deleteKey(deps) });
-  route('/admin/keys/:id/rotate', { post: rotateKey(deps) });
-  route('/admin/keys/:id/explain', { get: explainKey(deps) });
-  route('/admin/config', { get: getConfig(deps) });
-  route('/admin/responses/:id/turns/:turn', { get: getTurnPrompt(deps) });
+  route(OVERVIEW, { get: getOverview });
+  route('/admin/usage', { get: getUsage });
+  route('/admin/audit', { get: listAudit });
+  route('/admin/keys', { get: listKeys, post: createKey });
+  route('/admin/keys/:id', { get: getKey, patch: updateKey, delete: deleteKey });
+  route('/admin/keys/:id/rotate', { post: rotateKey });
+  route('/admin/keys/:id/explain', { get: explainKey });
+  route('/admin/config', { get: getConfig });
+  route('/admin/responses/:id/turns/:turn', { get: getTurnPrompt });
+}
+
+function adminsOnly(endpoint: Endpoint): Endpoint {
+  return async (deps, call) => {
+    if (!call.identity.key.admin) throw new GatewayError('not_found', 'There is nothing at this address.');
+    return await endpoint(deps, call);
+  };
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

@@ -20,7 +20,7 @@ export interface Call extends BodySource {
 }
 
 /** An endpoint: parses, calls one operation, returns what to answer. */
-export type Endpoint = (call: Call) => Promise<Answer>;
+export type Endpoint = (deps: AppDeps, call: Call) => Promise<Answer>;
 
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
 export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): RequestHandler {
@@ -35,7 +35,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     using _open = deps.openAnswers.add({ key, route, end: context.end });
     using place = deps.bodies.open(key.id);
     const bodies = { limit: config.server.bodyLimitBytes, place, idleMs: BODY_IDLE_MS };
-    const answer = await endpoint({ req, res, identity, bodies });
+    const answer = await endpoint(deps, { req, res, identity, bodies });
     // Nothing of the body is needed to write the answer.
     place[Symbol.dispose]();
     if (answer.kind !== 'written') await write(res, answer, identity);
@@ -69,8 +69,8 @@ export function refuseMethodsOf(
   allowed: readonly string[],
   rest: Endpoint,
 ): Endpoint {
-  return async (call) => {
-    if (!isThere(call)) return await rest(call);
+  return async (deps, call) => {
+    if (!isThere(call)) return await rest(deps, call);
     throw methodNotAllowed(call.req.method, allowed, call.res);
   };
 }

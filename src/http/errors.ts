@@ -54,7 +54,9 @@ export interface ErrorAnswer {
 
 /** The answer with an error. `allow` fills the header of a 405. */
 export function errorAnswer(error: GatewayError, options: { allow?: string | undefined } = {}): ErrorAnswer {
-  const status = isRefusal(error) ? 400 : STATUS[error.code];
+  // A provider refused the client's own request: a retry would be refused as well.
+  const isRefusal = error.code === 'upstream_error' && error.type === 'invalid_request_error';
+  const status = isRefusal ? 400 : STATUS[error.code];
   const headers: Record<string, string> = {};
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (status === 405 && options.allow !== undefined) headers.allow = options.allow;
@@ -67,11 +69,6 @@ export function errorAnswer(error: GatewayError, options: { allow?: string | und
   const shouldRetry = retryHint(error, retryMs);
   if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
   return { status, headers, body: JSON.stringify({ error: error.toObject() }) };
-}
-
-/** Whether a provider refused the client's own request: a retry would be refused as well. */
-function isRefusal({ code, type }: GatewayError): boolean {
-  return code === 'upstream_error' && type === 'invalid_request_error';
 }
 
 /** What the official SDKs should do, where the status alone would mislead them (docs/api.md, "Errors"). */

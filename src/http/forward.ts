@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { giveAgain } from '../gateway/kept-answers.ts';
@@ -41,7 +40,7 @@ export function modelIn(raw: Buffer): Span {
   const [modelAt, second] = topLevelSpans(raw, 'model', { anyCase: true });
   if (!modelAt || second) {
     // Which of two a provider takes is not ours to guess: access is granted for one.
-    throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+    throw fieldError('invalid_parameter', 'model', 'give this field once.');
   }
   return modelAt;
 }
@@ -66,7 +65,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     key,
     tokens: worst && worst.input + worst.output,
     cost: price && costOf(price, worst),
-    announce: (headers) => announce(res, headers),
+    res,
     usedSoFar: () => account.used,
     noted: (used) => usage.noted(used),
   });
@@ -94,9 +93,4 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     await admitted.settle(used);
   }
   return { kind: 'written' };
-}
-
-function announce(res: ServerResponse, headers: Record<string, string>): void {
-  if (res.headersSent) return;
-  for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }

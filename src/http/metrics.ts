@@ -5,7 +5,6 @@ import type { Runs } from '../runs/runs.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** What gauges are read from. */
 interface MeasuredParts {
   runs: Pick<Runs, 'countOpen'>;
   bodies: Pick<FairSemaphore, 'held'>;

@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { fieldError, GatewayError } from '../base/errors.ts';
 import type { GatewayConfig, KeyConfig, ModelConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Identity } from './app-deps.ts';
 
@@ -14,11 +14,9 @@ export interface ChosenModel {
  */
 export function chooseModel({ config, key, context }: Identity, name: unknown, api: string): ChosenModel {
   const param = 'model';
-  if (name === undefined || name === null) {
-    throw new GatewayError('missing_parameter', 'model: this field is required.', { param });
-  }
+  if (name === undefined || name === null) throw fieldError('missing_parameter', param, 'this field is required.');
   if (typeof name !== 'string' || name === '') {
-    throw new GatewayError('invalid_parameter', 'model: expected the name of a model.', { param });
+    throw fieldError('invalid_parameter', param, 'expected the name of a model.');
   }
   const model = findModel(config, key, name);
   context.model = model ? name : 'unknown';
@@ -26,14 +24,9 @@ export function chooseModel({ config, key, context }: Identity, name: unknown, a
     const shown = JSON.stringify(name.slice(0, 100));
     throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });
   }
-  if (!declares(model, api)) {
-    throw new GatewayError(
-      'unsupported_api',
-      `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`,
-      { param },
-    );
-  }
-  return { name, model };
+  if (declares(model, api)) return { name, model };
+  const message = `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`;
+  throw new GatewayError('unsupported_api', message, { param });
 }
 
 /** The model of this name, if there is one and the key may use it: the two are not told apart. */
@@ -56,7 +49,6 @@ export function declares(model: ModelConfig, api: string): boolean {
   return steps.some((_, length) => length > 0 && apis.includes(steps.slice(0, length).join('/')));
 }
 
-/** What says which routes a caller has. */
 type Routing = Pick<Identity, 'key' | 'config'>;
 
 /**
@@ -92,7 +84,6 @@ export function takesGrammars(identity: Routing, name: string, model: ProxyModel
   return wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
-/** What the providers of a model's routes speak. */
 function wiresOf({ key, config }: Routing, name: string, { routes }: ProxyModelConfig) {
   return (key.routes[name] ?? routes).map(({ provider: named }) => {
     const provider = config.providers[named];

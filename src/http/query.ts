@@ -1,67 +1,57 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { z } from 'zod';
+import { fieldError, type GatewayError } from '../base/errors.ts';
 
-/** Where a page of a list begins and how long it is (docs/api.md, "The other Responses endpoints"). */
-export interface PageQuery {
-  limit: number;
-  /** The list's own where absent. */
-  order?: 'asc' | 'desc' | undefined;
-  after?: string | undefined;
-  before?: string | undefined;
+/**
+ * The query parameters of a request that a schema names (`protocol/requests/queries.ts`), read strictly.
+ * @throws GatewayError `invalid_parameter` naming one that is not valid, or is given twice.
+ */
+export function readQuery<T extends z.ZodObject>({ url = '' }: IncomingMessage, schema: T): z.output<T> {
+  const mark = url.indexOf('?');
+  const params = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+  const given: Record<string, string | number | undefined> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const [value, ...others] = params.getAll(name);
+    if (others.length > 0) throw fieldError('invalid_parameter', name, 'give it once.');
+    given[name] = value !== undefined && numberIn(field) && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  }
+  const { data, error } = schema.safeParse(given);
+  if (data) return data;
+  const issue = error?.issues[0];
+  const name = String(issue?.path[0]);
+  throw fieldError('invalid_parameter', name, `${expected(issue, schema.shape[name])}.`);
 }
 
-/** The query parameters of a request, read strictly: what is there is valid or an error that names it. */
-export class Query {
-  readonly #params: URLSearchParams;
-
-  constructor(req: IncomingMessage) {
-    const url = req.url ?? '';
-    const mark = url.indexOf('?');
-    this.#params = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-  }
-
-  /** The value, or undefined where it is absent. @throws GatewayError where it is given twice. */
-  text(name: string): string | undefined {
-    const [value, ...others] = this.#params.getAll(name);
-    if (others.length > 0) throw invalid(name, 'give it once');
-    return value;
-  }
-
-  /** `true` or `false`; false where absent. */
-  flag(name: string): boolean {
-    const value = this.text(name);
-    if (value === undefined || value === 'false') return false;
-    if (value === 'true') return true;
-    throw invalid(name, 'expected true or false');
-  }
-
-  integer(name: string, { min, max }: { min: number; max: number }): number | undefined {
-    const value = this.text(name);
-    if (value === undefined) return undefined;
-    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    throw invalid(name, `expected an integer from ${min} to ${max}`);
-  }
-
-  page({ limit, max }: { limit: number; max: number }): PageQuery {
-    return {
-      limit: this.integer('limit', { min: 1, max }) ?? limit,
-      order: this.choice('order', ['asc', 'desc']),
-      after: this.text('after'),
-      before: this.text('before'),
-    };
-  }
-
-  /** One of `values`. */
-  choice<const T extends string>(name: string, values: readonly T[]): T | undefined {
-    const value = this.text(name);
-    if (value === undefined) return undefined;
-    const found = values.find((candidate) => candidate === value);
-    if (found !== undefined) return found;
-    throw invalid(name, `expected one of ${values.join(', ')}`);
-  }
+function numberIn(field: unknown): z.ZodNumber | undefined {
+  if (field instanceof z.ZodNumber) return field;
+  return field instanceof z.ZodDefault || field instanceof z.ZodOptional ? numberIn(field.unwrap()) : undefined;
 }
 
-function invalid(param: string, expected: string): GatewayError {
-  return new GatewayError('invalid_parameter', `${param}: ${expected}.`, { param });
+/** Whatever a schema says itself, else what its field may be. */
+function expected(issue: z.core.$ZodIssue | undefined, field: unknown): string | undefined {
+  const number = numberIn(field);
+  if (number) return `expected an integer from ${number.minValue} to ${number.maxValue}`;
+  const isPlain = issue?.code === 'invalid_value' && issue.message.startsWith('Invalid');
+  return isPlain ? `expected one of ${issue.values.join(', ')}` : issue?.message;
+}
+
+/**
+ * The page of a list that is there as a whole: of what `isListed`, the entries behind `after`, or those nearest to `before`.
+ * @throws what `missing` gives for an id that is not in the list.
+ */
+export function pageOf<T extends { id: string }>(
+  items: readonly T[],
+  { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
+  { missing, isListed = () => true }: { missing(param: string): GatewayError; isListed?(item: T): boolean },
+) {
+  const placeOf = (wanted: string, param: string) => {
+    const index = items.findIndex(({ id }) => id === wanted);
+    if (index === -1) throw missing(param);
+    return index;
+  };
+  const from = after === undefined ? 0 : placeOf(after, 'after') + 1;
+  const to = before === undefined ? items.length : placeOf(before, 'before');
+  const between = items.slice(from, Math.max(from, to)).filter(isListed);
+  const data = before === undefined ? between.slice(0, limit) : between.slice(-limit);
+  return { data, hasMore: data.length < between.length };
 }

@@ -40,7 +40,6 @@ const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
 
 const CONTEXT = Symbol('request context');
 
-/** A response that may carry the context of its request. */
 type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
 /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
@@ -51,19 +50,8 @@ export function openContext(
 ): RequestContext {
   const sent = req.headers['x-request-id'];
   const controller = new AbortController();
-  const context: RequestContext = {
-    id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
-    startedAt: performance.now(),
-    signal: controller.signal,
-    end: (reason) => controller.abort(reason),
-    path: pathOf(req.url ?? ''),
-    route: 'unmatched',
-    model: '',
-    key: '',
-    run: '',
-    error: '',
-    left: false,
-  };
+  const id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  const context = newContext(controller, { id, path: pathOf(req.url ?? ''), route: 'unmatched' });
   res[CONTEXT] = context;
   res.once('close', () => {
     context.left = !res.writableFinished;
@@ -71,6 +59,16 @@ export function openContext(
     onEnd(context);
   });
   return context;
+}
+
+/** The context of what ends with `controller`; nothing is known yet but this. */
+export function newContext(
+  controller: AbortController,
+  known: Pick<RequestContext, 'id' | 'path' | 'route'>,
+): RequestContext {
+  const end = (reason: GatewayError) => controller.abort(reason);
+  const empty = { model: '', key: '', run: '', error: '', left: false };
+  return { ...empty, ...known, startedAt: performance.now(), signal: controller.signal, end };
 }
 
 function pathOf(url: string): string {

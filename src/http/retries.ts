@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import type { Caller, RepeatKey } from '../runs/runs.ts';
 
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
@@ -26,7 +26,7 @@ export function repeatKeyOf(
   }
   if (sent.length > MAX_KEY) {
     const param = 'Idempotency-Key';
-    throw new GatewayError('invalid_parameter', `${param}: at most ${MAX_KEY} characters.`, { param });
+    throw fieldError('invalid_parameter', param, `at most ${MAX_KEY} characters.`);
   }
   const hash = hashOf(caller.user, sent);
   return { kind: 'idempotency', hash, fingerprint, ttlMs: IDEMPOTENCY_TTL_MS, sentBefore: true };

@@ -9,7 +9,7 @@ import { authenticate, identified, type ShownKey } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, mayUsePath, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
-import { ResponsesSockets } from './socket/responses-sockets.ts';
+import { responsesSockets } from './socket/responses-sockets.ts';
 
 /** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
 const ASK_AGAIN_MS = 1000;
@@ -25,7 +25,7 @@ export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
   const places = openSockets();
-  const responses = new ResponsesSockets(deps);
+  const acceptResponses = responsesSockets(deps);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
   });
@@ -41,7 +41,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     if (!entry?.websocket && path === '/v1/responses') {
       const place = places.take(key.id);
       socket.once('close', () => place[Symbol.dispose]());
-      await responses.accept(req, socket, { head, key });
+      await acceptResponses(req, socket, { head, key });
       return;
     }
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
@@ -62,10 +62,10 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
       place[Symbol.dispose]();
       answer[Symbol.dispose]();
     });
-    const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
-    socket.once('close', () => void admitted.settle().catch(() => {}));
-    if (socket.destroyed) await admitted.settle();
-    else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
+    const admitting = deps.admission.admit({ key, id, tokens: 0 });
+    socket.once('close', () => void admitting.then((admitted) => admitted.settle()).catch(() => {}));
+    await admitting;
+    await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
   function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { fieldError, GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyringOf, prepareKeyring } from '../config/keyring.ts';
 import type { LiveConfig } from '../config/live-config.ts';
@@ -11,7 +11,6 @@ import { entryOf, type KeySealer, readKey } from './key-record.ts';
 import { configsOf, encryptionHashOf, type KeySettings, LOCKED, type StoredKey } from './stored-key.ts';
 
 const LIST = 'keys';
-/** Keys that the store holds at most. */
 const MOST_KEYS = 10_000;
 const PAGE = 1000;
 /** How often it is looked whether another instance has changed a key, in milliseconds. */
@@ -110,9 +109,8 @@ export class StoredKeys implements AsyncDisposable {
     const entry = await entryOf(key, sealer);
     const added = this.isOfFile(id) ? 'there' : await store.add(LIST, entry, { most: MOST_KEYS });
     if (added !== 'added') {
-      const message =
-        added === 'there' ? `id: there is a key ${id} already` : `id: there are ${MOST_KEYS} keys already`;
-      throw new GatewayError('invalid_parameter', `${message}.`, { param: 'id' });
+      const what = added === 'there' ? `there is a key ${id} already.` : `there are ${MOST_KEYS} keys already.`;
+      throw fieldError('invalid_parameter', 'id', what);
     }
     await this.#lookAgain();
     return { key, secret };

@@ -1,39 +1,19 @@
-import type { Logger } from '../base/logger.ts';
 import { noted } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { Step } from '../research/run/steps.ts';
 import { mayRepeat } from '../research/turns.ts';
-import { type ChatModel, noUsage, TurnError } from '../upstream/turn.ts';
+import { noUsage, TurnError } from '../upstream/turn.ts';
 import { compactingTurn, isToCompact } from './compaction.ts';
-import type { PlainRequest } from './request.ts';
+import type { Compaction, PlainRun } from './request.ts';
 import type { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
-
-/** When and how the conversation of a response is summed up (docs/api.md, "Responses of plain models"). */
-export interface Compaction {
-  /** From so many tokens on, estimated. */
-  at: number;
-  /** The most that the model writes, in tokens. */
-  longest: number;
-  /** Makes what the client keeps of a summary. */
-  seal(summary: string): Promise<string>;
-}
-
-interface CompactingRun {
-  request: PlainRequest;
-  chat: ChatModel;
-  state: ResearchState;
-  compaction?: Compaction | undefined;
-  log: Logger;
-  signal: AbortSignal;
-}
 
 /**
  * Sums the conversation up where it has become too long: one turn of the same model, and an item that stands for it. One
  * that fails costs what it used, and the conversation is sent as it is.
  */
-export async function* compacted(run: CompactingRun, truncation: Truncation): AsyncGenerator<Step> {
+export async function* compacted(run: PlainRun, truncation: Truncation): AsyncGenerator<Step> {
   const { compaction, state } = run;
   if (!compaction || hasFailed(state) || !isToCompact(thread(run), compaction.at)) return;
   try {
@@ -49,7 +29,7 @@ export async function* compacted(run: CompactingRun, truncation: Truncation): As
  * @throws GatewayError where the conversation cannot be summed up.
  */
 export async function* summaryAlone(
-  run: CompactingRun,
+  run: PlainRun,
   compaction: Compaction,
   truncation: Truncation,
 ): AsyncGenerator<Step> {
@@ -67,7 +47,7 @@ export async function* summaryAlone(
   yield { type: 'reasoning_end', status: 'completed', entry };
 }
 
-async function* summedUp(run: CompactingRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
+async function* summedUp(run: PlainRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
   const request = compactingTurn(truncation.fitted(thread(run)), { longest: compaction.longest });
   for await (const part of run.chat.turn(request, { signal: run.signal })) {
     if (part.type !== 'finish') continue;
@@ -80,7 +60,7 @@ async function* summedUp(run: CompactingRun, compaction: Compaction, truncation:
   }
 }
 
-function spent({ log, state }: CompactingRun, { message, usage }: TurnError): Step {
+function spent({ log, state }: PlainRun, { message, usage }: TurnError): Step {
   log.warn({ err: message }, 'the conversation could not be summed up');
   return { type: 'note', entry: noted(state, { t: 'spent', usage, compacting: true }) };
 }

@@ -1,7 +1,3 @@
-import { z } from 'zod';
-import { GatewayError } from '../base/errors.ts';
-import { parseJson } from '../base/json.ts';
-import type { Sealer } from '../base/secrets/sealed.ts';
 import { textAmong } from '../base/text.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../upstream/turn.ts';
@@ -64,32 +60,6 @@ function parted(thread: readonly TurnMessage[]): { kept: TurnMessage[]; left: Tu
     first?.role === 'system' || index === question || index === steps.length - 1;
   return { kept: steps.filter(isKept).flat(), left: steps.filter((step, index) => !isKept(step, index)).flat() };
 }
-
-/** Summaries that clients keep: readable for this gateway alone, for the same user. */
-export class SealedSummaries {
-  readonly #sealer: Sealer;
-
-  constructor(sealer: Sealer) {
-    this.#sealer = sealer;
-  }
-
-  /** The `encrypted_content` of a compaction item. @throws GatewayError `store_unavailable`. */
-  async seal(summary: string, { user }: { user: string }): Promise<string> {
-    return await this.#sealer.seal(JSON.stringify({ v: VERSION, summary }), { user, kind: 'compaction' });
-  }
-
-  /** What it says. `param` names its field. @throws GatewayError `invalid_parameter`. */
-  async open(sealed: string, { user, param }: { user: string; param: string }): Promise<string> {
-    const text = await this.#sealer.open(sealed, { user, kind: 'compaction', param });
-    const read = compacted.safeParse(parseJson(text));
-    if (read.success) return read.data.summary;
-    const message = `${param}: a newer gateway made it, and this one cannot read it.`;
-    throw new GatewayError('invalid_parameter', message, { param });
-  }
-}
-
-const VERSION = 1;
-const compacted = z.looseObject({ v: z.literal(VERSION), summary: z.string() });
 
 function messagesOf(thread: readonly TurnMessage[], instructions: string | undefined): TurnMessage[] {
   const system = thread.flatMap((message) => (message.role === 'system' ? [message.content] : []));

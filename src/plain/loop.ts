@@ -1,65 +1,32 @@
-import type { Logger } from '../base/logger.ts';
-import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { responseFormat } from '../research/answer/answer-request.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
-import type { LiveSteps } from '../research/run/live-steps.ts';
-import { noted, type ObservedToolCall } from '../research/run/run.ts';
+import { noted } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { PlannedCall } from '../research/run/transcript.ts';
 import { type Finish, mayRepeat } from '../research/turns.ts';
-import type { Tool } from '../tools/tool.ts';
 import { estimateTokens } from '../upstream/decoding/estimate.ts';
 import {
   type AssistantMessage,
-  type ChatModel,
   noUsage,
   TurnError,
   type TurnMessage,
   type TurnRequest,
-  type TurnTool,
   type TurnToolCall,
   type TurnToolChoice,
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { citable, citationsIn, earlierSources } from './citations.ts';
 import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
-import { type Compaction, compacted, compactingTokens, summaryAlone } from './compacted.ts';
-import type { PlainRequest } from './request.ts';
+import { compacted, compactingTokens, summaryAlone } from './compacted.ts';
+import type { PlainRun } from './request.ts';
 import { refusedShell } from './shell-tools.ts';
 import { type ShownSoFar, showTurn } from './show-turn.ts';
-import type { Thought } from './thoughts.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
-
-/** Everything that a response of a plain model is made with. */
-export interface PlainRun {
-  /** The run's id. */
-  id: string;
-  request: PlainRequest;
-  chat: ChatModel;
-  /** Those that run here, by name. */
-  tools: ReadonlyMap<string, Tool>;
-  /** What a model is told that is to go on with a text that was cut. */
-  goOn: string;
-  /** The fold of the stored transcript. */
-  state: ResearchState;
-  /** What a reader has already, of a message that a crash cut; '' otherwise. */
-  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
-  live?: LiveSteps | undefined;
-  /** When the conversation is summed up, and by how much at most; absent: never. */
-  compaction?: Compaction | undefined;
-  /** Makes what the client keeps of a thought; absent where it keeps none. */
-  sealThought?: ((thought: Thought) => Promise<string>) | undefined;
-  log: Logger;
-  signal: AbortSignal;
-  /** Asked between turns: true hands the run over to another instance. */
-  shouldPause(): boolean;
-  onToolCall(call: ObservedToolCall): void;
-}
 
 /** Turns that call tools that run here; after so many the model has to write. */
 const MAX_TURNS = 100;
@@ -67,6 +34,8 @@ const MAX_TURNS = 100;
 const MAX_REFUSED = 3;
 /** Tools that run at the same time. */
 const PARALLEL_CALLS = 4;
+
+const NOTHING_SHOWN: ShownSoFar = { text: '', phase: undefined, began: 0, cited: 0, thought: false };
 
 /**
  * One response of a plain model: a turn, and one more as long as only tools that run here are called or the provider broke
@@ -76,7 +45,7 @@ const PARALLEL_CALLS = 4;
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const { text, annotations, phase } = run.answerSoFar;
-  const written: ShownSoFar = { text, phase, began: 0, cited: annotations.length, thought: false };
+  const written: ShownSoFar = { ...NOTHING_SHOWN, text, phase, cited: annotations.length };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -105,7 +74,11 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const hosted = (message.tool_calls ?? []).filter(
         (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
-      if (!mayCall && hosted.length > 0) throw calledAnyway(finish);
+      // Not every provider keeps its model to that: tools that run here are not called for ever.
+      if (!mayCall && hosted.length > 0) {
+        const fault = 'the model called a tool although none may be called';
+        throw new TurnError('failed', fault, { started: true, usage: finish.usage });
+      }
       const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
@@ -113,11 +86,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });
         yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
-        written.text = '';
-        written.phase = undefined;
-        written.began = 0;
-        written.cited = 0;
-        written.thought = false;
+        Object.assign(written, NOTHING_SHOWN);
         cuts = 0;
       }
     } catch (thrown) {
@@ -131,11 +100,6 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
     }
   }
-}
-
-/** Not every provider keeps its model to that: tools that run here are not called for ever. */
-function calledAnyway({ usage }: Finish): TurnError {
-  return new TurnError('failed', 'the model called a tool although none may be called', { started: true, usage });
 }
 
 /**
@@ -256,12 +220,8 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
     const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
     return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
   }
-  if (
-    !turn ||
-    request.maxOutputTokens === null ||
-    state.usage.output_tokens - compactingTokens(state) < request.maxOutputTokens
-  )
-    return undefined;
+  const { maxOutputTokens: most } = request;
+  if (!turn || most === null || state.usage.output_tokens - compactingTokens(state) < most) return undefined;
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
   return { type: 'reasoning_end', status: 'completed', entry };
 }
@@ -274,13 +234,21 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
   const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
+  const begun: TurnMessage[] = [
+    { role: 'assistant', content: soFar },
+    { role: 'user', content: run.goOn },
+  ];
   const isText = format === null || format.type === 'text';
-  const hosted = [...run.tools.values()].map(offered);
+  const hosted = [...run.tools.values()].map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
   const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
   const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
   return {
-    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : continued(soFar, run.goOn))],
+    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : begun)],
     ...(tools.length > 0 && { tools, toolChoice: toolChoice(run), oneCallAtOnce: request.oneCallAtOnce }),
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
@@ -296,10 +264,6 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
   };
 }
 
-function offered({ name, description, parameters }: Tool): TurnTool {
-  return { name, description, parameters };
-}
-
 /** What was demanded holds for the first turn: after it the model may write. */
 function toolChoice({ request, state }: PlainRun): TurnToolChoice {
   if (state.turns >= MAX_TURNS || refusedLast(state) >= MAX_REFUSED) return 'none';
@@ -311,11 +275,4 @@ function refusedLast({ entries }: ResearchState): number {
   const turns = entries.filter((entry) => entry.t === 'turn');
   const made = turns.findLastIndex(({ calls }) => calls.some((planned) => 'call' in planned));
   return turns.length - 1 - made;
-}
-
-function continued(soFar: string, goOn: string): TurnMessage[] {
-  return [
-    { role: 'assistant', content: soFar },
-    { role: 'user', content: goOn },
-  ];
 }

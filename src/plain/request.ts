@@ -1,11 +1,18 @@
+import type { Logger } from '../base/logger.ts';
+import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import type { TextFormat } from '../protocol/requests/request-formats.ts';
 import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ReasoningSummary } from '../protocol/response.ts';
 import type { ApprovalRule } from '../research/calls/approvals.ts';
+import type { LiveSteps } from '../research/run/live-steps.ts';
 import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../research/run/request.ts';
+import type { ObservedToolCall } from '../research/run/run.ts';
+import type { ResearchState } from '../research/run/state.ts';
 import type { OfferedFunction } from '../research/run/steps.ts';
+import type { Tool } from '../tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
-import type { AssistantMessage, TurnMessage, TurnToolChoice } from '../upstream/turn.ts';
+import type { AssistantMessage, ChatModel, TurnMessage, TurnToolChoice } from '../upstream/turn.ts';
+import type { Thought } from './sealed-contents.ts';
 
 /**
  * What a plain model is asked for in a response that the gateway makes (docs/api.md, "Responses of plain models"): a
@@ -65,6 +72,42 @@ export interface ApprovedCalls {
   message: AssistantMessage;
   /** The ids of their requests, in the order of the calls. */
   requests: string[];
+}
+
+/** Everything that a response of a plain model is made with. */
+export interface PlainRun {
+  /** The run's id. */
+  id: string;
+  request: PlainRequest;
+  chat: ChatModel;
+  /** Those that run here, by name. */
+  tools: ReadonlyMap<string, Tool>;
+  /** What a model is told that is to go on with a text that was cut. */
+  goOn: string;
+  /** The fold of the stored transcript. */
+  state: ResearchState;
+  /** What a reader has already, of a message that a crash cut; '' otherwise. */
+  answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
+  live?: LiveSteps | undefined;
+  /** When the conversation is summed up, and by how much at most; absent: never. */
+  compaction?: Compaction | undefined;
+  /** Makes what the client keeps of a thought; absent where it keeps none. */
+  sealThought?: ((thought: Thought) => Promise<string>) | undefined;
+  log: Logger;
+  signal: AbortSignal;
+  /** Asked between turns: true hands the run over to another instance. */
+  shouldPause(): boolean;
+  onToolCall(call: ObservedToolCall): void;
+}
+
+/** When and how the conversation of a response is summed up (docs/api.md, "Responses of plain models"). */
+export interface Compaction {
+  /** From so many tokens on, estimated. */
+  at: number;
+  /** The most that the model writes, in tokens. */
+  longest: number;
+  /** Makes what the client keeps of a summary. */
+  seal(summary: string): Promise<string>;
 }
 
 /** The tokens of the whole conversation and its tools, estimated. */

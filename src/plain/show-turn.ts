@@ -1,17 +1,11 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { MessagePhase } from '../protocol/items.ts';
 import { Continuation } from '../research/answer/continuation.ts';
-import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
+import { piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
 import type { Step } from '../research/run/steps.ts';
 import { type Finish, takeReasoning, unfinished } from '../research/turns.ts';
-import type { ChatModel, TurnDelta, TurnRequest } from '../upstream/turn.ts';
-
-interface ShownTurn {
-  chat: ChatModel;
-  asked: TurnRequest;
-  live?: LiveSteps | undefined;
-  signal: AbortSignal;
-}
+import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
+import type { PlainRun } from './request.ts';
 
 /** What the client has of a response so far. */
 export interface ShownSoFar {
@@ -27,7 +21,7 @@ export interface ShownSoFar {
 
 /** Streams one turn behind what was written before. */
 export async function* showTurn(
-  { chat, asked, live, signal }: ShownTurn,
+  { chat, asked, live, signal }: Pick<PlainRun, 'chat' | 'live' | 'signal'> & { asked: TurnRequest },
   written: ShownSoFar,
 ): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);

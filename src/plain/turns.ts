@@ -2,7 +2,7 @@ import type { TranscriptEntry } from '../research/run/transcript.ts';
 import type { Finish } from '../research/turns.ts';
 import { type AssistantMessage, TurnError, type TurnMessage } from '../upstream/turn.ts';
 import { compactedThread } from './compaction.ts';
-import type { PlainRequest } from './request.ts';
+import type { PlainRun } from './request.ts';
 
 /**
  * A conversation with what the turns of a response said and were told behind it, as their provider wants it back: each call
@@ -24,14 +24,9 @@ export function threadOf(messages: readonly TurnMessage[], entries: readonly Tra
 }
 
 /** All that was said, here and before, behind the instructions. */
-export function thread({
-  request: { instructions, messages },
-  state,
-}: {
-  request: PlainRequest;
-  state: { entries: readonly TranscriptEntry[] };
-}): TurnMessage[] {
-  const said = threadOf(messages, state.entries);
+export function thread(run: Pick<PlainRun, 'request' | 'state'>): TurnMessage[] {
+  const { instructions, messages } = run.request;
+  const said = threadOf(messages, run.state.entries);
   return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
 }
 

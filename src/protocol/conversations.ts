@@ -13,11 +13,5 @@ export const conversationObject = z.object({
 });
 export type ConversationObject = z.output<typeof conversationObject>;
 
-export const deletedConversation = z.object({
-  id: z.string(),
-  object: z.literal('conversation.deleted'),
-  deleted: z.literal(true),
-});
-
 /** An item as it was sent, or as a response put it out, with its id. */
 export const conversationItem = z.looseObject({ id: z.string(), type: z.string() });

@@ -18,8 +18,6 @@ export const fileObject = z.object({
 });
 export type FileObject = z.output<typeof fileObject>;
 
-export const deletedFile = z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) });
-
 const HOUR = 3600;
 /** The text fields of an upload. The file itself is streamed. */
 export const uploadFields = z.object({

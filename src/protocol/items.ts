@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lane, openAiItems, shellItems, toolSearchItems } from './openai-items.ts';
+import { itemHead, lane, openAiItems, shellItems, toolSearchItems } from './openai-items.ts';
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 
@@ -59,8 +59,7 @@ export const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.str
 export const summaryPart = z.object({ type: z.literal('summary_text'), text: z.string() });
 
 export const reasoningItem = z.object({
-  id: z.string().startsWith('rs_'),
-  type: z.literal('reasoning'),
+  ...itemHead('rs', 'reasoning'),
   /** Empty unless the request asked for a summary. */
   summary: z.array(summaryPart),
   content: z.array(reasoningText),
@@ -71,8 +70,7 @@ export const reasoningItem = z.object({
 });
 
 export const toolCallItem = z.object({
-  id: z.string().startsWith('tc_'),
-  type: z.literal('tool_call'),
+  ...itemHead('tc', 'tool_call'),
   name: z.string(),
   /** JSON text; `{"raw": "<text>"}` where the model's own could not be repaired. */
   arguments: z.string(),
@@ -87,8 +85,7 @@ export const messagePhase = z.enum(['commentary', 'final_answer']);
 export type MessagePhase = z.output<typeof messagePhase>;
 
 export const messageItem = z.object({
-  id: z.string().startsWith('msg_'),
-  type: z.literal('message'),
+  ...itemHead('msg', 'message'),
   role: z.literal('assistant'),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
   phase: messagePhase.optional(),
@@ -101,8 +98,7 @@ export const messageItem = z.object({
  * output.
  */
 export const functionCallItem = z.object({
-  id: z.string().startsWith('fc_'),
-  type: z.literal('function_call'),
+  ...itemHead('fc', 'function_call'),
   call_id: z.string(),
   name: z.string(),
   /** Present where the function stands in one. */
@@ -114,8 +110,7 @@ export const functionCallItem = z.object({
 
 /** A call of a tool of the client's own that takes a text. The client answers it as a function. */
 export const customToolCallItem = z.object({
-  id: z.string().startsWith('ctc_'),
-  type: z.literal('custom_tool_call'),
+  ...itemHead('ctc', 'custom_tool_call'),
   call_id: z.string(),
   name: z.string(),
   /** Present where the tool stands in one. */
@@ -126,8 +121,7 @@ export const customToolCallItem = z.object({
 
 /** Stands for all that was said before it: accepted in any later `input` of the same user. */
 export const compactionItem = z.object({
-  id: z.string().startsWith('cmp_'),
-  type: z.literal('compaction'),
+  ...itemHead('cmp', 'compaction'),
   encrypted_content: z.string(),
 });
 

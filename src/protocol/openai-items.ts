@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ItemPrefix } from '../base/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /**
@@ -6,14 +7,18 @@ import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
  * plain models.
  */
 
+/** What every item begins with. */
+export function itemHead<T extends string>(prefix: ItemPrefix, type: T) {
+  return { id: z.string().startsWith(`${prefix}_`), type: z.literal(type) };
+}
+
 const status = z.enum(['in_progress', 'completed', 'failed']);
 /** Which of the lanes of a research it belongs to, counted from 1; absent without lanes. */
 export const lane = z.int().positive().optional();
 const urlSource = z.object({ type: z.literal('url'), url: z.string() });
 
 export const webSearchCall = z.object({
-  id: z.string().startsWith('ws_'),
-  type: z.literal('web_search_call'),
+  ...itemHead('ws', 'web_search_call'),
   lane,
   status,
   action: z.discriminatedUnion('type', [
@@ -29,8 +34,7 @@ export const webSearchCall = z.object({
 });
 
 export const codeInterpreterCall = z.object({
-  id: z.string().startsWith('ci_'),
-  type: z.literal('code_interpreter_call'),
+  ...itemHead('ci', 'code_interpreter_call'),
   lane,
   status,
   code: z.string(),
@@ -40,8 +44,7 @@ export const codeInterpreterCall = z.object({
 
 /** A search in vector stores. */
 export const fileSearchCall = z.object({
-  id: z.string().startsWith('fs_'),
-  type: z.literal('file_search_call'),
+  ...itemHead('fs', 'file_search_call'),
   lane,
   status,
   queries: z.array(z.string()),
@@ -72,8 +75,7 @@ const mcpError = z.union([
 ]);
 
 export const mcpCall = z.object({
-  id: z.string().startsWith('mcp_'),
-  type: z.literal('mcp_call'),
+  ...itemHead('mcp', 'mcp_call'),
   lane,
   status,
   server_label: z.string(),
@@ -88,8 +90,7 @@ export const mcpCall = z.object({
 
 /** A call that waits until the client approves it. */
 export const mcpApprovalRequest = z.object({
-  id: z.string().startsWith('mcpr_'),
-  type: z.literal('mcp_approval_request'),
+  ...itemHead('mcpr', 'mcp_approval_request'),
   server_label: z.string(),
   name: z.string(),
   /** JSON text. */
@@ -97,8 +98,7 @@ export const mcpApprovalRequest = z.object({
 });
 
 export const mcpListTools = z.object({
-  id: z.string().startsWith('mcpl_'),
-  type: z.literal('mcp_list_tools'),
+  ...itemHead('mcpl', 'mcp_list_tools'),
   server_label: z.string(),
   tools: z.array(
     z.object({
@@ -194,16 +194,14 @@ export const patchOperation = z.discriminatedUnion('type', [
 ]);
 
 export const localShellCallItem = z.object({
-  id: z.string().startsWith('lsh_'),
-  type: z.literal('local_shell_call'),
+  ...itemHead('lsh', 'local_shell_call'),
   call_id: z.string(),
   action: execAction,
   status: callStatus,
 });
 
 export const shellCallItem = z.object({
-  id: z.string().startsWith('sh_'),
-  type: z.literal('shell_call'),
+  ...itemHead('sh', 'shell_call'),
   call_id: z.string(),
   action: shellAction,
   environment: z.object({ type: z.literal('local') }),
@@ -211,8 +209,7 @@ export const shellCallItem = z.object({
 });
 
 export const applyPatchCallItem = z.object({
-  id: z.string().startsWith('apc_'),
-  type: z.literal('apply_patch_call'),
+  ...itemHead('apc', 'apply_patch_call'),
   call_id: z.string(),
   operation: patchOperation,
   status: callStatus,
@@ -226,14 +223,12 @@ export const shellItems = [localShellCallItem, shellCallItem, applyPatchCallItem
  */
 const ofSearch = { call_id: z.null(), execution: z.literal('server'), status: callStatus };
 const toolSearchCall = z.object({
-  id: z.string().startsWith('tsc_'),
-  type: z.literal('tool_search_call'),
+  ...itemHead('tsc', 'tool_search_call'),
   arguments: z.object({ paths: z.array(z.string()) }),
   ...ofSearch,
 });
 const toolSearchOutput = z.object({
-  id: z.string().startsWith('tso_'),
-  type: z.literal('tool_search_output'),
+  ...itemHead('tso', 'tool_search_output'),
   tools: z.array(z.custom<JsonObject>(isObject).meta({ type: 'object' })),
   ...ofSearch,
 });

@@ -233,16 +233,7 @@ export const responseListEntry = z.object({
 });
 export type ResponseListEntry = z.output<typeof responseListEntry>;
 
-/** The envelope of the list endpoints of the Responses interface. */
-export interface List<T> {
-  object: 'list';
-  data: T[];
-  has_more: boolean;
-  first_id: string | null;
-  last_id: string | null;
-}
-
-/** A list from its entries. */
-export function listOf<T extends { id: string }>(data: T[], hasMore: boolean): List<T> {
+/** A page of entries as the list endpoints answer it. */
+export function listOf<T extends { id: string }>(data: T[], hasMore: boolean) {
   return { object: 'list', data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }

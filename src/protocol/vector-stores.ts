@@ -61,11 +61,6 @@ export const vectorStore = z.object({
   metadata: z.record(z.string(), z.string()),
 });
 export type VectorStoreObject = z.output<typeof vectorStore>;
-export const deletedVectorStore = z.object({
-  id: z.string(),
-  object: z.literal('vector_store.deleted'),
-  deleted: z.literal(true),
-});
 
 export const vectorStoreFile = z.object({
   id: z.string(),

@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { KeyConfig, ModelConfig } from '../config/schema.ts';
-import { compactingTurn, type SealedSummaries } from '../plain/compaction.ts';
+import { compactingTurn } from '../plain/compaction.ts';
+import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { Usage } from '../protocol/response.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import { Spending } from '../research/run/spending.ts';
@@ -21,7 +22,7 @@ interface Compacting {
 
 export interface CompactorOptions {
   chatModel(query: Pick<Compacting, 'modelName' | 'model' | 'key' | 'onUsed'>): ChatModel;
-  summaries: Pick<SealedSummaries, 'seal'>;
+  sealed: SealedContents;
   currency(): string;
 }
 
@@ -43,7 +44,7 @@ export class Compactor {
   async compact(compacting: Compacting, { user }: { user: string }): Promise<{ sealed: string; usage: Usage }> {
     const { text, usage } = await this.#ask(compacting);
     if (text.trim() === '') throw new GatewayError('upstream_error', 'The model wrote no summary. Try again.');
-    return { sealed: await this.#options.summaries.seal(text, { user }), usage: this.#usageOf(usage) };
+    return { sealed: await this.#options.sealed.sealSummary(text, { user }), usage: this.#usageOf(usage) };
   }
 
   async #ask({ thread, instructions, signal, ...query }: Compacting): Promise<{ text: string; usage: TurnUsage }> {

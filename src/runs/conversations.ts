@@ -12,7 +12,7 @@ import type { RunRecord, RunStore } from '../store/run-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
-import { readConversation, readInput } from './stored/stored-request.ts';
+import { readInput, readRequest } from './stored/stored-request.ts';
 import { takenOver } from './submitting/history.ts';
 
 const PREFIX = 'conv_';
@@ -95,9 +95,9 @@ export class Conversations {
   /** @throws GatewayError `invalid_parameter` for a cursor that names no item. */
   async items(
     record: ConversationRecord,
-    { after, ...page }: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
+    page: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
   ): Promise<{ items: JsonObject[]; hasMore: boolean }> {
-    const found = await this.#store.items(record.id, { ...page, ...(after !== undefined && { after }) });
+    const found = await this.#store.items(record.id, page);
     if (found === 'unknown_cursor') {
       const message = 'after: there is no such item in this conversation.';
       throw new GatewayError('invalid_parameter', message, { param: 'after' });
@@ -128,12 +128,8 @@ export class Conversations {
     if (record.items >= MOST.items || record.bytes >= MOST.bytes) throw full('conversation');
     const items: JsonObject[] = [];
     for (let more = true; more; ) {
-      const after = items.at(-1)?.id;
-      const page = await this.items(record, {
-        limit: PAGE,
-        order: 'asc',
-        ...(after !== undefined && { after: `${after}` }),
-      });
+      const last = items.at(-1);
+      const page = await this.items(record, { limit: PAGE, order: 'asc', after: last && `${last.id}` });
       items.push(...page.items);
       more = page.hasMore;
     }
@@ -172,7 +168,7 @@ export class Conversations {
 
   /** Before a run is removed that has ended: what it came to stays in its conversation. */
   async keepOf(run: RunRecord): Promise<void> {
-    const id = readConversation(run);
+    const { conversation: id } = readRequest(run);
     const ended = id === undefined ? undefined : await this.#options.store.get(run.id);
     if (id !== undefined && ended && ended.endedAt !== null) await this.#finish(id, ended);
   }

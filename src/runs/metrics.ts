@@ -114,42 +114,36 @@ function labelOf(name: string): string {
   return name.includes('.') ? 'mcp' : 'unknown';
 }
 
-function addGauges(registers: Registry[], measured: Measured): void {
-  new Gauge({
-    name: 'gateway_runs_executing',
-    help: 'Runs that this instance drives now.',
-    registers,
-    collect() {
-      this.set(measured.active());
-    },
-  });
+function addGauges(registers: Registry[], { load, active, overloaded }: Measured): void {
+  const gauge = (name: string, help: string, read: () => number, more: { aggregator?: 'max' } = {}) =>
+    new Gauge({
+      ...more,
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('gateway_runs_executing', 'Runs that this instance drives now.', active);
   // Of several processes the busiest: a sum of shares or delays tells nothing.
   const busiest = { aggregator: 'max' } as const;
-  new Gauge({
-    ...busiest,
-    name: 'gateway_event_loop_utilization_ratio',
-    help: 'Share of the time in which the event loop works, over the last tenth of a second.',
-    registers,
-    collect() {
-      this.set(measured.load.utilization);
-    },
-  });
-  new Gauge({
-    ...busiest,
-    name: 'gateway_event_loop_delay_seconds',
-    help: 'How late the event loop comes to what is due; new work is refused from 0.25 on.',
-    registers,
-    collect() {
-      this.set(measured.load.lagMs / 1000);
-    },
-  });
-  new Gauge({
-    ...busiest,
-    name: 'gateway_overloaded',
-    help: '1 while queued runs are held back because this instance carries what it can.',
-    registers,
-    collect() {
-      this.set(measured.overloaded() ? 1 : 0);
-    },
-  });
+  gauge(
+    'gateway_event_loop_utilization_ratio',
+    'Share of the time in which the event loop works, over the last tenth of a second.',
+    () => load.utilization,
+    busiest,
+  );
+  gauge(
+    'gateway_event_loop_delay_seconds',
+    'How late the event loop comes to what is due; new work is refused from 0.25 on.',
+    () => load.lagMs / 1000,
+    busiest,
+  );
+  gauge(
+    'gateway_overloaded',
+    '1 while queued runs are held back because this instance carries what it can.',
+    () => (overloaded() ? 1 : 0),
+    busiest,
+  );
 }

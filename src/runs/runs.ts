@@ -7,8 +7,9 @@ import type { TurnPrompt } from '../protocol/operating/turn-prompt.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../protocol/response.ts';
+import type { TaskStatus } from '../protocol/tasks.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
-import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
+import type { LogBatch, RunApi, RunRecord, RunStatus, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
 import type { Used } from '../upstream/used.ts';
 import type { RunTimeline } from './projections/timeline.ts';
@@ -138,16 +139,7 @@ export interface RunListQuery {
   after?: string;
   /** Public id of the entry before which the page ends. */
   before?: string;
-  status?:
-    | 'in_progress'
-    | 'completed'
-    | 'failed'
-    | 'cancelled'
-    | 'CREATED'
-    | 'IN_PROGRESS'
-    | 'COMPLETED'
-    | 'FAILED'
-    | 'CANCELLED';
+  status?: Exclude<RunStatus, 'queued'> | TaskStatus;
   model?: string;
 }
 

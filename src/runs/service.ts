@@ -5,12 +5,14 @@ import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
+import { isStoreAway } from '../store/failure.ts';
+import { dropUpTo } from '../store/frames.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
-import { type FollowLogOptions, followLog, fromCursor } from './reading/follow.ts';
+import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
@@ -92,16 +94,9 @@ class StoredRuns implements Runs {
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
     const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
     const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
-    const page = await this.#store.list({
-      user: caller.user,
-      api,
-      limit: query.limit,
-      ...(query.order === undefined ? {} : { order: query.order }),
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-      ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
-      ...(query.model === undefined ? {} : { model: query.model }),
-    });
+    const { limit, order, model } = query;
+    const status = query.status && STATUS_OF_QUERY[query.status];
+    const page = await this.#store.list({ user: caller.user, api, limit, order, after, before, status, model });
     // Nothing lies behind a run that was removed meanwhile: that is not the end of the list.
     if (page.runs.length === 0) {
       await this.#cursor(caller, api, { param: 'after', id: query.after });
@@ -325,7 +320,7 @@ class StoredRuns implements Runs {
     using linked = linkSignals([options.signal, closing]);
     try {
       if (known && known.last > after) {
-        yield fromCursor(known, after);
+        yield dropUpTo(known, after);
         after = known.last;
       }
       yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });
@@ -337,7 +332,7 @@ class StoredRuns implements Runs {
 }
 
 function undefinedWhereAway(thrown: unknown): undefined {
-  if (!(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
+  if (!isStoreAway(thrown)) throw thrown;
 }
 
 /** How much of an invalid id is shown, in characters. */

@@ -10,6 +10,11 @@ export function unavailable(reason: string, cause?: unknown): GatewayError {
   });
 }
 
+/** Whether the store cannot serve for now. */
+export function isStoreAway(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && thrown.code === 'store_unavailable';
+}
+
 /**
  * What a backend threw, as callers of the store get it: `store_unavailable` where `reasonOf` says why it cannot serve for
  * now, `internal_error` for anything else.

@@ -1,7 +1,5 @@
 import {
   type Count,
-  type Counter,
-  type LimitBudget,
   type LimitHolder,
   type LimitRelease,
   type LimitRequest,
@@ -9,15 +7,10 @@ import {
   type LimitStore,
   type Reserved,
   releaseOf,
-  type Slots,
 } from './limit-store.ts';
 
 /** What limits are counted by. */
-export interface LimitParts {
-  counter(...args: Parameters<LimitStore['counter']>): Counter;
-  slots(...args: Parameters<LimitStore['slots']>): Slots;
-  budget(...args: Parameters<LimitStore['budget']>): LimitBudget;
-}
+type LimitParts = Pick<LimitStore, 'counter' | 'slots' | 'budget'>;
 
 /** A limit store over counters, places and budgets, one of each name. */
 export function limitStore(make: LimitParts): LimitStore {

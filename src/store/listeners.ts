@@ -1,11 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import type { Append, LogBatch } from './run-store.ts';
-
-/** What a subscriber to a run's log gets; see `RunStore.subscribe`. */
-export interface LogHandlers {
-  onBatch(batch: LogBatch): void;
-  onGap(): void;
-}
+import type { Append, LogBatch, LogHandlers } from './run-store.ts';
 
 /** Subscribers to the logs of runs in this process. Handlers must not throw. */
 export class LogListeners {
@@ -49,20 +43,18 @@ export class LogListeners {
   }
 }
 
-/** A change that concerns executors: see `RunStore.onChange`. */
-export type RunChange = { type: 'cancel' | 'claimable'; id: RunId };
+/** Listeners in this process. They must not throw. */
+export class Listeners<News = void> {
+  readonly #all = new Set<(news: News) => void>();
 
-/** Listeners to changes of runs in this process. They must not throw. */
-export class ChangeListeners {
-  readonly #all = new Set<(change: RunChange) => void>();
-
-  add(listener: (change: RunChange) => void): Disposable {
-    const entry = (change: RunChange) => listener(change);
+  add(listener: (news: News) => void): Disposable {
+    // A wrapper of its own, as above.
+    const entry = (news: News) => listener(news);
     this.#all.add(entry);
     return { [Symbol.dispose]: () => void this.#all.delete(entry) };
   }
 
-  emit(change: RunChange): void {
-    for (const listener of [...this.#all]) listener(change);
+  tell(news: News): void {
+    for (const listener of [...this.#all]) listener(news);
   }
 }

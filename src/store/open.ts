@@ -1,28 +1,19 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import type { SideStores } from './beside/side-stores.ts';
+import type { SharedStorage } from './beside/side-stores.ts';
 import { type Caches, memoryCaches } from './cache.ts';
-import type { LimitStore } from './limit-store.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
-import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
 /** Everything that outlives a request: the run store, and caches and limits over the same backend. */
-export interface Storage extends AsyncDisposable, Readonly<SideStores> {
-  readonly runs: RunStore;
+export interface Storage extends AsyncDisposable, Readonly<SharedStorage> {
   readonly caches: Caches;
-  readonly limits: LimitStore;
   /**
    * The time that all who share the store go by: that of Redis, or of this machine. What one instance writes and another
    * decides by is never the time of one machine.
    */
   readonly clock: Clock;
-  /**
-   * A secret text that all who use this store share: made at random the first time, kept in it from then on.
-   * @throws GatewayError `store_unavailable`.
-   */
-  secret(): Promise<string>;
   /**
    * Opens what a queue of runs is kept in, to be closed by the caller; undefined where this process is alone with the
    * store and needs none.
@@ -58,7 +49,7 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
  */
 export async function connectStorage(path: string, options: { log: Logger }): Promise<Storage> {
   const { connectStore } = await import('./shared/store-client.ts');
-  const { closed: _, ...parts } = await connectStore(path);
+  const parts = await connectStore(path);
   const close = () => parts.runs.close();
   const caches = memoryCaches(options);
   const clock = systemClock;

@@ -60,7 +60,7 @@ export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedA
   /** What a repeat of the submission is recognised by. Stored with the run in one step. */
   keys?: readonly SubmissionKey[];
   /** Claims it in the same step: it is in progress from its creation on, and was never queued. */
-  claim?: { owner: string; leaseMs: number };
+  claim?: { leaseMs: number };
 }
 
 /**
@@ -181,14 +181,24 @@ export interface ListQuery {
   /** 1 to 1 000. */
   limit: number;
   /** By creation; `desc` (newest first) where absent. */
-  order?: 'asc' | 'desc';
+  order?: 'asc' | 'desc' | undefined;
   /** Only runs behind this one in the order of the list. Unknown or foreign ids are checked by the caller. */
-  after?: RunId;
+  after?: RunId | undefined;
   /** Only runs ahead of this one: those nearest to it, still in the order of the list. */
-  before?: RunId;
-  status?: readonly RunStatus[];
-  model?: string;
+  before?: RunId | undefined;
+  status?: readonly RunStatus[] | undefined;
+  model?: string | undefined;
 }
+
+/** What a subscriber to a run's log gets. */
+export interface LogHandlers {
+  onBatch(batch: LogBatch): void;
+  /** Batches may have been missed: they have to be read. */
+  onGap(): void;
+}
+
+/** A change that concerns executors. */
+export type RunChange = { type: 'cancel' | 'claimable'; id: RunId };
 
 export interface RunStore {
   /** Creates a run in state `queued`, or in progress as its first claim. */
@@ -212,12 +222,12 @@ export interface RunStore {
    * the order of their creation. `queued`: only the latter. Undefined if there is none. Sets `startedAt` the first
    * time, unless a cancel was accepted before.
    */
-  claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
+  claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
   /**
    * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
    * where it has ended, is missing, or is held and `force` is false.
    */
-  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
+  claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
    * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
@@ -253,16 +263,15 @@ export interface RunStore {
   /** All transcript entries in the order in which they were written. */
   readTranscript(id: RunId): Promise<string[]>;
   /**
-   * Calls `listener` with batches as they are appended from now on, in order, possibly with gaps (then read). The
-   * promise resolves once nothing that is appended later can be missed without `onGap` being called.
-   * `onGap`: batches may have been missed, read again.
+   * Calls the handlers with batches as they are appended from now on, in order, possibly with gaps. The promise resolves
+   * once nothing that is appended later can be missed without `onGap` being called.
    */
-  subscribe(id: RunId, handlers: { onBatch(batch: LogBatch): void; onGap(): void }): Promise<Disposable>;
+  subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable>;
 
   /** Records a cancel. From then on the run can only end as cancelled, also after a crash. */
   requestCancel(id: RunId): Promise<CancelResult>;
   /** Calls `listener` when a cancel is requested or a run becomes free to claim anywhere. Lossy: poll as well. */
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable;
+  onChange(listener: (change: RunChange) => void): Disposable;
 
   /** Removes a run with its log and transcript. False if there was none. */
   delete(id: RunId): Promise<boolean>;

@@ -15,6 +15,7 @@ import { abortable, withTimeout } from '../base/abort.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
+import type { GatewayConfig } from '../config/schema.ts';
 
 /** How long one export may take with its repeats, in milliseconds. */
 const EXPORT_MS = 5000;
@@ -35,20 +36,15 @@ const LOG_EVERY_MS = 60_000;
 /** The longest message of such a failure, in UTF-16 code units. */
 const LONGEST_MESSAGE = 300;
 
-export interface SdkOptions {
-  /** The base address of a collector that takes OTLP over HTTP. */
-  endpoint: string;
-  /** Sent with every export; some hold credentials. */
-  headers: Readonly<Record<string, string>>;
-  /** The share of the traces that begin here which are recorded, from 0 to 1. */
-  sample: number;
-  /** What is said stands in the spans. */
-  contents: boolean;
-  log: Logger;
-}
-
-/** Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone. */
-export function startSdk({ endpoint, headers, sample, contents, log }: SdkOptions): AsyncDisposable {
+/**
+ * Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone. `endpoint`:
+ * the base address of a collector that takes OTLP over HTTP.
+ */
+export function startSdk(
+  endpoint: string,
+  { headers, sample, contents }: Pick<GatewayConfig['telemetry'], 'headers' | 'sample' | 'contents'>,
+  log: Logger,
+): AsyncDisposable {
   const resource = resourceFromAttributes({
     'service.name': SCOPE,
     'service.version': project.version,

@@ -10,7 +10,7 @@ export async function startTelemetry(
   { telemetry }: Pick<GatewayConfig, 'telemetry'>,
   log: Logger,
 ): Promise<AsyncDisposable | undefined> {
-  const { otlp_endpoint: endpoint, headers, sample, contents } = telemetry;
+  const { otlp_endpoint: endpoint } = telemetry;
   if (endpoint === undefined) return undefined;
   if (hasSdk()) {
     log.info('this process has an OpenTelemetry SDK already: telemetry.otlp_endpoint is not used');
@@ -18,5 +18,5 @@ export async function startTelemetry(
   }
   // Loaded only where it is used: two hundred modules.
   const { startSdk } = await import('./sdk.ts');
-  return startSdk({ endpoint, headers, sample, contents, log });
+  return startSdk(endpoint, telemetry, log);
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { joinSpaces } from '../base/text.ts';
+import { joinSpaces, percentDecoded } from '../base/text.ts';
 import { ToolError } from './tool.ts';
 
 /** A file of the user whose run it is, as the tools read it. Dispose it once its bytes are not needed any more. */
@@ -83,11 +83,8 @@ export function placeIn(url: string): { url: string } & PlaceInFile {
   const [file = '', name, value] = url.split(/\?(page|section)=/);
   if (value === undefined) return { url };
   if (name === 'page') return /^\d{1,9}$/.test(value) ? { url: file, page: Number(value) } : { url };
-  try {
-    return { url: file, section: decodeURIComponent(value) };
-  } catch {
-    return { url };
-  }
+  const section = percentDecoded(value);
+  return section === undefined ? { url } : { url: file, section };
 }
 
 /** @throws ToolError `invalid_url` for another address, `not_found` for what is no file of this user. */

@@ -45,7 +45,10 @@ export function createLiveToolbox(
   const closeIfLeft = (generation: Generation): void => {
     if (!generation.retired || generation.users > 0 || !generations.delete(generation)) return;
     if (!generation.toolbox) return;
-    const closed = closeToolbox(generation.toolbox, onCloseFailed).finally(() => closing.delete(closed));
+    const closed = generation.toolbox
+      .then((toolbox) => toolbox[Symbol.asyncDispose]())
+      .catch(onCloseFailed)
+      .finally(() => closing.delete(closed));
     closing.add(closed);
   };
 
@@ -65,29 +68,14 @@ export function createLiveToolbox(
     async open(request: ToolRequest): Promise<OpenedTools> {
       const generation = current;
       generation.users += 1;
-      let left = false;
-      const leave = () => {
-        if (left) return;
-        left = true;
+      await using held = new AsyncDisposableStack();
+      held.defer(() => {
         generation.users -= 1;
         closeIfLeft(generation);
-      };
-      try {
-        const opened = await (await made(generation)).open(request);
-        return {
-          tools: opened.tools,
-          async [Symbol.asyncDispose]() {
-            try {
-              await opened[Symbol.asyncDispose]();
-            } finally {
-              leave();
-            }
-          },
-        };
-      } catch (thrown) {
-        leave();
-        throw thrown;
-      }
+      });
+      const { tools } = held.use(await (await made(generation)).open(request));
+      const owned = held.move();
+      return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     },
     async [Symbol.asyncDispose]() {
       for (const generation of generations) {
@@ -98,12 +86,4 @@ export function createLiveToolbox(
       await Promise.all(closing);
     },
   };
-}
-
-async function closeToolbox(toolbox: Promise<Toolbox>, onFailed: (cause: unknown) => void): Promise<void> {
-  try {
-    await (await toolbox)[Symbol.asyncDispose]();
-  } catch (thrown) {
-    onFailed(thrown);
-  }
 }

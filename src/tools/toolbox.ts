@@ -51,15 +51,13 @@ export function createToolbox(
 ): Toolbox {
   const resources = new AsyncDisposableStack();
   const pages = config.fetch_url_content;
-  const safeFetch = resources.use(
-    createSafeFetch({
-      allowHosts: pages.allow_hosts,
-      denyHosts: pages.deny_hosts,
-      allowPrivateAddresses: pages.allow_private_addresses,
-      maxBytes: pages.max_bytes,
-      ...(pages.user_agent === undefined ? {} : { userAgent: pages.user_agent }),
-    }),
-  );
+  const allowed = {
+    allowHosts: pages.allow_hosts,
+    denyHosts: pages.deny_hosts,
+    allowPrivateAddresses: pages.allow_private_addresses,
+  };
+  const userAgent = pages.user_agent === undefined ? {} : { userAgent: pages.user_agent };
+  const safeFetch = resources.use(createSafeFetch({ ...allowed, ...userAgent, maxBytes: pages.max_bytes }));
   const folder = corpusFolder(config.web_search);
   const webSearch = resources.use(createConfiguredSearch(config.web_search, options));
   const fetchUrlContent = resources.use(
@@ -89,14 +87,7 @@ export function createToolbox(
       log: options.log,
     }),
   );
-  const requestedFetch = resources.use(
-    createSafeFetch({
-      allowHosts: pages.allow_hosts,
-      denyHosts: pages.deny_hosts,
-      allowPrivateAddresses: pages.allow_private_addresses,
-      ...MCP_EXCHANGE,
-    }),
-  );
+  const requestedFetch = resources.use(createSafeFetch({ ...allowed, ...MCP_EXCHANGE }));
   return {
     read: (url, options) => fetchUrlContent.read(url, options),
     async open(request) {

@@ -129,7 +129,5 @@ export function isCommon(reported: number): boolean {
 
 /** What several calls used together. */
 export function usageOf(meters: Iterable<CallMeter>): TurnUsage {
-  let sum: TurnUsage | undefined;
-  for (const { usage } of meters) sum = sum ? addUsage(sum, usage) : usage;
-  return sum ?? noUsage();
+  return Iterator.from(meters).reduce((sum, { usage }) => addUsage(sum, usage), noUsage());
 }

@@ -2,11 +2,11 @@ import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
+import type { RequestTraits } from './dialects/requests/traits.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
-import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
 import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
@@ -138,7 +138,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
   }
 }
 
-/** Tells of what was done to get an answer. */
+/** Tells the client what was done to get an answer (docs/api.md, "The response object", `warnings`). */
 function warn(
   context: ChatContext,
   { request, route, failures }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[] },
@@ -146,4 +146,38 @@ function warn(
   const failed = [...context.broken.splice(0), ...failures];
   const adapted = adaptedParameters(request, route.provider.traits(route.model));
   for (const warning of [...failedOver(failed, route), ...adapted]) context.onWarning?.(warning);
+}
+
+/** Routes that were given up before this one answered. */
+function failedOver(failed: readonly FailedRoute[], answered: Route): Warning[] {
+  return failed
+    .filter(({ route }) => route.provider.name !== answered.provider.name || route.model !== answered.model)
+    .map(({ route, failure }) => ({
+      code: 'route_failed_over',
+      message: `The route to ${route.provider.name} (${route.model}) was given up for another one: ${failure.kind}.`,
+    }));
+}
+
+/** Parameters that the provider takes by another name, in other words or not at all. */
+function adaptedParameters(request: TurnRequest, { refusedParameters, outputLimit }: RequestTraits): Warning[] {
+  const adapted: { param: string; message: string }[] = [];
+  for (const [param, value] of [
+    ['temperature', request.temperature],
+    ['top_p', request.topP],
+    ['top_logprobs', request.logprobs],
+  ] as const) {
+    if (value !== undefined && refusedParameters.has(param))
+      adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });
+  }
+  if (request.responseFormat !== undefined && refusedParameters.has('response_format'))
+    adapted.push({
+      param: 'text.format',
+      message: 'The provider knows no formats: the model was asked for it in words.',
+    });
+  if (outputLimit !== undefined && outputLimit < (request.maxOutputTokens ?? 0))
+    adapted.push({
+      param: 'max_output_tokens',
+      message: `The provider writes at most ${outputLimit} tokens at a time.`,
+    });
+  return adapted.map((each) => ({ code: 'parameter_adapted', ...each }));
 }

@@ -26,7 +26,8 @@ export {
   isResponseError,
   isStreamError,
 } from './dialects/stream-errors.ts';
-export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
-export { gatewayErrorOf } from './routing/gateway-error.ts';
+export { AttemptFailure, brokenStream, timedOut } from './routing/attempt-failure.ts';
+export { gatewayErrorOf } from './routing/turn-failure.ts';
+export { failureOfConnection } from './transport/connection-failure.ts';
 export type { TurnUsage } from './turn.ts';
 export { type Used, usedOf } from './used.ts';

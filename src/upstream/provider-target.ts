@@ -1,4 +1,3 @@
-import { REDACTED } from '../base/logger.ts';
 import { SecretMask } from '../base/secrets/secret-mask.ts';
 import { providerSecrets } from '../config/credential-places.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
@@ -104,12 +103,9 @@ export class ProviderTarget {
 
   /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
   headersToProvider(passage: Road, incoming: TargetRequest['headers'], api: string): Record<string, string> {
-    return headersToProvider(passage, incoming, this.#ownFor(api));
-  }
-
-  /** Anthropic's API has its own way of showing a credential, whatever else the provider is used for. */
-  #ownFor(api: string): Readonly<Record<string, string>> {
-    return api === 'messages' || api.startsWith('messages/') ? this.#ownOfMessages : this.#own;
+    // Anthropic's API has its own way of showing a credential, whatever else the provider is used for.
+    const isMessages = api === 'messages' || api.startsWith('messages/');
+    return headersToProvider(passage, incoming, isMessages ? this.#ownOfMessages : this.#own);
   }
 
   /** The headers of an answer as a client gets them. */
@@ -182,10 +178,5 @@ export class ProviderTarget {
   /** What an error object inside a stream, or in an answer with status 200, means. */
   failureOfStreamError(payload: Record<string, unknown>): AttemptFailure {
     return judgedBy(this.#rules, failureOfStreamError(payload, this.mask));
-  }
-
-  /** What a model says, without credentials. */
-  maskText(text: string): string {
-    return this.mask.text(text, REDACTED);
   }
 }

@@ -10,9 +10,7 @@ export class UsageMetrics {
   readonly #requests: Tally;
   readonly #tokens: Tally;
   readonly #cost: Tally;
-  /** Models by key. */
-  readonly #known = new Map<string, Set<string>>();
-  #count = 0;
+  readonly #known = new Set<string>();
 
   constructor(registry: Registry) {
     const tally = (name: string, help: string, labelNames: string[]) => new Tally({ name, help, labelNames, registry });
@@ -37,12 +35,8 @@ export class UsageMetrics {
   }
 
   #hasOwn(key: string, model: string): boolean {
-    const models = this.#known.get(key);
-    if (models?.has(model)) return true;
-    if (this.#count >= MOST_LABELS) return false;
-    this.#count++;
-    if (models) models.add(model);
-    else this.#known.set(key, new Set([model]));
-    return true;
+    const pair = `${key}\n${model}`;
+    if (this.#known.size < MOST_LABELS) this.#known.add(pair);
+    return this.#known.has(pair);
   }
 }

@@ -160,9 +160,7 @@ export class UsageLog implements AsyncDisposable {
     const { day, key, team, model } = labels;
     const tag = this.#rows.size < MOST_ROWS ? labels.tag : '';
     const name = `${day}\0${key}\0${team}\0${model}\0${tag}`;
-    const row = this.#rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
-    this.#rows.set(name, row);
-    return row;
+    return this.#rows.getOrInsertComputed(name, () => emptyUsage({ day, key, team, model, tag }));
   }
 
   /** Clients choose tags: there are so many of a key in a day, as this process has seen them. */
@@ -171,8 +169,7 @@ export class UsageLog implements AsyncDisposable {
     const name = `${day} ${key}`;
     if (!this.#tags.has(name))
       for (const known of this.#tags.keys()) if (!known.startsWith(day)) this.#tags.delete(known);
-    const tags = this.#tags.get(name) ?? new Set();
-    this.#tags.set(name, tags);
+    const tags = this.#tags.getOrInsertComputed(name, () => new Set());
     if (tags.size >= MOST_TAGS && !tags.has(tag)) return OTHER;
     tags.add(tag);
     return tag;
@@ -192,12 +189,7 @@ function nanos(cost: number): number {
   return Math.round(cost * 1e9);
 }
 
-let latest = { day: Number.NaN, text: '' };
-
 /** A day in UTC, as `2026-11-23`. `at`: Unix milliseconds. */
 export function dayOf(at: number): string {
-  const day = Math.floor(at / DAY_MS);
-  // Each call asks for it, mostly for today.
-  if (latest.day !== day) latest = { day, text: new Date(at).toISOString().slice(0, 10) };
-  return latest.text;
+  return new Date(at).toISOString().slice(0, 10);
 }

@@ -6,12 +6,12 @@ import type { Files } from '../files/files.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import { type DocumentTexts, UnreadableDocument } from './document-text.ts';
 import type { StoreIndexes } from './index/store-indexes.ts';
-import { type StoredFile, signatureOf, type VectorStore } from './records.ts';
+import { type StoredFile, signatureOf } from './records.ts';
 import { expiryOf, isOver, type VectorStores } from './vector-stores.ts';
 
 export interface DocumentReaderParts {
   stores: VectorStores;
-  readings: DeliveryStore<string>;
+  readings: DeliveryStore;
   files: Files;
   texts: DocumentTexts;
   indexes: StoreIndexes;
@@ -32,7 +32,6 @@ const AGAIN_MS = 2000;
 const REST_MS = 3_600_000;
 /** Files that are read beside each other. */
 const AT_ONCE = 2;
-const SOME = 200;
 
 /**
  * Reads what users put into vector stores, turn by turn so that nobody waits for another one's thousands, and removes
@@ -77,12 +76,10 @@ export class DocumentReader implements AsyncDisposable {
   }
 
   async #rest(): Promise<void> {
-    const woken = Promise.withResolvers<void>();
-    this.#wake = () => woken.resolve();
     const resting = new AbortController();
-    const time = sleep(LOOK_MS, undefined, { signal: resting.signal, ref: false }).catch(() => {});
-    if (!this.#closing.signal.aborted) await Promise.race([woken.promise, time]);
-    resting.abort();
+    this.#wake = () => resting.abort();
+    if (this.#closing.signal.aborted) return;
+    await sleep(LOOK_MS, undefined, { signal: resting.signal, ref: false }).catch(() => {});
     this.#wake = undefined;
   }
 
@@ -117,7 +114,7 @@ export class DocumentReader implements AsyncDisposable {
   /** Files that wait, at most as many as fit into a turn, of all vector stores of the user. */
   async #open(user: string): Promise<StoredFile[]> {
     const found: StoredFile[] = [];
-    for await (const store of this.#storesOf(user)) {
+    for await (const store of this.#parts.stores.storesOf(user)) {
       const query = { limit: TURN_FILES, order: 'asc', state: 'in_progress' } as const;
       found.push(...(await this.#parts.stores.listFiles(store.id, query)).files);
       if (found.length >= TURN_FILES) break;
@@ -129,34 +126,22 @@ export class DocumentReader implements AsyncDisposable {
   async #untilNext(user: string): Promise<number> {
     const { stores, clock } = this.#parts;
     let wanted = REST_MS;
-    for await (const store of this.#storesOf(user)) {
+    for await (const store of stores.storesOf(user)) {
       if (isOver(store, clock.now())) await stores.remove(store);
       else wanted = Math.min(wanted, (expiryOf(store) ?? Number.POSITIVE_INFINITY) - clock.now());
     }
     return Math.max(0, wanted);
   }
 
-  async *#storesOf(user: string): AsyncGenerator<VectorStore> {
-    let after: VectorStore['entry'] | undefined;
-    for (;;) {
-      const page = await this.#parts.stores.listAll(user, { limit: SOME, order: 'asc', after });
-      yield* page.stores;
-      after = page.stores.at(-1)?.entry;
-      if (!page.hasMore || !after) return;
-    }
-  }
-
   async #read(user: string, file: StoredFile): Promise<void> {
     const { stores, indexes, log } = this.#parts;
-    const failed = (error: StoredFile['error']) =>
+    const end = (state: 'completed' | 'failed', error?: StoredFile['error']) =>
       stores.changeFile(file.store, file.id, (known) =>
-        known.state === 'in_progress' ? { state: 'failed', value: { ...known, error } } : undefined,
+        known.state === 'in_progress' ? { state, value: error ? { ...known, error } : known } : undefined,
       );
     try {
       await indexes.change({ ask: 'put', store: file.store, file: await this.text(user, file) });
-      await stores.changeFile(file.store, file.id, (known) =>
-        known.state === 'in_progress' ? { state: 'completed', value: known } : undefined,
-      );
+      await end('completed');
     } catch (thrown) {
       if (this.#closing.signal.aborted) throw thrown;
       // It was taken out while it was read.
@@ -167,7 +152,7 @@ export class DocumentReader implements AsyncDisposable {
       const isKnown = thrown instanceof UnreadableDocument;
       if (!isKnown) log.warn({ file: file.id, err: messageOf(thrown) }, 'a document could not be read');
       const message = isKnown || thrown instanceof GatewayError ? thrown.message : 'The file could not be read.';
-      await failed({ code: isKnown ? thrown.code : 'server_error', message }).catch(() => {});
+      await end('failed', { code: isKnown ? thrown.code : 'server_error', message }).catch(() => {});
       // Nothing of it stays where the index took a part, such as on a full disk.
       await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] }).catch(() => {});
     }

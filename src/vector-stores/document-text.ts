@@ -1,7 +1,6 @@
 import { describeContent } from '../tools/fetch-url-content/content-kind.ts';
-import { ParseFailure } from '../tools/fetch-url-content/parsing/parse-failure.ts';
 import { hasPlainText } from '../tools/fetch-url-content/parsing/parse-job.ts';
-import { ParsePool } from '../tools/fetch-url-content/parsing/parse-pool.ts';
+import { ParseFailure, ParsePool } from '../tools/fetch-url-content/parsing/parse-pool.ts';
 import { ToolError } from '../tools/tool.ts';
 import type { FileValue } from './records.ts';
 

@@ -11,8 +11,6 @@ export const lists = {
   files: (store: string) => `files of ${store}`,
   batches: (store: string) => `batches of ${store}`,
   filesOfBatch: (batch: string) => `files of ${batch}`,
-  /** What a user's documents wait for, one record for each to be read. */
-  pending: (user: string) => `to be read of ${user}`,
   /** What was taken out of a list lately, so that whoever deletes what a page shows can ask for the next one. */
   removedFrom: (list: string) => `removed from ${list}`,
   /** In which vector stores a file is. */

@@ -199,14 +199,14 @@ export class StoreSearch implements Disposable {
     const revision = await stores.revision(store);
     const user = await stores.userOf(store);
     if (user === undefined) return await indexes.change({ ask: 'drop', store });
-    const { files } = await indexes.state(store);
+    const files = await indexes.state(store);
     const gone = new Set(files.keys());
     for await (const file of stores.filesOf(store)) {
       // What is being read now is put in by whoever reads it.
       if (file.state === 'completed' || file.state === 'in_progress') gone.delete(file.id);
       if (file.state !== 'completed' || files.get(file.id) === signatureOf(file)) continue;
       // It may have been put in since all of them were looked at.
-      const known = (await indexes.state(store, file.id)).files.get(file.id);
+      const known = (await indexes.state(store, file.id)).get(file.id);
       if (known === signatureOf(file)) continue;
       this.#closing.signal.throwIfAborted();
       // Empty: putting it in broke off.

@@ -25,7 +25,7 @@ import { type Cursor, noteRemoval, placeInList } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
-  readings: DeliveryStore<string>;
+  readings: DeliveryStore;
   clock: Clock;
 }
 
@@ -88,9 +88,7 @@ export class VectorStores {
     }
     await entries.add(ALL, { id, state: OPEN, value: user, createdAt: now });
     if (value.expiresAfterDays !== undefined) await this.#expect(user, value.expiresAfterDays * DAY_MS);
-    const store = readStore(entry, user);
-    if (!store) throw new Error('a vector store that was made cannot be read');
-    return store;
+    return { ...value, lastActiveAt: now, id, user, createdAt: now, entry };
   }
 
   /** A user's vector store. @throws GatewayError `not_found`, `store_unavailable`. */
@@ -108,9 +106,10 @@ export class VectorStores {
   }
 
   async list(user: string, query: EntryQuery): Promise<{ stores: VectorStore[]; hasMore: boolean }> {
-    const { stores, hasMore } = await this.listAll(user, query);
+    const { entries, hasMore } = await this.#parts.entries.page(lists.stores(user), query);
     const now = this.#parts.clock.now();
-    return { stores: stores.filter((store) => !isOver(store, now)), hasMore };
+    const stores = entries.flatMap((entry) => readStore(entry, user) ?? []).filter((store) => !isOver(store, now));
+    return { stores, hasMore };
   }
 
   /** Where a page of a list begins: at a vector store that may have been removed. @throws as `find`. */
@@ -121,12 +120,6 @@ export class VectorStores {
   /** The same of the files of a vector store. */
   fileCursor(store: string, cursor: Cursor): Promise<EntryQuery['after']> {
     return placeInList(this.#parts.entries, lists.files(store), cursor);
-  }
-
-  /** Those too that have expired and are not removed yet. */
-  async listAll(user: string, query: EntryQuery): Promise<{ stores: VectorStore[]; hasMore: boolean }> {
-    const { entries, hasMore } = await this.#parts.entries.page(lists.stores(user), query);
-    return { stores: entries.flatMap((entry) => readStore(entry, user) ?? []), hasMore };
   }
 
   /** Changes what is known of it. @throws GatewayError `not_found`, `store_unavailable`. */
@@ -182,13 +175,8 @@ export class VectorStores {
 
   /** How many files are in each state. */
   async counts(id: string): Promise<Record<FileState, number>> {
-    return {
-      in_progress: 0,
-      completed: 0,
-      failed: 0,
-      cancelled: 0,
-      ...(await this.#parts.entries.counts(lists.files(id))),
-    };
+    const none = { in_progress: 0, completed: 0, failed: 0, cancelled: 0 };
+    return { ...none, ...(await this.#parts.entries.counts(lists.files(id))) };
   }
 
   /**
@@ -226,9 +214,8 @@ export class VectorStores {
     const added = await entries.add(lists.files(store.id), entry, { most: MOST_FILES });
     if (added === 'full') {
       await entries.remove(lists.placesOf(id), store.id);
-      throw new GatewayError('quota_exceeded', `A vector store holds ${MOST_FILES} files at most.`, {
-        param: 'file_id',
-      });
+      const message = `A vector store holds ${MOST_FILES} files at most.`;
+      throw new GatewayError('quota_exceeded', message, { param: 'file_id' });
     }
     if (added === 'added')
       return { ...value, id, store: store.id, state: 'in_progress' as const, createdAt: now, entry };
@@ -251,17 +238,24 @@ export class VectorStores {
   }
 
   /** All files, or those in one state. */
-  async *filesOf(store: string, state?: FileState): AsyncGenerator<StoredFile> {
-    let after: Entry | undefined;
-    for (;;) {
-      const page = await this.#parts.entries.page(lists.files(store), { limit: PAGE, order: 'asc', after, state });
+  filesOf(store: string, state?: FileState): AsyncGenerator<StoredFile> {
+    return this.#all(lists.files(store), (entry) => readFile(entry, store), state);
+  }
+
+  /** All vector stores of a user, those too that have expired and are not removed yet. */
+  storesOf(user: string): AsyncGenerator<VectorStore> {
+    return this.#all(lists.stores(user), (entry) => readStore(entry, user));
+  }
+
+  async *#all<T>(list: string, read: (entry: Entry) => T | undefined, state?: FileState): AsyncGenerator<T> {
+    for (let after: Entry | undefined; ; await yieldToEventLoop()) {
+      const page = await this.#parts.entries.page(list, { limit: PAGE, order: 'asc', after, state });
       for (const entry of page.entries) {
-        const file = readFile(entry, store);
-        if (file) yield file;
+        const known = read(entry);
+        if (known) yield known;
       }
       after = page.entries.at(-1);
       if (!page.hasMore) return;
-      await yieldToEventLoop();
     }
   }
 

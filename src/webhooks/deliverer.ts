@@ -5,7 +5,7 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { inSpan } from '../base/telemetry/spans.ts';
 import type { LiveConfig } from '../config/live-config.ts';
-import { readTrace } from '../runs/stored/stored-request.ts';
+import { readRequest } from '../runs/stored/stored-request.ts';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import {
@@ -50,7 +50,6 @@ export interface DelivererParts {
   observe(outcome: 'delivered' | 'retried' | 'failed'): void;
 }
 
-/** A run whose receivers are told now. */
 interface Due {
   run: RunRecord;
   event: WebhookEvent;
@@ -138,10 +137,8 @@ export class Deliverer implements AsyncDisposable {
   #begin(taken: { run: RunId; until: number }): void {
     const work = this.#deliver(taken).catch((thrown: unknown) => {
       if (!this.#stopping.signal.aborted) {
-        this.#parts.log.warn(
-          { run: taken.run, err: messageOf(thrown) },
-          'a webhook was not delivered, it is tried again',
-        );
+        const about = { run: taken.run, err: messageOf(thrown) };
+        this.#parts.log.warn(about, 'a webhook was not delivered, it is tried again');
       }
     });
     const settled = work.finally(() => {
@@ -167,8 +164,7 @@ export class Deliverer implements AsyncDisposable {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
     const run = await runs.get(id);
-    if (!run) await store.remove(id);
-    if (!run) return;
+    if (!run) return await store.remove(id).then(() => undefined);
     const event = await eventOf(run, runs);
     if (!event) return;
     const before = await store.get(id);
@@ -177,10 +173,8 @@ export class Deliverer implements AsyncDisposable {
     const receivers = receiversOf(run, event.type, config);
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
-    const place = this.#hosts.begin(
-      due.flatMap((name) => hostOf(receivers[name]) ?? []),
-      taken,
-    );
+    const told = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
+    const place = this.#hosts.begin(told, taken);
     if (place === 'soon') await store.expect(id, { dueInMs: SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
@@ -227,7 +221,7 @@ export class Deliverer implements AsyncDisposable {
   /** In a span of its own, in the trace of the request that started the run. */
   #send(run: RunRecord, event: WebhookEvent, { url, secrets }: WebhookReceiver): Promise<DeliveryAttempt> {
     const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
-    const root = { trace: readTrace(run), contents: false };
+    const root = { trace: readRequest(run).trace, contents: false };
     return inSpan({ name: `webhook ${event.type}`, kind: 'client', attributes, root }, async (span) => {
       const { clock, observe } = this.#parts;
       const body = JSON.stringify(event);
@@ -243,8 +237,4 @@ export class Deliverer implements AsyncDisposable {
       return attempt;
     });
   }
-}
-
-function hostOf(receiver: WebhookReceiver | undefined): string | undefined {
-  return receiver && new URL(receiver.url).host;
 }

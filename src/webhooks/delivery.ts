@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../base/json.ts';
 
-/** One attempt to tell a receiver. */
 const attempt = z.looseObject({
   /** Unix milliseconds. */
   at: z.number(),
@@ -34,8 +33,7 @@ export type Deliveries = z.output<typeof deliveries>;
 
 /** What was stored; undefined where it cannot be read. */
 export function readDeliveries(json: string): Deliveries | undefined {
-  const parsed = deliveries.safeParse(parseJson(json));
-  return parsed.success ? parsed.data : undefined;
+  return deliveries.safeParse(parseJson(json)).data;
 }
 
 /** How far each receiver is; where nothing is stored of any, all are to be told now. */

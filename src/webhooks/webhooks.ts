@@ -66,11 +66,9 @@ export class Webhooks implements AsyncDisposable {
       url: shownAddress(name, receivers[name]?.url ?? ''),
       event: { id: event.id, type: event.type },
       status: delivery.status,
-      attempts: delivery.attempts.map(({ at, status, error }) => ({
-        created_at: toSeconds(at),
-        status_code: status,
-        error,
-      })),
+      attempts: delivery.attempts.map(({ at, status: status_code, error }) => {
+        return { created_at: toSeconds(at), status_code, error };
+      }),
       next_attempt_at: delivery.nextAt === null ? null : toSeconds(delivery.nextAt),
     });
     return RECEIVERS.flatMap((name) => (all[name] ? [shown(name, all[name])] : []));

@@ -22,7 +22,6 @@ const REPLACE_MS = { first: 100, most: 5000 } as const;
  */
 const MAX_FAILED_STARTS = 5;
 
-/** A worker, from its start to its end. */
 interface Started {
   at: number;
   /** Where it was told to listen; undefined: as the file says. */

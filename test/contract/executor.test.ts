@@ -9,12 +9,13 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
+import { unavailable } from '../../src/store/failure.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { openHarness, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
-import { openStore } from '../support/wrapped-store.ts';
+import { openStore, wrapStore } from '../support/wrapped-store.ts';
 import { type ExecutorFixture, executorContract } from './executor.ts';
 
 executorContract('polling, SQLite', async () => {
@@ -23,6 +24,31 @@ executorContract('polling, SQLite', async () => {
     open: (options) => openHarness({ ...options, store }),
     [Symbol.asyncDispose]: () => store.close(),
   };
+});
+
+describe('an executor of a worker', () => {
+  it('takes over no run at once whose claim ran out while the store was away: its owner goes first', async () => {
+    await using store = await openStore(testConfig().store, { log: silentLogger }).then((opened) =>
+      Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() }),
+    );
+    const request = JSON.stringify({ input: [], request: question().request });
+    const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
+    // Its claim has run out; nobody knows whether its owner lives.
+    await store.create({ ...run, claim: { leaseMs: 0 } });
+    const looks: (boolean | undefined)[] = [];
+    const wrapped = wrapStore(store, {
+      claimNext: async (options) => {
+        looks.push(options.queued);
+        if (looks.length === 1) throw unavailable('no');
+        return await store.claimNext(options);
+      },
+    });
+    await using harness = await openHarness({ chat: new ScriptedModel(() => ({ text: ['done'] })), store: wrapped });
+    const record = (await store.get(run.id)) ?? assert.fail();
+    assert.match((await readAll(harness.runs, record)).toString(), /event: response\.completed/);
+    assert.deepEqual([...new Set(looks)], [false, true]);
+    assert.deepEqual(looks.slice(0, 2), [false, true]);
+  });
 });
 
 describe('executors over Redis', () => {
@@ -53,7 +79,7 @@ describe('executors over Redis', () => {
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
     // An instance that dies right after it has created the run.
-    const created = await store.create({ ...run, claim: { owner: 'dead', leaseMs: 300 } });
+    const created = await store.create({ ...run, claim: { leaseMs: 300 } });
     assert.ok(typeof created === 'object' && 'token' in created);
     const record = (await store.get(run.id)) ?? assert.fail();
     assert.match((await readAll(b.runs, record)).toString(), /event: response\.completed/);
@@ -96,7 +122,7 @@ describe('executors over Redis', () => {
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question());
       await asked.promise;
-      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 60_000, force: true }));
+      assert.ok(await store.claim(run.id, { leaseMs: 60_000, force: true }));
       const client = await createClient({ url: server.url }).connect();
       await client.del(`${queue.toKey(run.id)}:lock`);
       client.destroy();

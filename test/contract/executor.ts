@@ -195,7 +195,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const { run } = await a.runs.submit(question());
       await until(() => stuck.requests.length === 1);
       await a.executor.stop({ graceMs: 0 });
-      const probe = await a.store.claim(run.id, { owner: 'probe', leaseMs: 60_000, force: false });
+      const probe = await a.store.claim(run.id, { leaseMs: 60_000, force: false });
       assert.ok(probe, 'anybody can claim it');
       await a.store.release(run.id, probe);
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
@@ -223,7 +223,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
       await first.executor.stop({ graceMs: 0 });
       const { run } = await first.runs.submit(question());
-      const held = await first.store.claim(run.id, { owner: 'elsewhere', leaseMs: 60_000, force: true });
+      const held = await first.store.claim(run.id, { leaseMs: 60_000, force: true });
       assert.ok(held);
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       await using second = await fixture.open({ chat });

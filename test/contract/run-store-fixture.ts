@@ -28,7 +28,7 @@ export function testClock(): TestClock {
 
 /** The start of the tests' time, Unix milliseconds. Stores take the time from their callers. */
 export const T0 = 1_750_000_000_000;
-export const LEASE = { owner: 'test', leaseMs: 10_000 };
+export const LEASE = { leaseMs: 10_000 };
 
 /** The bytes of event `n`; the text holds what frames may hold: emptiness, unicode, escaped newlines. */
 export function frame(n: number, text = 'some text'): Buffer {

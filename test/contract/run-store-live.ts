@@ -92,7 +92,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       const { store, peer } = fixture;
       const run = newRun();
       const leaseMs = 50;
-      await store.create({ ...run, claim: { owner: 'test', leaseMs } });
+      await store.create({ ...run, claim: { leaseMs } });
       const reader = new LiveReader(store, run.id);
       using _ = await store.subscribe(run.id, reader.handlers);
       await reader.catchUp();

@@ -110,7 +110,7 @@ class Writer {
 
   async act({ action, count }: { action: string; count: number }): Promise<void> {
     if (action === 'claim') {
-      const claim = await this.#store.claim(this.#id, { owner: 'x', leaseMs: 1, force: true });
+      const claim = await this.#store.claim(this.#id, { leaseMs: 1, force: true });
       if (claim) this.#token = claim.token;
       if (claim) this.#last = claim.run.last;
       return;

@@ -159,7 +159,7 @@ describe('citations, claims and the outline of a report', function () {
     const { page } = console;
     const part = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Costs' });
     assert.equal(await part.count(), 0);
-    await page.getByText('Contents', { exact: true }).click();
+    await page.getByText('Contents', { exact: true }).filter({ visible: true }).click();
     await part.click();
     const heading = page.getByRole('heading', { name: 'Costs' });
     await until(async () => ((await heading.boundingBox())?.y ?? 1e9) < PHONE.height || undefined);

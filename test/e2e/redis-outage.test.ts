@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
@@ -18,7 +19,7 @@ describe('while Redis cannot serve', function () {
   const stack = new AsyncDisposableStack();
   before(async function () {
     redis = stack.use(await redisOrSkip(this, SYNC_ALWAYS));
-    instances = stack.use(await startInstances({ storeUrl: redis.url, names: ['one'] }));
+    instances = stack.use(await startInstances({ storeUrl: redis.url, names: ['one', 'two'] }));
   });
   after(() => stack.disposeAsync());
 
@@ -52,7 +53,8 @@ describe('while Redis cannot serve', function () {
     chat.text().catch(() => {});
     await instances.provider.waitForRequest(before + 2);
     const unread = instances.provider.requests.slice(before, before + 2);
-    const id = await submit(gateway);
+    const input = `Question ${randomUUID()}?`;
+    const id = await submit(gateway, { input });
     const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
     await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
     return {
@@ -66,6 +68,8 @@ describe('while Redis cannot serve', function () {
       },
       reader,
       goOn: () => waiting.resolve(),
+      /** What the provider was asked for the run. */
+      asked: () => instances.provider.requests.filter(({ body }) => JSON.stringify(body).includes(input)),
     };
   }
   type Opened = Awaited<ReturnType<typeof openWithRun>>;
@@ -161,6 +165,31 @@ describe('while Redis cannot serve', function () {
       admin.destroy();
     }
     await assertGoesOn(opened);
+  });
+
+  it('for longer than claims last: those who drive runs keep them, and no step is paid for twice', async () => {
+    const opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    const run = `gateway:{${opened.id.replace('resp_', '')}}:run`;
+    await admin.configSet('maxmemory', '1mb');
+    opened.goOn();
+    try {
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+      await eventually('its claim runs out', async () => {
+        const until = Number(await admin.hGet(run, 'until'));
+        const [seconds] = await admin.sendCommand<[string, string]>(['TIME']);
+        return until > 0 && Number(seconds) * 1000 > until ? true : undefined;
+      });
+      // Who wants to take it over has seen it twice by then.
+      await beats(opened);
+    } finally {
+      await admin.configSet('maxmemory', '0');
+      admin.destroy();
+    }
+    await assertGoesOn(opened);
+    const asked = opened.asked();
+    assert.equal(asked.length, 1, `${asked.map(({ path }) => path)}`);
   });
 
   it('because its user lost the right to read and write: streams stay open, and it goes on when it is given back', async () => {

@@ -56,7 +56,7 @@ describe('cost_per_day', () => {
     const config = configSchema.shape.keys.element.parse({ id: 'k', secret: 'sk-k', limits: { cost_per_day: 1 } });
     const admission = new Admission(memoryLimits(() => Date.now()));
     const run = async (id: string, cost: number) =>
-      await admission.admit({ key: config, id, runMs: 1000, tokens: 1, cost, announce: () => {} });
+      await admission.admit({ key: config, id, runMs: 1000, tokens: 1, cost });
     const used = async () => (await admission.usage(config)).find(({ name }) => name === 'cost_per_day')?.used;
     const { held } = await run('a', 0.9);
     assert.equal(await used(), 0.9);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
+import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { drivenMs } from '../../src/http/limits/admission.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { noUsage } from '../../src/upstream/turn.ts';

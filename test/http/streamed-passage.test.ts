@@ -49,7 +49,9 @@ async function startFileProvider(): Promise<FileProvider> {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nset-cookie: a=b\r\nx-request-id: ws-1\r\nsec-websocket-protocol: ${req.headers['sec-websocket-protocol']}\r\n\r\n`,
     );
-    socket.pipe(socket);
+    // One that hears of no end: its connection stays half open.
+    if (req.url?.includes('deaf')) socket.resume();
+    else socket.pipe(socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -306,6 +308,18 @@ describe('passed-through APIs', function () {
     assert.equal(seen.authorization, `Bearer ${SECRET}`);
     assert.equal(seen['sec-websocket-protocol'], 'realtime');
     for (const socket of [...provider.sockets]) if (!socket.destroyed) await once(socket, 'close');
+  });
+
+  it('end WebSockets whose client has gone, whatever their provider does', async () => {
+    const authorization = `Bearer ${CLIENT_KEY}`;
+    const { socket } = await open('/realtime?model=deaf', { authorization });
+    socket.end();
+    await once(socket.resume(), 'close', { signal: AbortSignal.timeout(patience(2)) });
+    // One that has gone before its provider has answered.
+    const early = connect({ port: Number(new URL(gateway.url).port), allowHalfOpen: true });
+    const head = ['GET /v1/realtime?model=deaf HTTP/1.1', 'host: x', `authorization: ${authorization}`];
+    early.end([...head, 'connection: upgrade', 'upgrade: websocket', '', ''].join('\r\n'));
+    await once(early.resume(), 'close', { signal: AbortSignal.timeout(patience(2)) });
   });
 
   it('refuse WebSockets like other calls, and other upgrades are none', async () => {

@@ -34,7 +34,7 @@ function obeys({ body }: ProviderRequest): Script {
   const asked = /CALL ([\w.]+)/.exec(JSON.stringify(body.messages))?.[1];
   const isAnswered = body.messages?.some(({ role }) => role === 'tool');
   const call = offered(body.tools).find((name) => name.replace('__', '.') === asked);
-  if (!call || isAnswered) return turn({ text: '{"said": "Done."}' });
+  if (!call || isAnswered) return turn({ text: '{"said": "Done."}', usage: null });
   return turn({ toolCalls: [{ name: call, arguments: { input: 'some text' } }] });
 }
 
@@ -151,6 +151,30 @@ describe('items of the input that hold for all that follows', () => {
     const count = async (input: object[]) =>
       counted.parse((await post({ input }, '/v1/responses/input_tokens')).json).input_tokens;
     assert.ok((await count(input)) > (await count([said('CALL ask_desk')])) + 20);
+  });
+
+  it('are counted as their provider is sent them, in the chain, a conversation and the input', async () => {
+    const group = (...tools: object[]) => ({ type: 'namespace', name: 'n', description: 'Some.', tools });
+    const form = { type: 'json_schema', name: 'said', schema: { type: 'object', properties: { said: {} } } };
+    const opening = [additional(tool('f'), tool('g'), group(tool('a'))), said('Hi')];
+    const first = await respond({ input: opening });
+    const items = [{ type: 'configuration_update', text: { format: form } }, ...opening];
+    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    for (const body of [
+      { input: opening, tools: [tool('f'), tool('own'), group(tool('a'), tool('b'))] },
+      { input: [additional(tool('g'), tool('h')), said('Go on')], previous_response_id: first.json.id },
+      { input: 'Go on', tools: [tool('f')], instructions: 'Be brief.', previous_response_id: first.json.id },
+      { input: [said('Go on')], conversation: begun.json.id },
+      { input: 'Go on', text: { format: form } },
+    ]) {
+      const count = counted.parse((await post(body, '/v1/responses/input_tokens')).json);
+      const { usage } = z.object({ usage: counted }).parse((await respond(body)).json);
+      assert.deepEqual(count, usage, JSON.stringify(body));
+    }
+    const count = async (body: object) =>
+      counted.parse((await post({ model: 'deep', ...body }, '/v1/responses/input_tokens')).json).input_tokens;
+    const alone = await count({ input: 'Go on' });
+    assert.ok((await count({ input: 'Go on', previous_response_id: first.json.id })) > alone + 60);
   });
 
   it('name what of tools is not acted on, and refuse what cannot be carried, by its place', async () => {

@@ -89,6 +89,7 @@ const regexes = regexesIn();
 /** What is put into an expression at each call: one that is like all that are. */
 const PER_CALL: readonly FoundRegex[] = [
   { file: 'upstream/dialects/requests/trait.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
+  { file: 'upstream/dialects/marker-scan.ts', source: '<\\/think>|<think>', flags: 'gi' },
   { file: 'upstream/dialects/requests/instruction-role.ts', source: '\\bdeveloper\\b', flags: 'i' },
   {
     file: 'research/claims/text/word-list.ts',

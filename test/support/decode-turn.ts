@@ -20,7 +20,7 @@ export function decodeTurn(
   const decoder = new TurnDecoder({
     failureOf: (payload) => failureOfStreamError(payload, new SecretMask([])),
     tools: options.tools,
-    startsThinking: options.startsThinking ?? false,
+    learned: { startsThinking: options.startsThinking ?? false, reasoningBeside: false },
   });
   const said = { reasoning: '', text: '' };
   const collect = () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,15 +12,14 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
 import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
-import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
+import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { SocketTimes } from '../../src/http/socket/times.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
-import { SealedSummaries } from '../../src/plain/compaction.ts';
-import { SealedThoughts } from '../../src/plain/thoughts.ts';
+import { SealedContents } from '../../src/plain/sealed-contents.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import type { ResearchState } from '../../src/research/run/state.ts';
 import type { Step } from '../../src/research/run/steps.ts';
@@ -160,7 +158,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations, runMs: 0 });
   const common = { ...kept, carried, log };
   const maxConcurrent = live.current().runs.max_concurrent;
-  const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });
+  const executor = new LocalExecutor({ ...common, driver, maxConcurrent, load });
   const conversations = new Conversations({ ...common, conversations: storage.conversations });
   const runs = createRuns({
     ...common,
@@ -202,10 +200,9 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     documents: { read: () => Promise.reject(new Error('nothing is read here')) },
     runs: options.wrapRuns?.(runs) ?? runs,
     conversations,
-    thoughts: new SealedThoughts(sealer),
-    summaries: new SealedSummaries(sealer),
+    sealed: new SealedContents(sealer),
     compactor: new Compactor({
-      summaries: new SealedSummaries(sealer),
+      sealed: new SealedContents(sealer),
       chatModel: () => options.chat ?? new ScriptedModel([]),
       currency: () => 'USD',
     }),

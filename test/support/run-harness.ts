@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
-import { SealedSummaries } from '../../src/plain/compaction.ts';
-import { SealedThoughts } from '../../src/plain/thoughts.ts';
+import { SealedContents } from '../../src/plain/sealed-contents.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
@@ -108,15 +106,13 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     cipherOf,
-    thoughts: new SealedThoughts(SEALER),
-    summaries: new SealedSummaries(SEALER),
+    sealed: new SealedContents(SEALER),
     ...(options.begins && { begins: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
   const carried = new CarriedTranscripts({ ...kept, runMs: config.runs.maxRunMs });
   const conversations = new Conversations({ ...kept, carried });
-  const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({
     store,
@@ -124,7 +120,6 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     driver,
     clock,
     log: silentLogger,
-    owner,
     maxConcurrent: config.runs.max_concurrent,
     retentionMs,
     load: options.load ?? { utilization: 0, lagMs: 0 },

@@ -186,7 +186,7 @@ describe('the import graph', () => {
     assert.deepEqual(seen.map(({ name }) => name).sort(), [
       // What the command line is told to ask.
       'cli/doctor/system.ts',
-      'cli/operating/admin-client.ts',
+      'cli/operating/keys.ts',
       // What the operator configured.
       'files/s3/s3-connection.ts',
       'gateway/unheld/streamed-passage.ts',

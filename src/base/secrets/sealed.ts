@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { fieldError } from '../errors.ts';
 import { decryptBytes, deriveKey, encryptBytes } from './encrypt.ts';
 
 /** What a sealed text is: one cannot be given back as another. */
@@ -65,9 +65,7 @@ export class Sealer {
     } catch {
       // Told below, with all other reasons.
     }
-    throw new GatewayError('invalid_parameter', `${param}: it was not made here for this user, or it was changed.`, {
-      param,
-    });
+    throw fieldError('invalid_parameter', param, 'it was not made here for this user, or it was changed.');
   }
 
   async #named(name: string): Promise<Buffer | undefined> {

@@ -54,13 +54,13 @@ const open = new AsyncLocalStorage<OpenSpan>();
 export class OpenSpan {
   /** The headers of requests that belong to it; those of the client's trace where there is no span. */
   readonly trace: TraceContext | undefined;
-  readonly #bounds: Bounds;
+  readonly bounds: Bounds;
   readonly #span: Span | undefined;
 
   constructor({ span, trace, bounds }: { span?: Span; trace: TraceContext | undefined; bounds: Bounds }) {
     this.#span = span;
     this.trace = trace;
-    this.#bounds = bounds;
+    this.bounds = bounds;
   }
 
   /** Whether somebody gets to see what is set. */
@@ -70,11 +70,7 @@ export class OpenSpan {
 
   /** Whether what is said may be set, too. */
   get showsContents(): boolean {
-    return this.#bounds.contents && this.isRecorded;
-  }
-
-  get bounds(): Bounds {
-    return this.#bounds;
+    return this.bounds.contents && this.isRecorded;
   }
 
   set(attributes: Attributes): void {

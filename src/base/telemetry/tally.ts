@@ -6,6 +6,10 @@ interface Branch {
   sum: number | undefined;
 }
 
+function newBranch(): Branch {
+  return { below: new Map(), sum: undefined };
+}
+
 /**
  * A counter of Prometheus for what every request counts. prom-client finds a sum by a text that it makes of all labels,
  * which for the counts of one passed call takes a twentieth of all the call takes; these are told to it when metrics are
@@ -13,7 +17,7 @@ interface Branch {
  */
 export class Tally {
   readonly #labelNames: readonly string[];
-  readonly #root: Branch = { below: new Map(), sum: undefined };
+  readonly #root = newBranch();
 
   constructor({ registry, ...options }: { name: string; help: string; labelNames: string[]; registry: Registry }) {
     this.#labelNames = options.labelNames;
@@ -31,14 +35,7 @@ export class Tally {
   /** Adds to the sum of these values of the labels, in the order of their names. */
   add(amount: number, ...values: string[]): void {
     let branch = this.#root;
-    for (const value of values) {
-      let next = branch.below.get(value);
-      if (!next) {
-        next = { below: new Map(), sum: undefined };
-        branch.below.set(value, next);
-      }
-      branch = next;
-    }
+    for (const value of values) branch = branch.below.getOrInsertComputed(value, newBranch);
     branch.sum = (branch.sum ?? 0) + amount;
   }
 

@@ -52,11 +52,6 @@ export interface SubmittedQuestion {
   tools?: OpenAI.Responses.Tool[];
 }
 
-export interface ListedModel {
-  id: string;
-  supported_apis: string[];
-}
-
 /** A client of the gateway as any other program has one: OpenAI's SDK with another `baseURL`. */
 export class GatewayClient {
   readonly baseUrl: string;
@@ -78,7 +73,7 @@ export class GatewayClient {
     });
   }
 
-  async models({ signal }: { signal: AbortSignal }): Promise<ListedModel[]> {
+  async models({ signal }: { signal: AbortSignal }): Promise<z.output<typeof modelList>> {
     const { data } = await this.#answered(this.#openai.models.list({ signal }), signal);
     return modelList.parse(data);
   }
@@ -125,8 +120,8 @@ export class GatewayClient {
     const events: RunEvent[] = [];
     const parser = createParser({
       onEvent: ({ data }) => {
-        const parsed = runEvent.safeParse(parseJson(data));
-        if (parsed.success) events.push(parsed.data);
+        const { data: event } = runEvent.safeParse(parseJson(data));
+        if (event) events.push(event);
       },
     });
     const decoder = new TextDecoder();
@@ -176,15 +171,11 @@ function refusal(error: InstanceType<typeof APIError>): RefusedError {
 /** A signal that also aborts after a silence. */
 function silenceLimit(parent: AbortSignal): Disposable & { signal: AbortSignal; restart(): void } {
   const linked = linkSignals([parent]);
-  const expire = () =>
-    linked.abort(new ConnectionError(`nothing came for ${SILENCE_MS / 1000} s`, { answered: false }));
-  let timer = setTimeout(expire, SILENCE_MS);
+  const silence = new ConnectionError(`nothing came for ${SILENCE_MS / 1000} s`, { answered: false });
+  const timer = setTimeout(() => linked.abort(silence), SILENCE_MS);
   return {
     signal: linked.signal,
-    restart() {
-      clearTimeout(timer);
-      timer = setTimeout(expire, SILENCE_MS);
-    },
+    restart: () => void timer.refresh(),
     [Symbol.dispose]() {
       clearTimeout(timer);
       linked.abort();

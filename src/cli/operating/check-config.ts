@@ -15,7 +15,7 @@ export async function checkConfig(
   if (loaded === undefined) return EXIT.usage;
   const { config, file, notices } = loaded;
   parts.terminal.out(`${file} is valid: ${sizesOf(config)}\n`);
-  if (runsResearch(config)) {
+  if (Object.values(config.models).some(({ kind }) => kind === 'research')) {
     const { holds } = await findConfinement();
     const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
     parts.terminal.out(`Python, and what reads pages, schemas and reports, is confined on this system by: ${what}\n`);
@@ -32,8 +32,4 @@ export function sizesOf({ providers, models, keys }: GatewayConfig): string {
     count(keys.length, 'key'),
   ];
   return sizes.join(', ');
-}
-
-function runsResearch(config: GatewayConfig): boolean {
-  return Object.values(config.models).some(({ kind }) => kind === 'research');
 }

@@ -60,12 +60,12 @@ export async function signIn(key, { keep }) {
       if (app.value.client === client && !app.value.holdsSecret) leave(error);
     },
   });
-  const { data } = await client.models();
+  const { data } = await client.read('v1/models');
   if (keep) sessionStorage.setItem(KEY, key);
   else sessionStorage.removeItem(KEY);
   app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });
   const isAdmin = (admin) => app.value.client === client && app.set({ admin });
-  client.overview().then(
+  client.read('admin/overview').then(
     () => isAdmin(true),
     (error) => isAdmin(error.status !== 404),
   );

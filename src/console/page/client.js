@@ -17,6 +17,51 @@ export class ApiError extends Error {
   }
 }
 
+/** What lies below one address of the API, and what can be done with it. Answers are read as JSON. */
+class Resource {
+  #path;
+  #ask;
+
+  constructor(path, ask) {
+    this.#path = path;
+    this.#ask = ask;
+  }
+
+  list(query) {
+    return this.#ask(withQuery(this.#path, query));
+  }
+
+  get(id) {
+    return this.#ask(this.#pathOf(id));
+  }
+
+  create(body, options) {
+    return this.#ask(this.#path, { method: 'POST', body, ...options });
+  }
+
+  change(id, body) {
+    return this.#ask(this.#pathOf(id), { method: 'PATCH', body });
+  }
+
+  remove(id) {
+    return this.#ask(this.#pathOf(id), { method: 'DELETE' });
+  }
+
+  /** What belongs to one of them, such as its `timeline`. */
+  part(id, name, query) {
+    return this.#ask(withQuery(`${this.#pathOf(id)}/${name}`, query));
+  }
+
+  /** Does something with one of them, such as `cancel`. */
+  act(id, verb, body) {
+    return this.#ask(`${this.#pathOf(id)}/${verb}`, { method: 'POST', body });
+  }
+
+  #pathOf(id) {
+    return `${this.#path}/${encodeURIComponent(id)}`;
+  }
+}
+
 /**
  * A client of the public API, with nothing that other clients cannot do. The key goes into a header, never into an
  * address.
@@ -27,24 +72,21 @@ export class Client {
   timelines = new Map();
   #key;
   #onDenied;
+  responses = this.#resource('v1/responses');
+  tasks = this.#resource('v1/async');
+  files = this.#resource('v1/files');
+  collections = this.#resource('v1/vector_stores');
+  deliveries = this.#resource('v1/webhook_deliveries');
+  keys = this.#resource('admin/keys');
 
   constructor(key, { onDenied = () => {} } = {}) {
     this.#key = key;
     this.#onDenied = onDenied;
   }
 
-  models() {
-    return this.#json('v1/models');
-  }
-
   /** Submits a run in the background; `once` makes a repeat after an unknown outcome harmless. */
   submit(body, { once }) {
-    const headers = { 'idempotency-key': once };
-    return this.#json('v1/responses', { method: 'POST', body: { ...body, background: true }, headers });
-  }
-
-  response(id) {
-    return this.#json(`v1/responses/${encodeURIComponent(id)}`);
+    return this.responses.create({ ...body, background: true }, { headers: { 'idempotency-key': once } });
   }
 
   /** Events after `after`, in arrays, until the run or the connection ends. */
@@ -53,48 +95,6 @@ export class Client {
     const answer = await this.#fetch(path, { signal, headers: { accept: 'text/event-stream' } });
     onOpen();
     yield* eventsIn(answer.body, { onBytes });
-  }
-
-  /** When its events were told, and what its turns took. */
-  timeline(id) {
-    return this.#json(`v1/responses/${encodeURIComponent(id)}/timeline`);
-  }
-
-  /** What the model was asked with in a turn of the timeline, counted from 1. */
-  turnPrompt(id, turn) {
-    return this.#json(`admin/responses/${encodeURIComponent(id)}/turns/${turn}`);
-  }
-
-  cancel(id) {
-    return this.#json(`v1/responses/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
-  }
-
-  remove(id) {
-    return this.#json(`v1/responses/${encodeURIComponent(id)}`, { method: 'DELETE' });
-  }
-
-  responses(query) {
-    return this.#json(`v1/responses?${parameters(query)}`);
-  }
-
-  input(id) {
-    return this.#json(`v1/responses/${encodeURIComponent(id)}/input_items?limit=100`);
-  }
-
-  tasks(query) {
-    return this.#json(`v1/async?${parameters(query)}`);
-  }
-
-  task(id) {
-    return this.#json(`v1/async/${encodeURIComponent(id)}`);
-  }
-
-  cancelTask(id) {
-    return this.#json(`v1/async/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
-  }
-
-  removeTask(id) {
-    return this.#json(`v1/async/${encodeURIComponent(id)}`, { method: 'DELETE' });
   }
 
   /** The report as `{name, blob}`. */
@@ -111,110 +111,25 @@ export class Client {
     const body = new FormData();
     body.append('purpose', 'user_data');
     body.append('file', file, file.name);
-    return this.#json('v1/files', { method: 'POST', body, signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS) });
-  }
-
-  removeFile(id) {
-    return this.#json(`v1/files/${encodeURIComponent(id)}`, { method: 'DELETE' });
-  }
-
-  files(query) {
-    return this.#json(`v1/files?${parameters(query)}`);
-  }
-
-  collections(query) {
-    return this.#json(`v1/vector_stores?${parameters(query)}`);
-  }
-
-  collection(id) {
-    return this.#json(collectionPath(id));
-  }
-
-  createCollection(name) {
-    return this.#json('v1/vector_stores', { method: 'POST', body: { name } });
-  }
-
-  removeCollection(id) {
-    return this.#json(collectionPath(id), { method: 'DELETE' });
-  }
-
-  /** The files of a collection, the newest first. */
-  filesIn(id, query) {
-    return this.#json(`${collectionPath(id)}/files?${parameters(query)}`);
-  }
-
-  putInto(id, file) {
-    return this.#json(`${collectionPath(id)}/files`, { method: 'POST', body: { file_id: file } });
-  }
-
-  /** Passages of a collection that fit a query, the best first. */
-  search(id, query) {
-    return this.#json(`${collectionPath(id)}/search`, { method: 'POST', body: { query } });
-  }
-
-  deliveries(run) {
-    return this.#json(`v1/webhook_deliveries?${parameters({ run })}`);
-  }
-
-  redeliver(id) {
-    return this.#json(`v1/webhook_deliveries/${encodeURIComponent(id)}/redeliver`, { method: 'POST' });
-  }
-
-  keys(query) {
-    return this.#json(`admin/keys?${parameters(query)}`);
-  }
-
-  /** With what counts against its limits now. */
-  key(id) {
-    return this.#json(keyPath(id));
-  }
-
-  /** What it gets when it asks for a model. */
-  explainKey(id, model) {
-    return this.#json(`${keyPath(id)}/explain?${parameters({ model })}`);
-  }
-
-  /** The answer holds the secret, as that of a rotation does. */
-  createKey(body) {
-    return this.#json('admin/keys', { method: 'POST', body });
-  }
-
-  updateKey(id, changes) {
-    return this.#json(keyPath(id), { method: 'PATCH', body: changes });
-  }
-
-  rotateKey(id, overlap) {
-    return this.#json(`${keyPath(id)}/rotate`, { method: 'POST', body: { overlap_seconds: overlap } });
-  }
-
-  removeKey(id) {
-    return this.#json(keyPath(id), { method: 'DELETE' });
-  }
-
-  usage(query) {
-    return this.#json(`admin/usage?${parameters(query)}`);
+    return this.files.create(body, { signal: AbortSignal.timeout(UPLOAD_TIMEOUT_MS) });
   }
 
   async usageCsv(query) {
-    return await (await this.#fetch(`admin/usage?${parameters({ ...query, format: 'csv' })}`)).blob();
-  }
-
-  /** With secrets masked. */
-  config() {
-    return this.#json('admin/config');
-  }
-
-  audit(query) {
-    return this.#json(`admin/audit?${parameters(query)}`);
-  }
-
-  overview() {
-    return this.#json('admin/overview');
+    return await (await this.#fetch(withQuery('admin/usage', { ...query, format: 'csv' }))).blob();
   }
 
   /** Prometheus text; needs no key. */
   async metrics() {
     return await (await this.#fetch('metrics')).text();
+  }
+
+  /** What stands at an address of the API. */
+  read(path, query) {
+    return this.#json(withQuery(path, query));
+  }
+
+  #resource(path) {
+    return new Resource(path, (inside, options) => this.#json(inside, options));
   }
 
   async #json(path, options) {
@@ -259,14 +174,6 @@ export async function startHints() {
   return answer.ok ? await answer.json() : {};
 }
 
-function collectionPath(id) {
-  return `v1/vector_stores/${encodeURIComponent(id)}`;
-}
-
-function keyPath(id) {
-  return `admin/keys/${encodeURIComponent(id)}`;
-}
-
 async function refusal(answer) {
   const requestId = answer.headers.get('x-request-id') ?? '';
   const { error } = await answer.json().catch(() => ({}));
@@ -280,7 +187,7 @@ async function refusal(answer) {
   });
 }
 
-function parameters(query) {
+function withQuery(path, query = {}) {
   const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  return new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
 }

@@ -11,6 +11,8 @@ export const number = (value) => whole.format(value);
 /** Large numbers in few letters: `12.4K`. */
 export const compact = (value) => (Math.abs(value) < 10_000 ? whole.format(value) : short.format(value));
 
+export const capital = (words) => words[0].toUpperCase() + words.slice(1);
+
 /** Milliseconds as people say them: `0.4 s`, `12 s`, `3 m 20 s`, `1 h 5 m`. */
 export function duration(ms) {
   if (ms < 9950) return `${(Math.max(0, ms) / 1000).toFixed(ms < 95 ? 2 : 1)} s`;

@@ -27,23 +27,22 @@ function Console() {
     shown.current = key;
     main.current?.querySelector('h1')?.focus({ preventScroll: true });
   }, [key]);
+  const skip = (event) => {
+    event.preventDefault();
+    main.current.focus();
+  };
   if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
   const View = VIEWS[view.name] ?? Ask;
   return html`
-    <a class="skip" href="#main" onClick=${(event) => skip(event, main.current)}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Header} view=${view.name} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${key} ...${view} /></main>
   `;
 }
 
 /** A view of other things starts anew. */
-function keyOf({ name, id, ids = [], page }) {
-  return [name, id, page, ...ids].join(' ');
-}
-
-function skip(event, main) {
-  event.preventDefault();
-  main.focus();
+function keyOf({ name, id, page, left, right }) {
+  return [name, id, page, left, right].join(' ');
 }
 
 function Header({ view }) {

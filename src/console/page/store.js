@@ -27,16 +27,11 @@ export class Store {
 
 /** The part of a store that a view shows; the view is drawn again when that part changes. */
 export function useStore(store, select) {
-  const [, draw] = useState(0);
-  const selected = select(store.value);
+  const [selected, setSelected] = useState(() => select(store.value));
   useLayoutEffect(() => {
-    let shown = select(store.value);
-    const look = () => {
-      const next = select(store.value);
-      if (Object.is(next, shown)) return;
-      shown = next;
-      draw((n) => n + 1);
-    };
+    const look = () => setSelected(() => select(store.value));
+    // What came between drawing and listening.
+    look();
     return store.listen(look);
   }, [store]);
   return selected;

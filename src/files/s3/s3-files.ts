@@ -1,20 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
-import type { Logger } from '../../base/logger.ts';
+import { addAbortSignal, Readable } from 'node:stream';
 import { type FilePlace, type SweepOptions, type TakenBytes, tooLarge } from '../file-place.ts';
 import { S3Bucket } from './s3-bucket.ts';
-import { S3Connection, type S3Times } from './s3-connection.ts';
+import { S3Connection, type S3ConnectionOptions } from './s3-connection.ts';
 import { type BytesInMemory, S3Upload } from './s3-upload.ts';
-import type { S3Credentials } from './sign-request.ts';
 
-export interface S3FilesOptions {
+export interface S3FilesOptions extends S3ConnectionOptions {
   /** `s3://bucket/prefix`. */
   url: string;
-  endpoint: string;
-  region: string;
-  credentials: S3Credentials;
-  log: Logger;
-  times?: Partial<S3Times>;
 }
 
 /** How often a download may break off without a byte in between. */
@@ -52,24 +45,18 @@ export class S3Files implements FilePlace {
   ): Promise<TakenBytes> {
     const key = this.#prefix + id;
     using upload = new S3Upload(this.#bucket, { key, most, held: this.#held });
-    const stop = () => source.destroy(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
     let bytes = 0;
     try {
-      signal.throwIfAborted();
-      for await (const piece of source) {
+      for await (const piece of addAbortSignal(signal, source)) {
         bytes += piece.length;
         if (bytes > most) throw tooLarge(most);
         await upload.write(piece, signal);
       }
-      signal.throwIfAborted();
       await upload.end(signal);
     } catch (thrown) {
       // What cannot be removed now is found by a sweep.
       await upload.abandon(AbortSignal.timeout(CLEANING_MS)).catch(() => {});
-      throw thrown;
-    } finally {
-      signal.removeEventListener('abort', stop);
+      throw signal.aborted ? signal.reason : thrown;
     }
     let kept = false;
     return {

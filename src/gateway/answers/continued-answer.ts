@@ -93,7 +93,8 @@ export class ContinuedAnswer {
 
   #enveloped(chunk: JsonObject): JsonObject {
     const { id, object, created, model } = chunk;
-    this.#envelope ??= withoutUndefined({ id, object, created, model });
+    // Written and read: without what is undefined.
+    this.#envelope ??= JSON.parse(JSON.stringify({ id, object, created, model }));
     return { ...chunk, ...this.#envelope };
   }
 }
@@ -106,8 +107,4 @@ export function isContinuable(body: Buffer): boolean {
   const speaks =
     audio !== undefined || (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text'));
   return (n === undefined || n === null || n === 1) && !logprobs && !speaks;
-}
-
-function withoutUndefined(fields: Record<string, unknown>): JsonObject {
-  return JSON.parse(JSON.stringify(fields));
 }

@@ -9,7 +9,6 @@ import { isClients } from '../answers/whole-answer.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { ChoiceEnds } from './choice-ends.ts';
 import {
   endLines,
   endsInReturns,
@@ -27,6 +26,7 @@ import {
   TOO_MANY_VALUES,
 } from './frames.ts';
 import { failurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
+import { ChoiceEnds } from './stream-kind.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */

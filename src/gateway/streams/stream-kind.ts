@@ -17,7 +17,38 @@ import {
   readFinishReason,
   responseSigns,
 } from '../../upstream/provider-answer.ts';
-import type { ChoiceEnds } from './choice-ends.ts';
+
+/** Choices that are told apart at most: a provider may number them as it likes. */
+const MOST_CHOICES = 1024;
+
+/** Which choices of a stream have spoken, and which of them have ended. */
+export class ChoiceEnds {
+  readonly #asked: number;
+  readonly #seen = new Set<number>();
+  readonly #ended = new Set<number>();
+
+  /** `asked`: how many there should be. */
+  constructor(asked: number) {
+    this.#asked = asked;
+  }
+
+  note({ choices }: JsonObject): void {
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      if (!isObject(choice)) continue;
+      const index = Number(choice.index ?? 0);
+      if (!(index >= 0 && index < MOST_CHOICES)) continue;
+      const end = readFinishReason(choice.finish_reason);
+      this.#seen.add(index);
+      if (end !== undefined && end !== 'broken') this.#ended.add(index);
+    }
+  }
+
+  /** Whether every choice has its finish reason. A provider may make fewer than were asked for, if it ends in order. */
+  areWhole({ inOrder }: { inOrder: boolean }): boolean {
+    const isEnded = this.#ended.size > 0 && this.#seen.size === this.#ended.size;
+    return isEnded && (inOrder || this.#ended.size >= Math.min(this.#asked, MOST_CHOICES));
+  }
+}
 
 /** How a stream ended. */
 export interface StreamEnding {
@@ -148,13 +179,8 @@ const EMBEDDINGS: StreamKind = {
 /** The kind of stream that an API answers a request with. */
 export function streamOf(api: string, model: string, body: Buffer): StreamKind {
   const asked = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const choices = () =>
-    Math.max(
-      1,
-      ...asked('n')
-        .map((n) => askedNumber(n) ?? 1)
-        .filter(Number.isFinite),
-    );
+  const numbers = () => asked('n').flatMap((n) => askedNumber(n) ?? []);
+  const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
   // A stop sequence may come at once, and where a text is filled in nothing may be missing.
   const mayBeEmpty = () =>
     ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));

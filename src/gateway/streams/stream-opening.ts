@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import type { AttemptContext } from '../attempt-context.ts';
 import { type Frame, frameAt, MAX_SPREAD, TOO_MANY_VALUES } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
@@ -26,7 +27,7 @@ const MEANING: Readonly<Partial<Record<Frame['is'], string>>> = {
 /** Reads how a stream begins, frame by frame as they come; each is looked at once. */
 export class StreamOpening {
   readonly #kind: StreamKind;
-  readonly #target: Pick<ProviderTarget, 'failureOfStreamError'>;
+  readonly #target: ProviderTarget;
   #first: JsonObject | undefined;
   #lines = 0;
   /** How many of the bytes that are held were looked at. */
@@ -34,7 +35,7 @@ export class StreamOpening {
   /** Whether they are nothing but comments and empty lines. */
   onlyComments = true;
 
-  constructor({ kind, target }: { kind: StreamKind; target: Pick<ProviderTarget, 'failureOfStreamError'> }) {
+  constructor({ kind, target }: Pick<AttemptContext, 'kind' | 'target'>) {
     this.#kind = kind;
     this.#target = target;
   }

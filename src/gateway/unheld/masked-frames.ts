@@ -78,7 +78,8 @@ export class MaskedFrames extends Transform {
     const [only] = pieces;
     const message = pieces.length === 1 && only ? only : Buffer.concat(pieces);
     this.#mask.apply(message);
-    if (pieces.length > 1) copyBack(message, pieces);
+    let at = 0;
+    if (pieces.length > 1) for (const piece of pieces) at += message.copy(piece, 0, at, at + piece.length);
     let safe = message.length - (isWhole ? 0 : this.#mask.unfinished(message));
     const isHeld = safe < message.length;
     let passed = 0;
@@ -95,11 +96,6 @@ export class MaskedFrames extends Transform {
     }
     this.#waiting = isHeld ? this.#waiting.slice(passed) : [];
   }
-}
-
-function copyBack(message: Buffer, pieces: readonly Buffer[]): void {
-  let at = 0;
-  for (const piece of pieces) at += message.copy(piece, 0, at, at + piece.length);
 }
 
 /** @throws Error for a frame that no provider may send. */

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
-import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
+import { AttemptFailure, brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import { decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from './late-write-failure.ts';
@@ -31,7 +31,7 @@ export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Pas
   let answered = false;
   const onSent = () => {
     if (!answered)
-      headTimer = setTimeout(() => proxyReq.destroy(late('no answer in time')), Math.max(first_byte, idle));
+      headTimer = setTimeout(() => proxyReq.destroy(timedOut('no answer in time')), Math.max(first_byte, idle));
   };
   const onAnswer = () => {
     answered = true;
@@ -41,7 +41,7 @@ export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Pas
   else proxyReq.once('finish', onSent);
   proxyReq.once('response', onAnswer);
   // Nothing was said for too long: http-proxy-middleware destroys the request, and its error would tell of a reset.
-  proxyReq.once('timeout', () => fail(late('nothing came in time')));
+  proxyReq.once('timeout', () => fail(timedOut('nothing came in time')));
   proxyReq.once('upgrade', (_answer, socket) => {
     onAnswer();
     socket.destroy();
@@ -57,15 +57,10 @@ export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Pas
 export function limitConnect(proxyReq: ClientRequest, ms: number): void {
   const { socket } = proxyReq;
   if (!socket?.connecting) return;
-  const timer = setTimeout(() => proxyReq.destroy(late('no connection in time')), ms);
+  const timer = setTimeout(() => proxyReq.destroy(timedOut('no connection in time')), ms);
   const clear = () => clearTimeout(timer);
   socket.once('connect', clear);
   proxyReq.once('close', clear);
-}
-
-/** The failure of a provider that took too long. */
-export function late(message: string): AttemptFailure {
-  return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
 }
 
 /** Writes the provider's answer: as it comes, or, where it is an error, once it is whole. */

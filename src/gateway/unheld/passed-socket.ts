@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../../base/node-http.ts';
-import { brokenStream } from '../../upstream/provider-answer.ts';
+import { brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import { MaskedFrames } from './masked-frames.ts';
-import { collectError, late, limitConnect, orFail, type Passing, throwRefusal } from './passed-answer.ts';
+import { collectError, limitConnect, orFail, type Passing, throwRefusal } from './passed-answer.ts';
 
 /** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;
@@ -26,7 +26,7 @@ type Handshake = Pick<Passing, 'target' | 'fail' | 'answered'>;
 export function watchSocket(proxyReq: ClientRequest, socket: Socket, passing: Handshake): void {
   const { target } = passing;
   const { first_byte, idle, connect } = target.config.timeouts;
-  const headTimer = setTimeout(() => proxyReq.destroy(late('no answer in time')), connect + first_byte);
+  const headTimer = setTimeout(() => proxyReq.destroy(timedOut('no answer in time')), connect + first_byte);
   const clear = () => clearTimeout(headTimer);
   proxyReq.once('close', clear);
   socket.once('close', () => proxyReq.destroy());
@@ -58,6 +58,9 @@ function join(socket: Socket, other: Socket, target: ProviderTarget): void {
   other.once('close', () => socket.destroySoon());
   if (socket.destroyed) other.destroy();
   other.pipe(frames).pipe(socket).pipe(other);
+  // Who ends its half has gone, perhaps by now: not every provider ends its own then.
+  if (socket.readableEnded) other.destroySoon();
+  else socket.once('end', () => other.destroySoon());
   endWhenSilent(socket);
 }
 

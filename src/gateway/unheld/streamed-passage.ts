@@ -6,7 +6,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { HttpAgent } from '../../base/node-http.ts';
 import { once } from '../../base/once.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
+import { failureOfConnection } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { type Passing, passAnswer, trailersOf, watchRequest } from './passed-answer.ts';
@@ -155,17 +155,11 @@ function passTrailers(proxyReq: ClientRequest, req: IncomingMessage): void {
 /** What a client is told of a provider that did not answer. */
 function errorOf(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;
-  const failure = error instanceof AttemptFailure ? error : brokenStream(`the connection failed (${codeOf(error)})`);
-  const isLate = failure.kind === 'timeout' || codeOf(error) === 'ETIMEDOUT';
+  const { kind, message } = failureOfConnection(error);
   return new GatewayError(
-    isLate ? 'upstream_timeout' : 'upstream_error',
-    `Provider ${provider} failed: ${failure.message}`,
+    kind === 'timeout' ? 'upstream_timeout' : 'upstream_error',
+    `Provider ${provider} failed: ${message}`,
   );
-}
-
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? code : 'unknown fault';
 }
 
 /** The connections that are kept, by provider and credential. */
@@ -174,15 +168,14 @@ class Agents implements Disposable {
   readonly #all = new Set<Agent>();
 
   of(target: ProviderTarget, origin: string): Agent {
-    const known = this.#byTarget.get(target);
-    if (known) return known;
-    // Those of providers that a reload replaced have no connection any more.
-    for (const agent of this.#all) if (Object.keys(agent.sockets).length === 0) this.#close(agent);
-    const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxSockets: target.config.max_connections };
-    const agent = origin.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
-    this.#byTarget.set(target, agent);
-    this.#all.add(agent);
-    return agent;
+    return this.#byTarget.getOrInsertComputed(target, () => {
+      // Those of providers that a reload replaced have no connection any more.
+      for (const agent of this.#all) if (Object.keys(agent.sockets).length === 0) this.#close(agent);
+      const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxSockets: target.config.max_connections };
+      const agent = origin.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
+      this.#all.add(agent);
+      return agent;
+    });
   }
 
   [Symbol.dispose](): void {

@@ -60,7 +60,6 @@ function frame(payload: ChatChunk | { error: ApiError }): string {
   return `data: ${JSON.stringify(payload)}\n\n`;
 }
 
-/** Whether a chunk says how the stream ended. */
 function isLast({ choices, error }: ChatChunk): boolean {
   return error !== undefined || choices.some(({ finish_reason }) => finish_reason !== null);
 }

@@ -15,7 +15,6 @@ export interface OpenAnswer {
   end(reason: GatewayError): void;
 }
 
-/** An open answer's place among the others. */
 class Place implements Disposable {
   readonly answer: OpenAnswer;
   readonly #remove: (place: Place) => void;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
@@ -20,6 +21,7 @@ import {
   notesOf,
   type OwnedRequest,
   ownersOf,
+  POINTS,
   REQUESTS,
   RUNS,
   refusalOf,
@@ -39,8 +41,8 @@ export interface AdmissionRequest {
   tokens?: number | undefined;
   /** What it will cost at most, by what is known; absent if its routes have no price. */
   cost?: number | undefined;
-  /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
-  announce(headers: Record<string, string>): void;
+  /** Gets the `x-ratelimit-*` headers, also where the request is refused; absent on a WebSocket. */
+  res?: ServerResponse | undefined;
   /** What a request that is no run has used so far: it is noted every second, for the case that this process dies. */
   usedSoFar?: () => Used;
   /** Gets what is noted. */
@@ -172,11 +174,11 @@ export class Admission {
         const used = await this.#store.slots({ name: RUNS }).count(owner);
         usage.push({ name: named('concurrent_runs'), limit: runs, used });
       }
-      for (const { setting, window, pointsOf } of BUDGETS) {
+      for (const { setting, window, of } of BUDGETS) {
         const limit = limits[setting];
         if (limit === undefined) continue;
         const { used } = await this.#store.budget(window).used(owner);
-        usage.push({ name: named(setting), limit, used: used / pointsOf(1) });
+        usage.push({ name: named(setting), limit, used: used / POINTS[of](1) });
       }
     }
     return usage;
@@ -255,14 +257,13 @@ function checkResults(
 }
 
 function announceRequests(
-  { announce }: AdmissionRequest,
+  { res }: AdmissionRequest,
   { limit, used, resetMs }: { limit: number; used: number; resetMs: number },
 ): void {
-  announce({
-    'x-ratelimit-limit-requests': String(limit),
-    'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
-    'x-ratelimit-reset-requests': duration(resetMs),
-  });
+  if (!res || res.headersSent) return;
+  res.setHeader('x-ratelimit-limit-requests', String(limit));
+  res.setHeader('x-ratelimit-remaining-requests', String(Math.max(0, limit - used)));
+  res.setHeader('x-ratelimit-reset-requests', duration(resetMs));
 }
 
 /** A time as OpenAI writes it: `250ms`, `12s`, `1m0s`. */

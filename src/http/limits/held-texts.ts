@@ -24,7 +24,8 @@ export class HeldTexts {
 
   constructor({ limit, now = () => performance.now() }: { limit: number; now?: () => number }) {
     this.#limit = limit;
-    this.#bytes = new FairSemaphore({ name: 'long_answers', permits: limit, full: tooMany });
+    const full = () => new GatewayError('overloaded', 'Too many long answers are being read. Try again.');
+    this.#bytes = new FairSemaphore({ name: 'long_answers', permits: limit, full });
     this.#now = now;
   }
 
@@ -65,8 +66,4 @@ export class HeldTexts {
     this.#held.delete(held);
     held.permit[Symbol.dispose]();
   }
-}
-
-function tooMany(): GatewayError {
-  return new GatewayError('overloaded', 'Too many long answers are being read. Try again.');
 }

@@ -15,10 +15,13 @@ const ROUNDING = 1e-6;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
-const tokenPoints = (tokens: number) => tokens;
-const costPoints = (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING));
+/** How tokens and costs are counted. */
+export const POINTS = {
+  tokens: (tokens: number) => tokens,
+  cost: (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING)),
+};
 
-/** What is reserved before it is known how much of it is used; `pointsOf` is how it is counted. */
+/** What is reserved before it is known how much of it is used. */
 export const BUDGETS = [
   {
     of: 'tokens',
@@ -26,7 +29,6 @@ export const BUDGETS = [
     setting: 'tokens_per_day',
     per: 'day',
     window: { name: 'tokens', windowSeconds: 86_400 },
-    pointsOf: tokenPoints,
   },
   {
     of: 'cost',
@@ -34,7 +36,6 @@ export const BUDGETS = [
     setting: 'cost_per_day',
     per: 'day',
     window: { name: 'costs', windowSeconds: 86_400 },
-    pointsOf: costPoints,
   },
   {
     of: 'tokens',
@@ -42,7 +43,6 @@ export const BUDGETS = [
     setting: 'tokens_per_minute',
     per: 'minute',
     window: { name: 'minute-tokens', windowSeconds: 60 },
-    pointsOf: tokenPoints,
   },
   {
     of: 'cost',
@@ -50,7 +50,6 @@ export const BUDGETS = [
     setting: 'cost_per_month',
     per: 'month',
     window: { name: 'month-costs', windowSeconds: 30 * 86_400 },
-    pointsOf: costPoints,
   },
 ] as const;
 
@@ -121,11 +120,11 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
   const limit = limits[budget.setting];
   const amount = most[budget.of];
   if (limit === undefined || amount === undefined) return undefined;
-  const all = budget.pointsOf(limit);
+  const all = POINTS[budget.of](limit);
   // A run lasts for many minutes: it counts in the one in which it ends.
   if (budget.per === 'minute' && most.isRun) return { points: 1, limit: all };
   // Never more than the whole limit: an owner with a small one can still send something.
-  return { points: Math.max(1, Math.min(all, budget.pointsOf(amount))), limit: all };
+  return { points: Math.max(1, Math.min(all, POINTS[budget.of](amount))), limit: all };
 }
 
 /** What a request holds until it ends. */
@@ -144,23 +143,24 @@ export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
   return held;
 }
 
-/** Calls `each` with every place and every budget that is held, and with whose it is where it is not the key's. */
-function eachHeld(
-  held: HeldLimits,
-  each: {
-    place?(owner: string | undefined): void;
-    budget(budget: Budget, points: number, owner: string | undefined): void;
-  },
-): void {
-  const ofOne = (part: HeldOfOne, owner: string | undefined) => {
-    if (part.place) each.place?.(owner);
-    for (const budget of BUDGETS) {
+/** What is held of the limits of the key, and of its team; `owner`: how the store knows the team. */
+function partsOf(held: HeldLimits): { part: HeldOfOne; owner?: string }[] {
+  return held.team ? [{ part: held }, { part: held.team, ...teamOwner(held.team.id, {}) }] : [{ part: held }];
+}
+
+function placesOf(held: HeldLimits) {
+  return partsOf(held).flatMap(({ part, owner }) =>
+    part.place ? [{ kind: 'place' as const, name: RUNS, owner }] : [],
+  );
+}
+
+function budgetsOf(held: HeldLimits) {
+  return partsOf(held).flatMap(({ part, owner }) =>
+    BUDGETS.flatMap((budget) => {
       const points = part[budget.held];
-      if (points !== undefined) each.budget(budget, points, owner);
-    }
-  };
-  ofOne(held, undefined);
-  if (held.team) ofOne(held.team, teamOwner(held.team.id, {}).owner);
+      return points === undefined ? [] : [{ budget, points, owner }];
+    }),
+  );
 }
 
 /** What a holder has used so far. */
@@ -169,26 +169,20 @@ export function notesOf(
   used: Used,
   ttlMs: number,
 ): LimitNote[] {
-  const notes: LimitNote[] = [];
-  eachHeld(held, {
-    budget(budget, _, owner) {
-      if (budget.per === 'minute' && holder.lasting) return;
-      const whose = owner === undefined ? holder : { ...holder, key: owner };
-      notes.push({ ...budget.window, holder: whose, spent: spentOf(budget, used), ttlMs });
-    },
+  const noted = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
+  return noted.map(({ budget, owner = holder.key }) => {
+    const spent = budget.of === 'tokens' ? tokensOf(used) : POINTS.cost(used.cost);
+    return { ...budget.window, holder: { ...holder, key: owner }, spent, ttlMs };
   });
-  return notes;
 }
 
 /** What a run that begins holds from now on, however many others there are. */
 export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
-  const requests: LimitRequest[] = [];
-  eachHeld(held, {
-    place: (owner) => requests.push({ kind: 'place', name: RUNS, ...options, owner }),
-    budget: ({ window }, points, owner) => requests.push({ kind: 'budget', ...window, points, ...options, owner }),
+  const budgets = budgetsOf(held).map(({ budget, points, owner }) => {
+    return { kind: 'budget' as const, ...budget.window, points, owner };
   });
-  return requests;
+  return [...placesOf(held), ...budgets].map((part) => ({ ...part, ...options }));
 }
 
 /** What is given back and settled of what was held. */
@@ -196,20 +190,11 @@ export function releasesOf(
   { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
   fractions: Fractions,
 ): LimitRelease[] {
-  const releases: LimitRelease[] = [];
-  eachHeld(held, {
-    place: (owner) => releases.push({ kind: 'place', name: RUNS, owner }),
-    budget({ of, window: { name, windowSeconds } }, points, owner) {
-      const spent =
-        of === 'tokens' ? tokensOf(used) : fractions.whole(`${name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
-      releases.push({ kind: 'budget', name, windowSeconds, points, spent, owner });
-    },
+  const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
+    const cost = () => fractions.whole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+    return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
   });
-  return releases;
-}
-
-function spentOf({ of, pointsOf }: Pick<Budget, 'of' | 'pointsOf'>, used: Used): number {
-  return pointsOf(of === 'tokens' ? tokensOf(used) : used.cost);
+  return [...placesOf(held), ...budgets];
 }
 
 /** What a client is told whose request does not fit a limit. */

@@ -21,10 +21,6 @@ const PICTURE_TOKENS = 6240;
 /** No provider draws more at once. */
 const MOST_PICTURES = 10;
 
-function askedPictures(fields: Readonly<Record<string, unknown>>): number {
-  return Math.min(MOST_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
-}
-
 /** A request with this body and one answer of so many tokens. `fields`: the body as it was read. */
 export function oneAnswer(
   { raw, json }: { raw: Buffer; json: Readonly<Record<string, unknown>> },
@@ -47,7 +43,10 @@ export function worstCase(
   if (!fields) return { input: formTokens(body.length), output: 0 };
   const { input } = oneAnswer({ raw: body, json: fields }, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
-  if (api.startsWith('images/')) return { input: input * readers, output: PICTURE_TOKENS * askedPictures(fields) };
+  if (api.startsWith('images/')) {
+    const pictures = Math.min(MOST_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
+    return { input: input * readers, output: PICTURE_TOKENS * pictures };
+  }
   const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;
   if (!bounds) return { input: input * readers, output: 0 };
   const longest = longestAnswer(fields, bounds, model.max_completion_tokens);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import { type Call, type Endpoint, refuseNewWork } from '../endpoint.ts';
+import { type Call, refuseNewWork } from '../endpoint.ts';
 import { readJson } from '../middleware/body.ts';
 import { nothingAt } from '../unknown-path.ts';
 import { ResearchCalls } from './research-calls.ts';
@@ -10,23 +11,21 @@ import { ResearchCalls } from './research-calls.ts';
  * `/mcp` (docs/mcp.md): research as tools for other assistants, over streamable HTTP. Each request stands for itself; what
  * goes on between two is a background response of the key's user.
  */
-export function mcp(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { req, res, identity } = call;
-    if (!identity.config.mcp.enabled) throw nothingAt(req.path);
-    refuseNewWork(deps);
-    const { json } = await readJson(call);
-    // Loaded with the first request: most gateways serve none.
-    const [{ createMcpHandler }, { researchServer }] = await Promise.all([
-      import('@modelcontextprotocol/server'),
-      import('./research-server.ts'),
-    ]);
-    const handler = createMcpHandler(() => researchServer(new ResearchCalls(deps, call)));
-    const answer = await handler.fetch(webRequest(call), { parsedBody: json });
-    await write(res, answer, identity.context.signal);
-    await handler.close();
-    return { kind: 'written' };
-  };
+export async function mcp(deps: AppDeps, call: Call): Promise<Answer> {
+  const { req, res, identity } = call;
+  if (!identity.config.mcp.enabled) throw nothingAt(req.path);
+  refuseNewWork(deps);
+  const { json } = await readJson(call);
+  // Loaded with the first request: most gateways serve none.
+  const [{ createMcpHandler }, { researchServer }] = await Promise.all([
+    import('@modelcontextprotocol/server'),
+    import('./research-server.ts'),
+  ]);
+  const handler = createMcpHandler(() => researchServer(new ResearchCalls(deps, call)));
+  const answer = await handler.fetch(webRequest(call), { parsedBody: json });
+  await write(res, answer, identity.context.signal);
+  await handler.close();
+  return { kind: 'written' };
 }
 
 /** The request without what is ours alone. */

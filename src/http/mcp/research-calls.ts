@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { GatewayError, toGatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
 import type { RunEvent } from '../../protocol/events.ts';
@@ -21,16 +22,15 @@ export interface ResearchQuestion {
   follows?: string | undefined;
 }
 
-/** A research as tools show it. */
-export interface ShownResearch {
-  id: string;
-  status: string;
-  /** Empty until it has ended. */
-  report: string;
-  sources: { title: string; url: string }[];
-  error?: string;
-  [field: string]: unknown;
-}
+/** A research as tools show it. `report`: empty until it has ended. */
+export const shownResearch = z.object({
+  id: z.string(),
+  status: z.string(),
+  report: z.string(),
+  sources: z.array(z.object({ title: z.string(), url: z.string() })),
+  error: z.string().optional(),
+});
+export type ShownResearch = z.output<typeof shownResearch>;
 
 /** Researches as the user of one HTTP request, through the same doors as `POST /v1/responses`. */
 export class ResearchCalls {

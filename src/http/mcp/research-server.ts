@@ -2,7 +2,7 @@ import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { RunRecord } from '../../store/run-store.ts';
-import type { ResearchCalls, ShownResearch } from './research-calls.ts';
+import { type ResearchCalls, shownResearch as research, type ShownResearch } from './research-calls.ts';
 
 const LONGEST_QUESTION = 100_000;
 const question = z.string().min(1).max(LONGEST_QUESTION).describe('What to find out, in full sentences.');
@@ -10,13 +10,6 @@ const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much i
 const model = z.string().optional().describe('A research model of this gateway; its first one unless told.');
 const id = z.string().min(1).describe('Of a research, as research gave it: resp_...');
 const idOrNewest = id.optional().describe('Of a research: resp_...; the newest one unless told.');
-const research = z.object({
-  id: z.string(),
-  status: z.string(),
-  report: z.string(),
-  sources: z.array(z.object({ title: z.string(), url: z.string() })),
-  error: z.string().optional(),
-});
 
 /** The MCP server of one request: research as tools (docs/mcp.md). */
 export function researchServer(calls: ResearchCalls): McpServer {

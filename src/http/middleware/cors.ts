@@ -35,16 +35,12 @@ export function allowOrigin(req: Request, res: ServerResponse, allowed: readonly
   if (!all) res.setHeader('vary', 'Origin');
   if (origin === undefined || (!all && !allowed.includes(origin))) return false;
   res.setHeader('access-control-allow-origin', all ? '*' : origin);
-  if (!isPreflight(req.method, req.headers)) {
+  if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) {
     res.setHeader('access-control-expose-headers', EXPOSED);
     return false;
   }
   answerPreflight(req.headers, res);
   return true;
-}
-
-function isPreflight(method: string, headers: IncomingHttpHeaders): boolean {
-  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 function answerPreflight(headers: IncomingHttpHeaders, res: ServerResponse): void {

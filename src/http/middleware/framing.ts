@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 
 /**
  * Refuses a message that others may read in another way (RFC 9112, 6.1 and 3.2): one whose end they may see elsewhere, so
@@ -10,14 +10,12 @@ import { GatewayError } from '../../base/errors.ts';
 export function requireOneReading(req: IncomingMessage): void {
   const { headers, httpVersion } = req;
   if (isRepeated(req, 'host')) {
-    throw new GatewayError('invalid_parameter', 'Host: send this header once.', { param: 'Host' });
+    throw fieldError('invalid_parameter', 'Host', 'send this header once.');
   }
   const encoding = headers['transfer-encoding'];
   if (encoding === undefined) return;
   if (httpVersion === '1.0' || encoding.toLowerCase() !== 'chunked') {
-    throw new GatewayError('invalid_parameter', 'Transfer-Encoding: only "chunked" is read, in HTTP/1.1.', {
-      param: 'Transfer-Encoding',
-    });
+    throw fieldError('invalid_parameter', 'Transfer-Encoding', 'only "chunked" is read, in HTTP/1.1.');
   }
 }
 

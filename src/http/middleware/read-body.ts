@@ -28,7 +28,8 @@ const CHUNK_BYTES = 64;
  *   no memory for it; `invalid_json` where it breaks off, stalls, or comes in chunks of a few bytes.
  */
 export async function readBody({ req, res, bodies }: BodySource): Promise<Buffer> {
-  const announced = announcedLength(req);
+  const { 'content-length': length } = req.headers;
+  const announced = length === undefined ? undefined : Number(length);
   if (announced !== undefined && announced > bodies.limit) throw tooLarge(bodies.limit);
   // A client that sent `Expect: 100-continue` waits for this before it sends the body.
   if (req.headers.expect !== undefined) res.writeContinue();
@@ -82,12 +83,6 @@ function collect(
     const onBroken = () => settle(() => reject(brokenOff()));
     req.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });
-}
-
-/** The length of a body that is not chunked. */
-function announcedLength(req: IncomingMessage): number | undefined {
-  const header = req.headers['content-length'];
-  return header === undefined ? undefined : Number(header);
 }
 
 /** Bytes in one piece of memory that doubles when it is full. */

@@ -1,21 +1,9 @@
+import type { Overview } from '../../protocol/operating/overview.ts';
 import type { RecentActivity } from '../../store/instances.ts';
 import type { AttemptReport } from '../../upstream/routing/attempts.ts';
 
-/** A failure as operators see it: what and where, never a text that a client or provider wrote. */
-export interface RecentFailure {
-  /** Unix milliseconds. */
-  at: number;
-  /** Where it showed: in an answer to a request, at the end of a run, or in an attempt at a provider. */
-  where: 'request' | 'run' | 'provider';
-  /** Error code, or the kind of an attempt's failure. */
-  code: string;
-  model: string;
-  /** Id of the API key; empty where none was accepted. */
-  key: string;
-  provider: string;
-  /** HTTP status of the provider, 0 if there was none. */
-  status: number;
-}
+/** A failure as operators see it, but with its time in milliseconds: never a text that a client or provider wrote. */
+export type RecentFailure = Overview['failures']['latest'][number];
 
 /** How a provider's latest attempts went. */
 export interface RecentAttempts {

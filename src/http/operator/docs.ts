@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Router, static as serveStatic } from 'express';
+import { type RequestHandler, Router, static as serveStatic } from 'express';
 import helmet from 'helmet';
+import { sendJson } from '../answers/json.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -62,4 +63,16 @@ export function pageHeaders() {
       },
     },
   });
+}
+
+/** `GET /openapi.json`, made from the schemas when it is first asked for. */
+export function openapi(): RequestHandler {
+  let document: Promise<string> | undefined;
+  return async (_req, res) => {
+    // The generator is loaded when it is needed: hardly any start needs it.
+    document ??= import('../../protocol/openapi/openapi.ts').then(({ openApiDocument }) =>
+      JSON.stringify(openApiDocument()),
+    );
+    sendJson(res, { status: 200, headers: {}, body: await document });
+  };
 }

@@ -6,14 +6,12 @@ import type { Overview } from '../../protocol/operating/overview.ts';
 import { budgetOf } from '../../research/run/budget.ts';
 import type { Instance } from '../../store/instances.ts';
 import type { ProviderState } from '../../upstream/routing/provider.ts';
-import { json } from '../answers/answer.ts';
+import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps, OperatorParts } from '../app-deps.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Call } from '../endpoint.ts';
 import type { Activity, RecentAttempts } from './activity.ts';
 
-/** Its address. */
 export const OVERVIEW = '/admin/overview';
-/** Failures that are shown one by one. */
 const LATEST = 50;
 /** Keys whose limits are shown: of each the store is asked. */
 const MOST_KEYS = 1000;
@@ -22,12 +20,10 @@ const MOST_KEYS = 1000;
  * `GET /admin/overview`: what an operator sees of the gateway, read-only and without secrets. For keys with
  * `admin: true`; to others there is nothing at this address.
  */
-export function getOverview(deps: AppDeps): Endpoint {
-  return async ({ identity: { config } }) => {
-    const { operator } = deps;
-    if (!operator) throw new GatewayError('not_found', 'There is nothing at this address.');
-    return json(await overviewOf(deps, operator, config));
-  };
+export async function getOverview(deps: AppDeps, { identity: { config } }: Call): Promise<Answer> {
+  const { operator } = deps;
+  if (!operator) throw new GatewayError('not_found', 'There is nothing at this address.');
+  return json(await overviewOf(deps, operator, config));
 }
 
 async function overviewOf(deps: AppDeps, operator: OperatorParts, config: GatewayConfig): Promise<Overview> {

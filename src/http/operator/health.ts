@@ -22,6 +22,14 @@ export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
   };
 }
 
+/** `GET /metrics`: Prometheus text. */
+export function metricsPage({ registry, showMetrics }: AppDeps): RequestHandler {
+  return async (_req, res) => {
+    const text = await (showMetrics?.() ?? registry.metrics());
+    res.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text);
+  };
+}
+
 /** Whether work can be done: the store answers, a provider is usable, and the process is not overloaded. */
 export async function readiness(parts: {
   store: Pick<RunStore, 'check'>;

@@ -1,4 +1,5 @@
 import { Marked, type Tokens } from 'marked';
+import { escapedMarkup as escaped } from '../../base/text.ts';
 import { chartOfBlock } from '../../protocol/chart/chart-blocks.ts';
 import { chartSvg } from '../../protocol/chart/chart-svg.ts';
 import { markupOf } from '../../protocol/drawn-node.ts';
@@ -97,17 +98,4 @@ function sourceItem({ number, url, title, verified }: ReportSource): string {
 function link(href: string, content: string): string {
   if (!isWebAddress(href)) return content;
   return `<a href="${escaped(href)}" rel="noreferrer noopener nofollow">${content}</a>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Text as text. */
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (letter) => ESCAPES[letter] ?? '');
 }

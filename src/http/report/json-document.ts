@@ -3,7 +3,7 @@ import { FORMULAS } from '../../protocol/formula/formulas.js';
 import type { ReportObject } from '../../protocol/report.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
-import { textOfTokens } from './plain-text.ts';
+import { highestHeading, textOfTokens } from './plain-text.ts';
 
 /** Headings of this level begin a section, and those above it; where there are none, the highest that there are. */
 const SECTION_LEVEL = 2;
@@ -36,8 +36,7 @@ export function reportJson(report: Report): string {
 
 function sectionsOf(text: string): ReportObject['sections'] {
   const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(text);
-  const highest = tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
-  const level = Math.max(SECTION_LEVEL, highest);
+  const level = Math.max(SECTION_LEVEL, highestHeading(tokens));
   const sections: { heading: string | null; parts: string[] }[] = [{ heading: null, parts: [] }];
   for (const token of tokens) {
     if (token.type === 'heading' && token.depth <= level) {

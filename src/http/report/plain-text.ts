@@ -1,6 +1,11 @@
 import { decodeHTML } from 'entities/decode';
 import type { Token } from 'marked';
 
+/** The level of the highest heading; 6 where there is none. */
+export function highestHeading(tokens: readonly Token[]): number {
+  return tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
+}
+
 /** What a reader sees of inline Markdown, without its marks. */
 export function textOfTokens(tokens: readonly Token[]): string {
   return tokens.map(shown).join('');

@@ -6,10 +6,11 @@ import { toChatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
 import { plainChatStream, toPlainCompletion } from '../../runs/projections/plain-chat.ts';
 import type { RunRecord } from '../../runs/runs.ts';
+import type { Answer } from '../answers/answer.ts';
 import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Call } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
@@ -23,47 +24,45 @@ import { fromChat } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). Leaving the connection cancels a research run. */
-export function chatCompletions(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { req, res, identity } = call;
-    const { key, config, context } = identity;
-    const body = await readJson(call);
-    const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
-    if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
-      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'chat_completions' }));
-    }
-    await beginInTurn(deps.submissions, key.id, context.signal);
-    const { value, headers, request } = await readRequest(deps, call, { body, name, model });
-    const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
-    const { run } = await submitRun(deps, {
-      req,
-      res,
-      identity,
-      raw: body.raw,
-      tools: value.tools,
-      worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
-      submission: {
-        api: 'chat_completions',
-        model: name,
-        request,
-        input: sentItems(body.json.messages, 'text'),
-        background: false,
-        metadata: value.metadata ?? {},
-        previousResponseId: null,
-      },
-    });
-    cancelWhenLeft(deps, run, context);
-    if (value.stream !== true) return wholeCompletion(deps, run, { headers, context, form });
-    const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-    const stream = form.stream(batches, {
-      id: run.id,
+export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer> {
+  const { req, res, identity } = call;
+  const { key, config, context } = identity;
+  const body = await readJson(call);
+  const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
+  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
+    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'chat_completions' }));
+  }
+  await beginInTurn(deps.submissions, key.id, context.signal);
+  const { value, headers, request } = await readRequest(deps, call, { body, name, model });
+  const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
+  const { run } = await submitRun(deps, {
+    req,
+    res,
+    identity,
+    raw: body.raw,
+    tools: value.tools,
+    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    submission: {
+      api: 'chat_completions',
       model: name,
-      created: toSeconds(run.createdAt),
-      includeUsage: value.stream_options?.include_usage === true,
-    });
-    const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
-    return { kind: 'stream', headers, chunks };
-  };
+      request,
+      input: sentItems(body.json.messages, 'text'),
+      background: false,
+      metadata: value.metadata ?? {},
+      previousResponseId: null,
+    },
+  });
+  cancelWhenLeft(deps, run, context);
+  if (value.stream !== true) return wholeCompletion(deps, run, { headers, context, form });
+  const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
+  const stream = form.stream(batches, {
+    id: run.id,
+    model: name,
+    created: toSeconds(run.createdAt),
+    includeUsage: value.stream_options?.include_usage === true,
+  });
+  const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
+  return { kind: 'stream', headers, chunks };
 }
 
 /** How a run is told as a chat completion. */
@@ -73,7 +72,7 @@ const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
 /** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
 async function readRequest(
   deps: AppDeps,
-  { identity }: Parameters<Endpoint>[0],
+  { identity }: Call,
   { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
 ) {
   const { caller, key, context } = identity;

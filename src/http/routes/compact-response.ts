@@ -8,9 +8,9 @@ import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { noUsage, type TurnMessage, type TurnUsage } from '../../upstream/turn.ts';
 import { usedOf } from '../../upstream/used.ts';
 import { tagOf } from '../../usage/tag.ts';
-import { json } from '../answers/answer.ts';
+import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import { type Call, type Endpoint, refuseNewWork } from '../endpoint.ts';
+import { type Call, refuseNewWork } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
@@ -22,30 +22,28 @@ import { requestedThread } from '../submission/thread.ts';
  * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
  * thread. One turn, counted and limited like any call. A model whose responses are its provider's compacts there.
  */
-export function compactResponse(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { identity } = call;
-    const body = await readJson(call);
-    const { name, model } = chooseModel(identity, body.json.model, 'responses');
-    if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses/compact' }));
-    }
-    const { store } = deps.config.current();
-    const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
-    await deps.attachments.keepData(body.json.input, keeping);
-    const { value, ignored } = parseBody(compactBody, body.json);
-    const thread = await requestedThread(value, { ...deps, ...identity, name, model });
-    refuseEmpty(thread, value);
-    const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
-    const answer = compactedResponse({
-      id: publicId('responses', newRunId()),
-      created_at: Math.floor(deps.clock.now() / 1000),
-      thread,
-      sealed,
-      usage,
-    });
-    return json(answer, { headers: ignoredHeader(ignored, body.json) });
-  };
+export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer> {
+  const { identity } = call;
+  const body = await readJson(call);
+  const { name, model } = chooseModel(identity, body.json.model, 'responses');
+  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
+    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses/compact' }));
+  }
+  const { store } = deps.config.current();
+  const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
+  await deps.attachments.keepData(body.json.input, keeping);
+  const { value, ignored } = parseBody(compactBody, body.json);
+  const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
+  refuseEmpty(thread, value);
+  const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
+  const answer = compactedResponse({
+    id: publicId('responses', newRunId()),
+    created_at: Math.floor(deps.clock.now() / 1000),
+    thread,
+    sealed,
+    usage,
+  });
+  return json(answer, { headers: ignoredHeader(ignored, body.json) });
 }
 
 function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): void {
@@ -80,7 +78,7 @@ async function compactCounted(
     key,
     tokens: worst.input + worst.output,
     cost: price && costOf(price, worst),
-    announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
+    res,
   });
   const onUsed = (usage: TurnUsage) => {
     turns = addUsage(turns, usage);

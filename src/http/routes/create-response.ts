@@ -1,10 +1,10 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { CreateResponse } from '../../protocol/requests/requests.ts';
 import { createdResponse } from '../../runs/submitting/new-run.ts';
-import { json } from '../answers/answer.ts';
+import { type Answer, json } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Call } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, makesResponses } from '../models.ts';
@@ -12,31 +12,29 @@ import { profileOf } from '../submission/research-request.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
 /** `POST /v1/responses` (docs/api.md). Leaving the connection does not stop the run. */
-export function createResponse(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { req, res, identity } = call;
-    const { key, context } = identity;
-    const body = await readJson(call);
-    const { name, model } = chooseModel(identity, body.json.model, 'responses');
-    if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-      return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses' }));
-    }
-    const read = await readResponse(deps, identity, { body, name, model });
-    const { value, headers } = read;
-    const isPlain = model.kind === 'proxy';
-    const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
-    const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
-    const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
-    if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
-    if (mode === 'background') {
-      // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
-      return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
-    }
-    return {
-      kind: 'waiting',
-      headers,
-      text: async () => JSON.stringify(await deps.runs.ended(run, { signal: context.signal })),
-    };
+export async function createResponse(deps: AppDeps, call: Call): Promise<Answer> {
+  const { req, res, identity } = call;
+  const { key, context } = identity;
+  const body = await readJson(call);
+  const { name, model } = chooseModel(identity, body.json.model, 'responses');
+  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
+    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses' }));
+  }
+  const read = await readResponse(deps, identity, { body, name, model });
+  const { value, headers } = read;
+  const isPlain = model.kind === 'proxy';
+  const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
+  const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
+  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
+  if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
+  if (mode === 'background') {
+    // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
+    return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
+  }
+  return {
+    kind: 'waiting',
+    headers,
+    text: async () => JSON.stringify(await deps.runs.ended(run, { signal: context.signal })),
   };
 }
 

@@ -1,11 +1,11 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Call, Endpoint } from '../endpoint.ts';
+import type { Call } from '../endpoint.ts';
 import { modelIn } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
@@ -19,25 +19,16 @@ import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 import { taskWebhook } from '../submission/webhook.ts';
 
 /** `POST /v1/async` (docs/api.md, "Async"): a chat completion in the background. */
-export function createTask(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { req, res, identity } = call;
-    const body = await readJson(call);
-    const chosen = chooseModel(identity, body.json.model, 'async');
-    await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
-    const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
-    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
-    return created(
-      { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
-      headers,
-    );
-  };
-}
-
-/** The answer shows the submission, so that a replayed one is the same. */
-function created(task: { id: string; created_at: string; model: string }, headers: Record<string, string>): Answer {
-  const { id, created_at, model } = task;
-  return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
+export async function createTask(deps: AppDeps, call: Call): Promise<Answer> {
+  const { req, res, identity } = call;
+  const body = await readJson(call);
+  const chosen = chooseModel(identity, body.json.model, 'async');
+  await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
+  const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
+  const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
+  // The answer shows the submission, so that a replayed one is the same.
+  const [id, created_at] = [publicId('async', run.id), new Date(run.createdAt).toISOString()];
+  return json({ id, status: 'CREATED', created_at, model: run.model }, { status: 201, headers });
 }
 
 interface Task extends Pick<RunSubmission, 'submission' | 'worst' | 'tools' | 'tagged'> {
@@ -111,10 +102,9 @@ async function researchTask(body: JsonBody, context: Parameters<typeof fromChat>
 /** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */
 function requireMessages(messages: unknown): void {
   const param = 'messages';
-  if (messages === undefined || messages === null) {
-    throw new GatewayError('missing_parameter', 'messages: this field is required.', { param });
-  }
+  if (messages === undefined || messages === null)
+    throw fieldError('missing_parameter', param, 'this field is required.');
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new GatewayError('invalid_parameter', 'messages: expected an array that is not empty.', { param });
+    throw fieldError('invalid_parameter', param, 'expected an array that is not empty.');
   }
 }

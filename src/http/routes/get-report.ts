@@ -1,11 +1,12 @@
 import { GatewayError } from '../../base/errors.ts';
-import { DOCX_TYPE, type ReportFormat, reportFormat } from '../../protocol/report.ts';
+import { DOCX_TYPE, type ReportFormat } from '../../protocol/report.ts';
+import { getReportQuery } from '../../protocol/requests/queries.ts';
 import { reportOf } from '../../runs/projections/report.ts';
 import { readInput } from '../../runs/stored/stored-request.ts';
+import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { Query } from '../query.ts';
-import { ReportDocuments } from '../report/documents.ts';
+import type { Call } from '../endpoint.ts';
+import { readQuery } from '../query.ts';
 import { disposition } from '../report/file-name.ts';
 import { reportMarkdown } from '../report/markdown.ts';
 
@@ -17,30 +18,26 @@ const TYPES: Readonly<Record<ReportFormat, string>> = {
 };
 
 /** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"): the finished report as a document. */
-export function getReport({ runs }: AppDeps): Endpoint {
-  const documents = new ReportDocuments();
-  return async ({ req, res, identity }) => {
-    const format = new Query(req).choice('format', reportFormat.options) ?? 'md';
-    const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    const response = await runs.response(run);
-    if (response.status === 'in_progress') {
-      const message = 'This response is still in progress: its report is there when it has ended.';
-      throw new GatewayError('invalid_parameter', message, { param: 'id' });
-    }
-    const report = reportOf(response, readInput(run));
-    if (!report) throw new GatewayError('not_found', 'This response ended without a report.');
-    const { signal } = identity.context;
-    const body =
-      format === 'md' ? Buffer.from(reportMarkdown(report)) : await documents.make(report, { format, signal });
-    res.writeHead(200, {
-      'content-type': TYPES[format],
-      'content-length': body.length,
-      'content-disposition': disposition(report, format),
-      'cache-control': 'no-store',
-      // Opened in a browser, it is still only a document.
-      'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
-    });
-    res.end(body);
-    return { kind: 'written' };
-  };
+export async function getReport({ runs, reports }: AppDeps, { req, res, identity }: Call): Promise<Answer> {
+  const { format } = readQuery(req, getReportQuery);
+  const run = await runs.find(identity.caller, 'responses', String(req.params.id));
+  const response = await runs.response(run);
+  if (response.status === 'in_progress') {
+    const message = 'This response is still in progress: its report is there when it has ended.';
+    throw new GatewayError('invalid_parameter', message, { param: 'id' });
+  }
+  const report = reportOf(response, readInput(run));
+  if (!report) throw new GatewayError('not_found', 'This response ended without a report.');
+  const { signal } = identity.context;
+  const body = format === 'md' ? Buffer.from(reportMarkdown(report)) : await reports.make(report, { format, signal });
+  res.writeHead(200, {
+    'content-type': TYPES[format],
+    'content-length': body.length,
+    'content-disposition': disposition(report, format),
+    'cache-control': 'no-store',
+    // Opened in a browser, it is still only a document.
+    'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+  });
+  res.end(body);
+  return { kind: 'written' };
 }

@@ -1,26 +1,23 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import type { ModelObject } from '../../protocol/models.ts';
-import { json } from '../answers/answer.ts';
-import type { Call, Endpoint } from '../endpoint.ts';
+import { type Answer, json } from '../answers/answer.ts';
+import type { AppDeps } from '../app-deps.ts';
+import type { Call } from '../endpoint.ts';
 import { findModel, mayUseModel } from '../models.ts';
 
 /** `GET /v1/models` (docs/api.md, "Models and the rest"): those that the key may use. */
-export function listModels(): Endpoint {
-  return async ({ identity: { config, key } }) => {
-    const models = Object.entries(config.models).filter(([name]) => mayUseModel(key, name));
-    return json({ object: 'list', data: models.map(([name, model]) => modelObject(name, model)) });
-  };
+export async function listModels(_deps: AppDeps, { identity: { config, key } }: Call): Promise<Answer> {
+  const models = Object.entries(config.models).filter(([name]) => mayUseModel(key, name));
+  return json({ object: 'list', data: models.map(([name, model]) => modelObject(name, model)) });
 }
 
 /** `GET /v1/models/:id`. A name may hold slashes. */
-export function getModel(): Endpoint {
-  return async (call) => {
-    const found = namedModel(call);
-    if (!found)
-      throw new GatewayError('model_not_found', 'There is no such model that this key may use.', { param: 'model' });
-    return json(modelObject(found.name, found.model));
-  };
+export async function getModel(_deps: AppDeps, call: Call): Promise<Answer> {
+  const found = namedModel(call);
+  if (!found)
+    throw new GatewayError('model_not_found', 'There is no such model that this key may use.', { param: 'model' });
+  return json(modelObject(found.name, found.model));
 }
 
 /** The model that a path names, if the key may use it. */

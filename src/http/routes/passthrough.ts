@@ -1,8 +1,9 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { boundaryOf, formFields } from '../../protocol/requests/multipart.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
+import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import { type Call, type Endpoint, methodNotAllowed } from '../endpoint.ts';
+import { type Call, methodNotAllowed } from '../endpoint.ts';
 import { type Forwarding, forward, modelIn } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
@@ -23,23 +24,21 @@ type Body = Omit<Forwarding, 'modelName' | 'model' | 'api'> & { model: unknown }
  * whose body names a proxy model that declares it (docs/api.md, "Models and the rest"): JSON, or a form with the field
  * `model`.
  */
-export function passthrough(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { identity, req, res } = call;
-    // Others are not for bodies or objects of an API, and a provider may answer TRACE with the credential that it got.
-    if (!METHODS.includes(req.method)) throw methodNotAllowed(req.method, METHODS, res);
-    const entry = entryFor(call.req.path, identity.config);
-    if (entry) return await passStreamed(deps, call, entry);
-    const api = apiOf(call.req.path);
-    if (api.startsWith('v1/')) throw nothingAt(call.req.path);
-    const body = await namedModel(call);
-    if (OWN.test(api) && !isPassed(identity, body.model, api)) throw nothingAt(call.req.path);
-    const { name, model } = chooseModel(identity, body.model, api);
-    if (model.kind !== 'proxy') {
-      throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
-    }
-    return await forward(deps, call, { ...body, modelName: name, model, api });
-  };
+export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
+  const { identity, req, res } = call;
+  // Others are not for bodies or objects of an API, and a provider may answer TRACE with the credential that it got.
+  if (!METHODS.includes(req.method)) throw methodNotAllowed(req.method, METHODS, res);
+  const entry = entryFor(call.req.path, identity.config);
+  if (entry) return await passStreamed(deps, call, entry);
+  const api = apiOf(call.req.path);
+  if (api.startsWith('v1/')) throw nothingAt(call.req.path);
+  const body = await namedModel(call);
+  if (OWN.test(api) && !isPassed(identity, body.model, api)) throw nothingAt(call.req.path);
+  const { name, model } = chooseModel(identity, body.model, api);
+  if (model.kind !== 'proxy') {
+    throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
+  }
+  return await forward(deps, call, { ...body, modelName: name, model, api });
 }
 
 /** Whether a model is named that passes an API on. */
@@ -67,7 +66,7 @@ async function namedModel(call: Call): Promise<Body> {
   const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
   if (!field) throw nothingAt(call.req.path);
-  if (second) throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+  if (second) throw fieldError('invalid_parameter', 'model', 'give this field once.');
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 

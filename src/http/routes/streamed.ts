@@ -45,9 +45,8 @@ export async function passStreamed(
   refuseNewWork(deps);
   const { key, context } = identity;
   const call = streamedCall(req.url, entry, key);
-  const announce = (headers: Record<string, string>) => void res.setHeaders(new Map(Object.entries(headers)));
   const tag = tagOf(req.headers);
-  const admitted = await deps.admission.admit({ key, tokens: 0, announce });
+  const admitted = await deps.admission.admit({ key, tokens: 0, res });
   let whole = false;
   try {
     // A client that sent `Expect: 100-continue` waits for this before it sends the body.

@@ -1,32 +1,29 @@
 import { GatewayError } from '../../base/errors.ts';
+import { listDeliveriesQuery } from '../../protocol/requests/queries.ts';
 import { listOf } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { parseDeliveryId } from '../../webhooks/webhooks.ts';
-import { json } from '../answers/answer.ts';
+import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Call, Endpoint } from '../endpoint.ts';
+import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import { Query } from '../query.ts';
+import { readQuery } from '../query.ts';
 
 /** `GET /v1/webhook_deliveries?run=` (docs/webhooks.md): who was told of the end of a run, and how that went. */
-export function listDeliveries(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const id = new Query(call.req).text('run');
-    if (id === undefined) {
-      const message = 'run: name the response or task whose deliveries you want, as in ?run=resp_...';
-      throw new GatewayError('missing_parameter', message, { param: 'run' });
-    }
-    return json(listOf(await deps.webhooks.of(await findRun(deps, call, id)), false));
-  };
+export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer> {
+  const { run: id } = readQuery(call.req, listDeliveriesQuery.partial());
+  if (id === undefined) {
+    const message = 'run: name the response or task whose deliveries you want, as in ?run=resp_...';
+    throw new GatewayError('missing_parameter', message, { param: 'run' });
+  }
+  return json(listOf(await deps.webhooks.of(await findRun(deps, call, id)), false));
 }
 
 /** `POST /v1/webhook_deliveries/:id/redeliver`. */
-export function redeliver(deps: AppDeps): Endpoint {
-  return async (call) => {
-    await skipBody(call);
-    const { run, receiver } = parseDeliveryId(String(call.req.params.id));
-    return json(await deps.webhooks.redeliver(await findRun(deps, call, run), receiver));
-  };
+export async function redeliver(deps: AppDeps, call: Call): Promise<Answer> {
+  await skipBody(call);
+  const { run, receiver } = parseDeliveryId(String(call.req.params.id));
+  return json(await deps.webhooks.redeliver(await findRun(deps, call, run), receiver));
 }
 
 /** A response or task of the caller. @throws GatewayError `not_found`. */

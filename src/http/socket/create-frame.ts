@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { type JsonBody, parseObject } from '../middleware/body.ts';
 
@@ -31,18 +31,16 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
   const { type, stream_id: stream, stream: _, background, generate, ...json } = frame;
   if (type !== 'response.create') {
     const code = type == null ? 'missing_parameter' : 'invalid_parameter';
-    throw new GatewayError(code, 'type: send response.create.', { param: 'type' });
+    throw fieldError(code, 'type', 'send response.create.');
   }
   if (stream != null && streamIdOf(frame) === undefined) {
-    const message = 'stream_id: expected 1 to 256 letters, digits, "_", "." or "-".';
-    throw new GatewayError('invalid_parameter', message, { param: 'stream_id' });
+    throw fieldError('invalid_parameter', 'stream_id', 'expected 1 to 256 letters, digits, "_", "." or "-".');
   }
   if (background != null && background !== false) {
-    const message = 'background: not on a WebSocket. Send it with POST /v1/responses.';
-    throw new GatewayError('unsupported_parameter', message, { param: 'background' });
+    throw fieldError('unsupported_parameter', 'background', 'not on a WebSocket. Send it with POST /v1/responses.');
   }
   if (generate != null && typeof generate !== 'boolean') {
-    throw new GatewayError('invalid_parameter', 'generate: expected a boolean.', { param: 'generate' });
+    throw fieldError('invalid_parameter', 'generate', 'expected a boolean.');
   }
   return { stream: streamIdOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
 }

@@ -15,7 +15,7 @@ import { refuseNewWork } from '../endpoint.ts';
 import { errorAnswer } from '../errors.ts';
 import { identified } from '../middleware/auth.ts';
 import { chooseModel } from '../models.ts';
-import { ClientLeft } from '../request-context.ts';
+import { ClientLeft, newContext } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 import {
   type CreateFrame,
@@ -153,19 +153,8 @@ export class ResponsesSocket {
     const config = this.#deps.config.current();
     const key = identified(this.#options.req, config, this.#deps);
     const caller = { user: key.user ?? key.id, keyId: key.id, reads: this.#unstored };
-    const context = {
-      id: randomUUID(),
-      startedAt: performance.now(),
-      signal: this.#closed.signal,
-      end: (reason: GatewayError) => this.#closed.abort(reason),
-      path: ROUTE,
-      route: ROUTE,
-      model: '',
-      key: key.id,
-      run: '',
-      error: '',
-      left: false,
-    };
+    const context = newContext(this.#closed, { id: randomUUID(), path: ROUTE, route: ROUTE });
+    context.key = key.id;
     return { key, caller, config, context };
   }
 

@@ -1,28 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocketServer } from 'ws';
+import { once } from '../../base/once.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { ResponsesSocket } from './responses-socket.ts';
 import { SOCKET_TIMES } from './times.ts';
 
-/** Takes WebSockets of the Responses API (docs/api.md, "WebSocket"). */
-export class ResponsesSockets {
-  readonly #deps: AppDeps;
-  #server: Promise<WebSocketServer> | undefined;
-
-  constructor(deps: AppDeps) {
-    this.#deps = deps;
-  }
-
-  /** Answers the handshake; what is no handshake is refused on the socket. */
-  async accept(req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }): Promise<void> {
-    this.#server ??= createServer(this.#deps.config.current().server.bodyLimitBytes);
-    const server = await this.#server;
+/** Takes WebSockets of the Responses API (docs/api.md, "WebSocket"): answers handshakes, and refuses what is none. */
+export function responsesSockets(deps: AppDeps) {
+  const opened = once(() => createServer(deps.config.current().server.bodyLimitBytes));
+  return async (req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }) => {
+    const server = await opened();
     if (socket.destroyed) return;
-    const times = { ...SOCKET_TIMES, ...this.#deps.socketTimes };
-    server.handleUpgrade(req, socket, head, (ws) => new ResponsesSocket(this.#deps, { ws, req, key, times }));
-  }
+    const times = { ...SOCKET_TIMES, ...deps.socketTimes };
+    server.handleUpgrade(req, socket, head, (ws) => new ResponsesSocket(deps, { ws, req, key, times }));
+  };
 }
 
 /** Frames are as large as bodies may be, and not compressed: what they unpack to has no bound. */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
@@ -40,23 +40,21 @@ export interface AttachmentContext {
   sent: { bytes: number };
 }
 
+interface AttachmentParts {
+  files: Files;
+  documents: Pick<Toolbox, 'read'>;
+  config: Pick<LiveConfig, 'current'>;
+  log: Logger;
+}
+
 /** Files and documents in the input of a request (docs/files.md, "In a request"). */
 export class Attachments {
+  readonly #parts: AttachmentParts;
   readonly #files: Files;
-  readonly #documents: Pick<Toolbox, 'read'>;
-  readonly #keepMs: () => number;
-  readonly #log: Logger;
 
-  constructor(parts: {
-    files: Files;
-    documents: Pick<Toolbox, 'read'>;
-    config: Pick<LiveConfig, 'current'>;
-    log: Logger;
-  }) {
+  constructor(parts: AttachmentParts) {
+    this.#parts = parts;
     this.#files = parts.files;
-    this.#documents = parts.documents;
-    this.#keepMs = () => parts.config.current().store.retentionMs;
-    this.#log = parts.log;
   }
 
   /**
@@ -68,7 +66,9 @@ export class Attachments {
     { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
-    if (parts.length > MOST_FILES) throw tooMany(field);
+    if (parts.length > MOST_FILES) {
+      throw fieldError('invalid_parameter', field, `at most ${MOST_FILES} files can be attached.`);
+    }
     for (const { part, place } of parts) {
       // Kept items are read much later: what is not there is told now.
       if (field === 'items' && typeof part.file_id === 'string')
@@ -127,10 +127,10 @@ export class Attachments {
     const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
     const name = file?.name ?? filename ?? address ?? 'file';
     const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
-    if (url === undefined) throw refused(`${place}: give one of file_id, file_url and file_data.`, place);
+    if (url === undefined) throw fieldError('invalid_parameter', place, 'give one of file_id, file_url and file_data.');
     const readFile: ReadFile = (wanted, signal) => this.#files.attached(user, wanted, signal);
-    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#log };
-    const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
+    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#parts.log };
+    const { content } = await this.#parts.documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
@@ -138,7 +138,8 @@ export class Attachments {
     if (estimateTokens(content) <= window * WHOLE_SHARE) return attachedText({ name, url }, fencePlainly(content));
     if (file || opens) return attachedText({ name, url }, undefined);
     // Of an address that its model cannot open, what was read there.
-    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs: this.#keepMs() });
+    const { retentionMs: keepMs } = this.#parts.config.current().store;
+    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
     return attachedText({ name, url: fileUrl(publicFileId(kept.id), kept.name) }, undefined);
   }
 
@@ -189,7 +190,7 @@ function dataOf(data: string, param: string): { bytes: Buffer; type: string } {
   const [, type = '', rest = data] = /^data:([\w.+/-]{0,100})(?:;[\w=-]{1,40}){0,3};base64,(.*)$/s.exec(data) ?? [];
   const bytes = Buffer.from(rest, 'base64');
   if (bytes.length > 0 && /^[\w+/=\s-]+$/.test(rest)) return { bytes, type };
-  throw refused(`${param}: expected base64, or a data URL of it.`, param);
+  throw fieldError('invalid_parameter', param, 'expected base64, or a data URL of it.');
 }
 
 const IMAGES: readonly [type: string, start: RegExp][] = [
@@ -206,8 +207,4 @@ function imageType(bytes: Buffer): string | undefined {
 
 function refused(message: string, param: string): GatewayError {
   return new GatewayError('invalid_parameter', message, { param });
-}
-
-function tooMany(field: string): GatewayError {
-  return refused(`${field}: at most ${MOST_FILES} files can be attached.`, field);
 }

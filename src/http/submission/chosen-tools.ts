@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { NamedTool, ToolChoice } from '../../protocol/requests/tool-choice.ts';
 import type { BuiltinTools, RequestedMcpServer } from '../../research/run/request.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
@@ -47,7 +47,7 @@ function requireNamed(
   const named = given.type === 'function' || given.type === 'custom' ? offeredAs(given, tools) : given;
   if (isThere(named, { tools, hosted, mcpServers })) return named;
   const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
-  throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
+  throw fieldError('invalid_parameter', param, `there is no ${what} among the tools.`);
 }
 
 /** As the model is offered it. A tool in a namespace may be named alone where no other one has its name. */

@@ -1,25 +1,15 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { offerShell } from '../../plain/shell-tools.ts';
-import { type ClientTool, isShellType, type ResponseTool } from '../../protocol/requests/request-tools.ts';
+import {
+  type ClientTool,
+  isClientTool,
+  isShellType,
+  type ResponseTool,
+} from '../../protocol/requests/request-tools.ts';
 import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
 
 /** Tools that run at the client, as models are offered them. */
-
-const CLIENT_TYPES: ReadonlySet<ResponseTool['type']> = new Set([
-  'function',
-  'namespace',
-  'custom',
-  'tool_search',
-  'local_shell',
-  'shell',
-  'apply_patch',
-]);
-
-/** Whether a tool runs at the client. */
-export function isClientTool(tool: ResponseTool): tool is ClientTool {
-  return CLIENT_TYPES.has(tool.type);
-}
 
 /** The places of searches that are left out, for `x-ignored-parameters`: what they would find is on offer at once. */
 export function toolSearches(lists: readonly PlacedTools[]): string[] {
@@ -109,7 +99,7 @@ function skillsOf(tool: ClientTool): string {
 }
 
 function nameTaken(what: string): GatewayError {
-  return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
+  return fieldError('invalid_parameter', 'tools', `${what}: give it another name.`);
 }
 
 /**

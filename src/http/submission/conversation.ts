@@ -1,7 +1,7 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { textAmong } from '../../base/text.ts';
-import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
-import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
+import { summaryText } from '../../plain/compaction.ts';
+import type { SealedContents, Thought } from '../../plain/sealed-contents.ts';
 import type { ContentPart, InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -47,7 +47,7 @@ interface AttachedHow extends Pick<ConversationOptions, 'isKept'> {
 /** Reads what clients keep sealed or attach, for one request of theirs. `model`: see `AttachmentContext`. */
 export function openedFor(
   { user }: Caller,
-  { summaries, thoughts, attachments }: Sealed,
+  { sealed: contents, attachments }: Sealed,
   {
     takesPdf = false,
     sentBefore = 0,
@@ -58,16 +58,15 @@ export function openedFor(
   return {
     attach: (parts, place, { isTold, isKept = false }) =>
       attachments.resolve(parts, { user, place, sent, isKept, takesPdf: takesPdf && isTold, ...model }),
-    openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
-    openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
+    openCompaction: (sealed, param) => contents.openSummary(sealed, { user, param }),
+    openThought: (sealed, param) => contents.openThought(sealed, { user, param }),
   };
 }
 
 /** The parts that read what clients keep sealed, or attach. */
 export interface Sealed {
   attachments: Pick<Attachments, 'resolve'>;
-  summaries: Pick<SealedSummaries, 'open'>;
-  thoughts: Pick<SealedThoughts, 'open'>;
+  sealed: SealedContents;
 }
 
 /** What an item of the input stands for. */
@@ -243,7 +242,7 @@ export function checkParts(parts: readonly PlainPart[], place: string, { vision,
     if (senses(part, { vision, audio })) continue;
     const param = `${place}[${index}]`;
     const lacks = part.type === 'image' ? 'read images' : 'hear audio';
-    throw new GatewayError('unsupported_parameter', `${param}: this model does not ${lacks}.`, { param });
+    throw fieldError('unsupported_parameter', param, `this model does not ${lacks}.`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { textAmong } from '../../base/text.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
+import { callsIn } from './conversation.ts';
 
 type Answered = Omit<FunctionOutputs, 'param' | 'isStored'>;
 
@@ -22,7 +23,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     if (item.approves !== undefined) approvals.set(item.callId, item.approves);
   }
   const last = items.findLastIndex((item) => item.type === 'prior_output');
-  const again = items.findLastIndex((item) => callsOf(item).some(({ callId }) => outputs.has(callId ?? '')));
+  const again = items.findLastIndex((item) => callsIn(item).some(({ callId }) => outputs.has(callId ?? '')));
   const rest = items.slice((all ? again : last) + 1);
   if (!all && rest.some((item) => item.type === 'message' && item.role === 'assistant')) return NOTHING;
   const said = rest.flatMap((item) =>
@@ -35,7 +36,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
         ]
       : [],
   );
-  const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
+  const called = new Set(items.flatMap(callsIn).map(({ callId }) => callId));
   return {
     outputs,
     repeated,
@@ -43,11 +44,6 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     called,
     said: said.filter(({ text, images }) => text.trim() !== '' || images.length > 0),
   };
-}
-
-function callsOf(item: InputItem): readonly { callId?: string | undefined }[] {
-  if (item.type === 'prior_call') return [item];
-  return item.type === 'message' ? (item.calls ?? []) : [];
 }
 
 /** Calls that the client has approved, and that are made next. */

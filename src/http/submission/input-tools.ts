@@ -1,8 +1,13 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
-import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/requests/request-tools.ts';
+import {
+  isClientTool,
+  type RequestMcpServer,
+  type ResponseTool,
+  unknownFields,
+} from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -16,7 +21,6 @@ import type {
 } from '../../research/run/request.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
 import { filter } from '../../vector-stores/filters.ts';
-import { isClientTool } from './client-tools.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
@@ -113,7 +117,7 @@ function fileSearchOf(
 ): FileSearch {
   const checked = filters === undefined ? undefined : filter.safeParse(filters);
   if (checked?.error) {
-    throw new GatewayError('invalid_parameter', `${param}: this is no filter by attributes.`, { param });
+    throw fieldError('invalid_parameter', param, 'this is no filter by attributes.');
   }
   const threshold = ranking_options?.score_threshold;
   return {
@@ -167,9 +171,7 @@ function checkServers(servers: { param: string; server: RequestedMcpServer }[], 
   const names = new Set<string>();
   for (const { param, server } of servers) {
     if (names.has(server.name)) {
-      throw new GatewayError('invalid_parameter', `${param}: there is another MCP server named ${server.name}.`, {
-        param,
-      });
+      throw fieldError('invalid_parameter', param, `there is another MCP server named ${server.name}.`);
     }
     names.add(server.name);
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
@@ -23,15 +23,13 @@ export function parsePlainChat<T extends typeof plainChatBody | typeof plainTask
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
   const { logprobs: wanted = false, top_logprobs: others = 0 } = value;
-  if (wanted && !tellsLogprobs) throw refused('logprobs', 'no provider of this model tells them: leave it out');
-  if (others > 0 && !wanted) throw refused('top_logprobs', 'send logprobs: true with it');
+  if (wanted && !tellsLogprobs) {
+    throw fieldError('unsupported_parameter', 'logprobs', 'no provider of this model tells them: leave it out.');
+  }
+  if (others > 0 && !wanted) throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
   if (value.stop && !stops) ignored.push('stop');
   if (value.verbosity !== undefined && !tellsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
-}
-
-function refused(param: string, why: string): GatewayError {
-  return new GatewayError('unsupported_parameter', `${param}: ${why}.`, { param });
 }
 
 /**

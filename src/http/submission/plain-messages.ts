@@ -1,7 +1,7 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
-import type { Thought } from '../../plain/thoughts.ts';
+import type { Thought } from '../../plain/sealed-contents.ts';
 import type { MessagePhase } from '../../protocol/items.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -35,10 +35,12 @@ export async function plainMessages(
   const { before, field, kept = 0, asked = NOTHING_ASKED } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const found: FoundItem[] = [];
+  const calls = new Map<string, PriorCall>();
   for (const [index, item] of items.entries()) {
     const isKept = index < kept;
     const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
-    const one = await byCallId(await standsFor(item, place, { ...options, isKept }), found, { ...options, place });
+    const one = await byCallId(await standsFor(item, place, { ...options, isKept }), calls, { ...options, place });
+    if (one.type === 'prior_call' && one.itemId !== undefined && !calls.has(one.itemId)) calls.set(one.itemId, one);
     if (one.type === 'message') {
       const { vision, audio } = options.model;
       // Wires have audio of users alone.
@@ -74,17 +76,16 @@ export async function plainMessages(
   return thread.end({ isOurs: before.length > 0 });
 }
 
-/** An output that names the item of its call, as one that names its call. */
+/** An output that names the item of its call, as one that names its call. `calls`: those before it, by their items. */
 async function byCallId(
   item: FoundItem,
-  before: readonly FoundItem[],
+  calls: ReadonlyMap<string, PriorCall>,
   { findItem, place }: Pick<ConversationOptions, 'findItem'> & { place: string },
 ): Promise<FoundItem> {
   if (item.type !== 'prior_output' || item.itemId === undefined) return item;
   const { itemId } = item;
-  const isCall = (one: FoundItem) => one.type === 'prior_call' && one.itemId === itemId;
   const call =
-    before.find(isCall) ?? (parseItemId(itemId) && parseValue(inputItem, await findItem(itemId, `${place}.id`)));
+    calls.get(itemId) ?? (parseItemId(itemId) && parseValue(inputItem, await findItem(itemId, `${place}.id`)));
   return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 
@@ -115,8 +116,8 @@ function checkApprovals(
   for (const item of items) {
     if (item.type !== 'prior_output' || item.approves === undefined || !item.callId || requests.has(item.callId))
       continue;
-    const message = `${field}: there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
-    throw new GatewayError('invalid_parameter', message, { param: field });
+    const what = `there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
+    throw fieldError('invalid_parameter', field, what);
   }
 }
 
@@ -158,7 +159,9 @@ function outputsOf(items: readonly FoundItem[], asked: ReadonlyMap<string, strin
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined) continue;
     const callId = asked.get(item.callId) ?? item.callId;
-    outputs.set(callId, [...(outputs.get(callId) ?? []), item]);
+    const answers = outputs.get(callId);
+    if (answers) answers.push(item);
+    else outputs.set(callId, [item]);
   }
   return outputs;
 }
@@ -172,8 +175,10 @@ class Thread {
   readonly #requests: Map<string, string>;
   /** Calls that were approved and are to be made. */
   #approved: AssistantMessage | undefined;
-  /** The assistant's turn that is not closed yet. */
+  /** The assistant's turn that is not closed yet. Its list of calls is the thread's own. */
   #turn: AssistantMessage | undefined;
+  /** The ids of its calls. */
+  readonly #called = new Set<string>();
   /** How far the open turn is, where the client sent its thought: its message may follow, or was said. */
   #thought: 'thought' | 'said' | undefined;
   /** Whether the last message of that turn was notes ahead of its answer. */
@@ -190,7 +195,8 @@ class Thread {
     const last = this.#messages.at(-1);
     if (last?.role === 'assistant' && last.tool_calls?.length) {
       this.#messages.pop();
-      this.#turn = last;
+      this.#turn = { ...last, tool_calls: [...last.tool_calls] };
+      for (const { id } of last.tool_calls) this.#called.add(id);
     }
   }
 
@@ -225,18 +231,19 @@ class Thread {
     }
     if (call.asks) this.#requests.set(callId, callId);
     // Two calls of one id are of two turns: of one turn, providers cannot tell their outputs apart.
-    if (this.#turn?.tool_calls?.some(({ id }) => id === callId)) this.#close();
-    const made: TurnToolCall = { id: callId, name, arguments: args };
+    if (this.#called.has(callId)) this.#close();
     this.#turn ??= { role: 'assistant', content: '' };
-    const { replay, ...turn } = this.#turn;
+    const { replay, tool_calls: calls = [], ...turn } = this.#turn;
+    calls.push({ id: callId, name, arguments: args });
+    this.#called.add(callId);
     // What a provider bound to a turn of ours does not fit one that has more calls now.
     const kept = this.#thought !== undefined && replay && { replay };
-    this.#turn = { ...turn, ...kept, tool_calls: [...(turn.tool_calls ?? []), made] };
+    this.#turn = { ...turn, ...kept, tool_calls: calls };
   }
 
   /** The output of a call ends its turn: what is called behind it was called later. */
   answered(callId: string): void {
-    if (this.#turn?.tool_calls?.some(({ id }) => id === callId)) this.#close();
+    if (this.#called.has(callId)) this.#close();
   }
 
   /** @throws GatewayError where calls and outputs do not belong together. */
@@ -254,6 +261,7 @@ class Thread {
     const turn = this.#turn;
     const thought = this.#thought;
     this.#turn = undefined;
+    this.#called.clear();
     this.#thought = undefined;
     // A thought that nothing came of says nothing.
     if (!turn || (thought === 'thought' && turn.tool_calls === undefined)) return;
@@ -297,6 +305,6 @@ class Thread {
   }
 
   #wrong(message: string): GatewayError {
-    return new GatewayError('invalid_parameter', `${this.#field}: ${message}.`, { param: this.#field });
+    return fieldError('invalid_parameter', this.#field, `${message}.`);
   }
 }

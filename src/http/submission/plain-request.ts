@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -67,7 +67,9 @@ export function parsePlain(
   }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
   const said = withoutTrigger(json.input);
-  const input = said ?? json.input ?? (saysBefore(json) ? [] : undefined);
+  // One that names what came before need not add anything.
+  const follows = json.previous_response_id != null || json.conversation != null;
+  const input = said ?? json.input ?? (follows ? [] : undefined);
   const parsed = parseBody(plainResponseBody, { ...json, input });
   const lists = placedTools(parsed.value, json);
   if (!takesGrammars) refuseGrammars(lists);
@@ -89,11 +91,6 @@ export function parsePlain(
   // The Messages API alone tells no probabilities, and it has no verbosity either.
   const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
   return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
-}
-
-/** Whether a request names what came before: it need not add anything. */
-function saysBefore({ previous_response_id: previous, conversation }: Record<string, unknown>): boolean {
-  return previous != null || conversation != null;
 }
 
 function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
@@ -126,17 +123,18 @@ export interface PlainContext extends Sealed {
  */
 export async function fromPlainResponse(body: PlainBody, context: PlainContext): Promise<PlainSubmission> {
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
-    throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
+    throw fieldError('invalid_parameter', 'input', 'must not be empty.');
   }
   const { settings, ...said } = await plainThread(body, context);
   if (said.messages.length === 0 && !said.approved && !body.instructions) {
-    throw new GatewayError('invalid_parameter', 'input: it says nothing.', { param: 'input' });
+    throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
-  if (body.truncation !== 'auto') checkLength(said.messages, context);
+  if (body.truncation !== 'auto') checkWindow(said.messages, { ...context, param: 'input' });
   const offered = { ...body, tools: withSettings(body.tools, settings) };
   const tools = chosenTools(body.compacts ? {} : offered, context);
   requireServers(said.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
+  const asksLogprobs = body.include?.includes(LOGPROBS) || (body.top_logprobs ?? 0) > 0;
   const request: PlainRequest = {
     kind: 'plain',
     ...said,
@@ -156,15 +154,11 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     ...(body.truncation === 'auto' && { truncates: true }),
     ...(body.compacts && { compacts: true }),
     ...(body.include?.includes(ENCRYPTED) && { encryptedReasoning: true }),
-    ...(asksLogprobs(body) && { logprobs: body.top_logprobs ?? 0 }),
+    ...(asksLogprobs && { logprobs: body.top_logprobs ?? 0 }),
     cacheKey: body.prompt_cache_key,
     ...(settings && { settings }),
   };
   return { request, shown: shownOf(body, context) };
-}
-
-function asksLogprobs({ include = [], top_logprobs: others = 0 }: PlainResponseBody): boolean {
-  return include.includes(LOGPROBS) || others > 0;
 }
 
 /** Where a request names no threshold: what of the window is left is for the answer. */
@@ -172,20 +166,6 @@ const DEFAULT_THRESHOLD = 0.75;
 
 function compactAt({ context_management: [asked] = [] }: PlainResponseBody, { model }: PlainContext) {
   return asked && (asked.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
-}
-
-/** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
-function checkLength(messages: readonly TurnMessage[], { model, key, name }: PlainContext): void {
-  const routes = key.routes[name] ?? model.routes;
-  checkWindow(
-    messages.reduce((sum, { content }) => sum + unitsOf(content), 0),
-    { model, routes, param: 'input' },
-  );
-}
-
-function unitsOf(content: TurnMessage['content']): number {
-  if (typeof content === 'string') return content.length;
-  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
 }
 
 /** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */

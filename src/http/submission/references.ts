@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 
@@ -47,7 +47,7 @@ export function boundedLookUp(
     await ahead;
     if (!found.has(id)) await read([id]);
     const json = found.get(id);
-    if (json === undefined) throw new GatewayError('not_found', `${param}: there is no item with this id.`, { param });
+    if (json === undefined) throw fieldError('not_found', param, 'there is no item with this id.');
     count += 1;
     length += json.length;
     check();

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Effort, ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -43,8 +43,7 @@ export function planning(body: OptionsBody, context: OptionsContext) {
   const { model } = context;
   const plan = body.research?.plan ?? defaultPlan(body, context);
   if (plan === 'propose' && isStructured(body)) {
-    const message = 'research.plan: a proposed plan is a list, and has no other format.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'research.plan' });
+    throw fieldError('conflicting_parameters', 'research.plan', 'a proposed plan is a list, and has no other format.');
   }
   // Of a thread that is sent as a whole nobody knows what was researched: it is not asked twice.
   const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
@@ -66,8 +65,7 @@ function isStructured(body: OptionsBody): boolean {
 function parallel({ research }: OptionsBody, { model }: OptionsContext) {
   const asked = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
   if (asked.lanes > 1 && asked.attempts > 1) {
-    const message = 'research.attempts: cannot be above 1 together with research.lanes.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'research.attempts' });
+    throw fieldError('conflicting_parameters', 'research.attempts', 'cannot be above 1 together with research.lanes.');
   }
   // What the request asks for takes the place of the model's other way.
   const lanes = research?.lanes ?? (asked.attempts > 1 ? 1 : model.research.lanes);

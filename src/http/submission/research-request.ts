@@ -1,11 +1,12 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
-import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig } from '../../config/schema.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import { withSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -19,7 +20,7 @@ import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { chosenAmong } from './chosen-tools.ts';
-import { functionsIn, isClientTool, requireFunctions } from './client-tools.ts';
+import { functionsIn, requireFunctions } from './client-tools.ts';
 import {
   type ConversationOptions,
   chatMessages,
@@ -234,9 +235,8 @@ async function conversationIn(
   context: ThreadContext & Placed,
   options = optionsOf(items, context),
 ): Promise<ConversationMessage[]> {
-  const { key, name, model, param } = context;
   const conversation = await chatMessages(items, options);
-  checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
+  checkWindow(conversation, context);
   return conversation;
 }
 
@@ -264,25 +264,18 @@ function optionsOf(
 }
 
 /** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
-function checkQuestionLength(
-  conversation: readonly ConversationMessage[],
-  { model, routes, param }: { model: ResearchModelConfig; routes: readonly RouteConfig[]; param: string },
-): void {
-  let units = 0;
-  for (const message of conversation)
-    for (const part of message.content) if (part.type === 'text') units += part.text.length;
-  checkWindow(units, { model, routes, param });
-}
-
-/** Refuses so many UTF-16 code units where no route can read them. */
 export function checkWindow(
-  units: number,
-  { model, routes, param }: { model: ModelConfig; routes: readonly RouteConfig[]; param: string },
+  messages: readonly { content: string | readonly { type: string; text?: string }[] }[],
+  { model, key, name, param }: { model: ModelConfig; key: KeyConfig; name: string; param: string },
 ): void {
+  const units = messages
+    .flatMap(({ content }) => (typeof content === 'string' ? [{ type: 'text', text: content }] : content))
+    .reduce((sum, { text = '' }) => sum + text.length, 0);
+  const routes = key.routes[name] ?? model.routes;
   const window = Math.max(model.context_length, ...routes.map((route) => route.context_length ?? 0));
   if (units <= window * UNITS_OF_TOKEN) return;
-  const message = `${param}: it has ${units} characters, more than the ${window} tokens of this model can be.`;
-  throw new GatewayError('context_length_exceeded', message, { param });
+  const message = `it has ${units} characters, more than the ${window} tokens of this model can be.`;
+  throw fieldError('context_length_exceeded', param, message);
 }
 
 /** Tokens of the prompts that every run has beside what the client sends. */
@@ -316,7 +309,7 @@ function checkAnswerLength(
 ): void {
   const most = model.max_completion_tokens;
   if (tokens === undefined || tokens <= most) return;
-  throw new GatewayError('invalid_parameter', `${param}: this model writes at most ${most} tokens.`, { param });
+  throw fieldError('invalid_parameter', param, `this model writes at most ${most} tokens.`);
 }
 
 /** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */

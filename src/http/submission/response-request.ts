@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
 import type { Submission } from '../../runs/runs.ts';
@@ -72,10 +72,11 @@ export async function submitResponse(
   },
 ) {
   const { name, model, body, value, joined, asked } = read;
-  const keepsOnly = how?.generate === false || prewarms(body.json);
+  const { prompt_cache_options: cache } = body.json;
+  // One that only prepares a cache: no provider is asked, and the input is kept.
+  const keepsOnly = how?.generate === false || (isObject(cache) && cache.prewarm === true);
   if (keepsOnly && asked.request.kind === 'plain' && asked.request.approved) {
-    const message = 'generate: calls that are approved are made at once: leave it out.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'generate' });
+    throw fieldError('conflicting_parameters', 'generate', 'calls that are approved are made at once: leave it out.');
   }
   const submission = {
     ...storing(value, how?.keepMs),
@@ -94,11 +95,6 @@ export async function submitResponse(
   return { ...submitted, submission };
 }
 
-/** Whether a request only prepares a cache: no provider is asked, and the input is kept. */
-function prewarms({ prompt_cache_options: options }: Record<string, unknown>): boolean {
-  return isObject(options) && options.prewarm === true;
-}
-
 /** How long a response with `store: false` answers retries behind its end, in milliseconds: as long as they are remembered. */
 const UNSTORED_MS = RETRY_TTL_MS;
 
@@ -111,14 +107,13 @@ function storing(
   keepMs = UNSTORED_MS,
 ): Pick<Submission, 'api' | 'keepMs'> {
   if (store !== false) return { api: 'responses' };
-  const param = 'store';
   if (background === true) {
-    const message = 'store: false cannot be combined with "background": true: nobody could read the response.';
-    throw new GatewayError('conflicting_parameters', message, { param });
+    const message = 'false cannot be combined with "background": true: nobody could read the response.';
+    throw fieldError('conflicting_parameters', 'store', message);
   }
   if (conversation !== undefined) {
-    const message = 'store: false cannot be combined with conversation, which keeps what was said.';
-    throw new GatewayError('conflicting_parameters', message, { param });
+    const message = 'false cannot be combined with conversation, which keeps what was said.';
+    throw fieldError('conflicting_parameters', 'store', message);
   }
   return { api: 'unstored', keepMs };
 }

@@ -61,7 +61,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           waits,
           tokens: worst.input + worst.output,
           cost: likelyCost(request),
-          announce: (headers) => void res?.setHeaders(new Map(Object.entries(headers))),
+          res,
         });
         return admitted.held;
       },

@@ -18,8 +18,6 @@ import { jsonAnswer, tagged } from './operations.ts';
 /** What keys with `admin: true` may ask; to others there is nothing (docs/keys.md, docs/keys.md, "Usage"). */
 export function adminOperations() {
   const key = adminKey.meta({ id: 'Key' });
-  const id = { params: z.object({ id: z.string() }) };
-  const body = (schema: z.ZodType) => ({ body: { required: true, content: { 'application/json': { schema } } } });
   const settings = z.looseObject({}).meta({ description: 'Settings as in `keys` of the configuration file.' });
   return tagged('Operating', {
     'get /admin/overview getOverview': {
@@ -29,37 +27,35 @@ export function adminOperations() {
     },
     'get /admin/usage getUsage': {
       summary: 'See what was used, by key, team, model, tag and day.',
-      request: { query: usageQuery },
+      query: usageQuery,
       answer: jsonAnswer('The rows, or CSV.', usageList.meta({ id: 'UsageList' })),
     },
     'get /admin/audit listAudit': {
       summary: 'See who changed what and which keys were refused, the newest first.',
-      request: { query: auditQuery },
+      query: auditQuery,
       answer: jsonAnswer('A page.', auditList.meta({ id: 'AuditList' })),
     },
     'get /admin/keys listKeys': {
       summary: 'List the keys of the store, behind those of the file.',
-      request: { query: auditQuery },
+      query: auditQuery,
       answer: jsonAnswer('A page.', adminKeyList),
     },
     'post /admin/keys createKey': {
       summary: 'Make a key. Its secret is shown once.',
-      request: body(settings),
+      body: settings,
       answer: jsonAnswer('The key with its secret.', adminKeyWithSecret.meta({ id: 'NewKey' })),
     },
     'get /admin/keys/{id} getKey': {
       summary: 'Read a key, with what counts against its limits.',
-      request: id,
       answer: jsonAnswer('The key.', key),
     },
     'get /admin/keys/{id}/explain explainKey': {
       summary: 'See what a key gets when it asks for a model: routes, credentials, limits, tools.',
-      request: { ...id, query: explainQuery },
+      query: explainQuery,
       answer: jsonAnswer('What it gets. Nothing of it is secret.', explanation.meta({ id: 'Explanation' })),
     },
     'get /admin/responses/{id}/turns/{turn} getTurnPrompt': {
       summary: 'See what the model was asked with in a turn of research.',
-      request: { params: z.object({ id: z.string(), turn: z.string() }) },
       answer: jsonAnswer(
         'The prompt, with texts where `telemetry.contents` is true.',
         turnPrompt.meta({ id: 'TurnPrompt' }),
@@ -71,17 +67,16 @@ export function adminOperations() {
     },
     'patch /admin/keys/{id} updateKey': {
       summary: 'Change settings of a key of the store; null sets one back to its default.',
-      request: { ...id, ...body(settings) },
+      body: settings,
       answer: jsonAnswer('The key.', key),
     },
     'post /admin/keys/{id}/rotate rotateKey': {
       summary: 'Give a key another secret.',
-      request: { ...id, ...body(rotateKeyBody) },
+      body: rotateKeyBody,
       answer: jsonAnswer('The key with its secret.', adminKeyWithSecret.meta({ id: 'NewKey' })),
     },
     'delete /admin/keys/{id} deleteKey': {
       summary: 'Remove a key of the store.',
-      request: id,
       answer: jsonAnswer('Removed.', deletedKey),
     },
   });

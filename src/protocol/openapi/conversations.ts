@@ -1,54 +1,47 @@
-import { z } from 'zod';
-import { conversationItem, conversationObject, deletedConversation } from '../conversations.ts';
+import { conversationItem, conversationObject } from '../conversations.ts';
 import { createConversation, createConversationItems, updateConversation } from '../requests/conversation-requests.ts';
 import { listConversationItemsQuery } from '../requests/queries.ts';
-import { jsonAnswer, jsonBody, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 /** `/v1/conversations` (docs/api.md, "Conversations"). */
 export function conversationOperations() {
   const conversation = conversationObject.meta({ id: 'Conversation' });
   const items = listSchema(conversationItem.meta({ id: 'ConversationItem' }));
-  const id = { params: z.object({ id: z.string() }) };
-  const item = { params: z.object({ id: z.string(), item: z.string() }) };
   return tagged('Conversations', {
     'post /v1/conversations createConversation': {
       summary: 'Begin a conversation, with up to 20 items.',
-      request: { body: jsonBody(createConversation) },
+      body: createConversation,
       answer: jsonAnswer('The conversation.', conversation),
     },
     'get /v1/conversations/{id} getConversation': {
       summary: 'Read a conversation without its items.',
-      request: id,
       answer: jsonAnswer('The conversation.', conversation),
     },
     'post /v1/conversations/{id} updateConversation': {
       summary: 'Replace its metadata.',
-      request: { ...id, body: jsonBody(updateConversation) },
+      body: updateConversation,
       answer: jsonAnswer('The conversation.', conversation),
     },
     'delete /v1/conversations/{id} deleteConversation': {
       summary: 'Remove a conversation and its items.',
-      request: id,
-      answer: jsonAnswer('Removed.', deletedConversation),
+      answer: jsonAnswer('Removed.', deleted('conversation.deleted')),
     },
     'post /v1/conversations/{id}/items createConversationItems': {
       summary: 'Add up to 20 items.',
-      request: { ...id, body: jsonBody(createConversationItems) },
+      body: createConversationItems,
       answer: jsonAnswer('What was added, with ids.', items),
     },
     'get /v1/conversations/{id}/items listConversationItems': {
       summary: 'List its items, the newest first.',
-      request: { ...id, query: listConversationItemsQuery },
+      query: listConversationItemsQuery,
       answer: jsonAnswer('A page.', items),
     },
     'get /v1/conversations/{id}/items/{item} getConversationItem': {
       summary: 'Read one item.',
-      request: item,
       answer: jsonAnswer('The item.', conversationItem),
     },
     'delete /v1/conversations/{id}/items/{item} deleteConversationItem': {
       summary: 'Take one item out.',
-      request: item,
       answer: jsonAnswer('The conversation.', conversation),
     },
   });

@@ -1,32 +1,30 @@
 import { z } from 'zod';
-import { deletedFile, fileObject, uploadFields } from '../files.ts';
+import { fileObject, uploadFields } from '../files.ts';
 import { listFilesQuery } from '../requests/queries.ts';
-import { jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 /** `/v1/files` (docs/files.md). */
 export function fileOperations() {
   const file = fileObject.meta({ id: 'File' });
-  const id = { params: z.object({ id: z.string() }) };
   const form = uploadFields.extend({ file: z.unknown().meta({ type: 'string', format: 'binary' }) });
   return tagged('Files', {
     'post /v1/files createFile': {
       summary: 'Upload a file.',
-      request: { body: { required: true, content: { 'multipart/form-data': { schema: form } } } },
+      body: form,
+      bodyType: 'multipart/form-data',
       answer: jsonAnswer('The file.', file),
     },
     'get /v1/files listFiles': {
       summary: 'List your files, the newest first.',
-      request: { query: listFilesQuery },
+      query: listFilesQuery,
       answer: jsonAnswer('A page.', listSchema(file)),
     },
     'get /v1/files/{id} getFile': {
       summary: 'Read what is known of a file.',
-      request: id,
       answer: jsonAnswer('The file.', file),
     },
     'get /v1/files/{id}/content getFileContent': {
       summary: 'Read its bytes.',
-      request: id,
       answer: {
         description: 'The bytes as they came.',
         content: { 'application/octet-stream': { schema: z.unknown().meta({ type: 'string', format: 'binary' }) } },
@@ -34,8 +32,7 @@ export function fileOperations() {
     },
     'delete /v1/files/{id} deleteFile': {
       summary: 'Remove a file.',
-      request: id,
-      answer: jsonAnswer('Removed.', deletedFile),
+      answer: jsonAnswer('Removed.', deleted('file')),
     },
   });
 }

@@ -29,7 +29,7 @@ import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
 import { fileOperations } from './files.ts';
-import { jsonAnswer, jsonBody, listSchema, streamed, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, streamed, tagged } from './operations.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -78,77 +78,69 @@ const taskObject = task
   .extend({ result: completion.optional() })
   .meta({ id: 'Task', description: 'The `result` of a task on a proxy model is the body of its provider.' });
 const chunk = chatChunk.meta({ id: 'ChatCompletionChunk' });
-const chatBody = jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' }));
-const taskBody = jsonBody(createTaskBody.meta({ id: 'CreateTask' }));
 const delivery = webhookDelivery.meta({ id: 'WebhookDelivery' });
-const id = { params: z.object({ id: z.string() }) };
-const repeatable = {
-  headers: z.object({
-    'Idempotency-Key': z
-      .string()
-      .max(255)
-      .optional()
-      .meta({ description: 'For 24 hours the same key, user and body gives the same run.' }),
-  }),
-};
-const resumable = {
-  headers: z.object({
-    'Last-Event-ID': z.string().optional().meta({ description: 'As `after`, which goes before it.' }),
-  }),
-};
+const repeatable = z.object({
+  'Idempotency-Key': z
+    .string()
+    .max(255)
+    .optional()
+    .meta({ description: 'For 24 hours the same key, user and body gives the same run.' }),
+});
+const resumable = z.object({
+  'Last-Event-ID': z.string().optional().meta({ description: 'As `after`, which goes before it.' }),
+});
 
 function responseOperations(): RouteConfig[] {
   const answer = {
     description: 'The response object, or a stream of its events.',
     content: { 'application/json': { schema: response }, ...streamed(event) },
   };
-  const removed = z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) });
   return tagged('Responses', {
     'post /v1/responses createResponse': {
       summary: 'Submit a response: streamed, waited for, or in the background.',
-      request: { ...repeatable, body: jsonBody(createResponseBody.meta({ id: 'CreateResponse' })) },
+      headers: repeatable,
+      body: createResponseBody.meta({ id: 'CreateResponse' }),
       answer,
     },
     'get /v1/responses listResponses': {
       summary: 'List your responses, newest first.',
-      request: { query: listResponsesQuery },
+      query: listResponsesQuery,
       answer: jsonAnswer('A page.', listSchema(responseListEntry)),
     },
     'post /v1/responses/compact compactResponse': {
       summary: 'Sum a thread up in one item that any later input takes.',
-      request: { body: jsonBody(compactBody) },
+      body: compactBody,
       answer: jsonAnswer("The user's messages and the item.", compactedResponseObject),
     },
     'post /v1/responses/input_tokens countInputTokens': {
       summary: 'Estimate the tokens that a request would have the model read.',
-      request: { body: jsonBody(countBody) },
+      body: countBody,
       answer: jsonAnswer('The estimate.', inputTokens),
     },
     'get /v1/responses/{id} getResponse': {
       summary: 'Read a response, or resume its stream.',
-      request: { ...id, ...resumable, query: getResponseQuery },
+      headers: resumable,
+      query: getResponseQuery,
       answer,
     },
     'delete /v1/responses/{id} deleteResponse': {
       summary: 'Remove a response; one in progress is cancelled first.',
-      request: id,
-      answer: jsonAnswer('Removed.', removed),
+      answer: jsonAnswer('Removed.', deleted('response')),
     },
     'post /v1/responses/{id}/cancel cancelResponse': {
       summary: 'Cancel a response; an ended one is left as it is.',
-      request: id,
       answer: jsonAnswer('The response.', response),
     },
     'get /v1/responses/{id}/input_items listInputItems': {
       summary: 'List the input of a response, in the order submitted.',
-      request: { ...id, query: listInputItemsQuery },
+      query: listInputItemsQuery,
       answer: jsonAnswer('A page.', listSchema(z.looseObject({ id: z.string() }))),
     },
     'get /v1/responses/{id}/report getReport': {
       summary: 'Read the report of a finished response as a document.',
       description:
         'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere; in a Word document citations are footnotes.',
-      request: { ...id, query: getReportQuery },
+      query: getReportQuery,
       answer: {
         description: 'The document, with a file name in `Content-Disposition`.',
         content: {
@@ -161,7 +153,6 @@ function responseOperations(): RouteConfig[] {
     },
     'get /v1/responses/{id}/timeline getTimeline': {
       summary: 'Read when the events of a response were told, and what the turns of its model took.',
-      request: id,
       answer: jsonAnswer('The timeline.', timeline.meta({ id: 'Timeline' })),
     },
   });
@@ -174,28 +165,26 @@ function taskOperations(): RouteConfig[] {
   return tagged('Async', {
     'post /v1/async createTask': {
       summary: 'Run a chat completion in the background.',
-      request: { ...repeatable, body: taskBody },
+      headers: repeatable,
+      body: createTaskBody.meta({ id: 'CreateTask' }),
       answer: jsonAnswer('Submitted.', submitted),
       status: 201,
     },
     'get /v1/async listTasks': {
       summary: 'List your tasks, newest first.',
-      request: { query: listTasksQuery },
+      query: listTasksQuery,
       answer: jsonAnswer('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
     },
     'get /v1/async/{id} getTask': {
       summary: 'Read a task, with its result once COMPLETED.',
-      request: id,
       answer: jsonAnswer('The task.', taskObject),
     },
     'delete /v1/async/{id} deleteTask': {
       summary: 'Remove a task; one in progress is cancelled first.',
-      request: id,
       answer: jsonAnswer('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
     },
     'post /v1/async/{id}/cancel cancelTask': {
       summary: 'Cancel a task; an ended one is left as it is.',
-      request: id,
       answer: jsonAnswer('The task.', taskEntry),
     },
   });
@@ -207,7 +196,7 @@ function otherOperations(): RouteConfig[] {
       'post /v1/chat/completions createChatCompletion': {
         summary: 'Answer a conversation. Leaving the connection cancels it.',
         description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
-        request: { body: chatBody },
+        body: createChatCompletion.meta({ id: 'CreateChatCompletion' }),
         answer: {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
           content: { 'application/json': { schema: completion }, ...streamed(chunk) },
@@ -221,7 +210,6 @@ function otherOperations(): RouteConfig[] {
       },
       'get /v1/models/{id} getModel': {
         summary: 'Read one model.',
-        request: id,
         answer: jsonAnswer('The model.', modelObject.meta({ id: 'Model' })),
       },
     }),
@@ -230,12 +218,11 @@ function otherOperations(): RouteConfig[] {
     ...tagged('Webhooks', {
       'get /v1/webhook_deliveries listWebhookDeliveries': {
         summary: 'See who was told of the end of a response or task.',
-        request: { query: listDeliveriesQuery },
+        query: listDeliveriesQuery,
         answer: jsonAnswer('All of them.', listSchema(delivery)),
       },
       'post /v1/webhook_deliveries/{id}/redeliver redeliverWebhook': {
         summary: 'Tell a receiver again.',
-        request: id,
         answer: jsonAnswer('The delivery.', delivery),
       },
     }),

@@ -14,12 +14,12 @@ export function listSchema<T extends z.ZodType>(entry: T) {
   });
 }
 
-export function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
-  return { description, content: { 'application/json': { schema } } };
+export function deleted(object: string) {
+  return z.object({ id: z.string(), object: z.literal(object), deleted: z.literal(true) });
 }
 
-export function jsonBody(schema: z.ZodType) {
-  return { content: { 'application/json': { schema } }, required: true };
+export function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
+  return { description, content: { 'application/json': { schema } } };
 }
 
 export function streamed(schema: z.ZodType) {
@@ -33,8 +33,14 @@ const failures: Record<string, ResponseConfig> = {
 };
 
 type Method = RouteConfig['method'];
-interface Operation extends Pick<RouteConfig, 'request' | 'description'> {
+/** Parameters of the path are texts, and stand in the path alone. */
+interface Operation extends Pick<RouteConfig, 'description'> {
   summary: string;
+  headers?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** JSON where absent. */
+  bodyType?: 'multipart/form-data';
   answer: ResponseConfig;
   status?: 201;
 }
@@ -46,8 +52,16 @@ export function tagged(
 ): RouteConfig[] {
   return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
     const [method, path = '', operationId = ''] = name.split(' ');
+    const { headers, query, body, bodyType = 'application/json', ...about } = operation;
+    const named = path.matchAll(/\{(\w+)\}/g).map(([, param = '']) => [param, z.string()]);
+    const request = {
+      ...(path.includes('{') && { params: z.object(Object.fromEntries(named)) }),
+      ...(headers && { headers }),
+      ...(query && { query }),
+      ...(body && { body: { content: { [bodyType]: { schema: body } }, required: true } }),
+    };
     const responses = { [status]: answer, ...failures };
-    return { method: methodOf(method), path, operationId, tags: [tag], ...operation, responses };
+    return { method: methodOf(method), path, operationId, tags: [tag], ...about, request, responses };
   });
 }
 

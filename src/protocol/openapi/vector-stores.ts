@@ -1,9 +1,7 @@
-import { z } from 'zod';
 import {
   attachFileBody,
   createBatchBody,
   createVectorStoreBody,
-  deletedVectorStore,
   deletedVectorStoreFile,
   fileBatch,
   fileContentPage,
@@ -16,13 +14,9 @@ import {
   vectorStore,
   vectorStoreFile,
 } from '../vector-stores.ts';
-import { jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
 
 const AT = '/v1/vector_stores';
-const id = { params: z.object({ id: z.string() }) };
-const ofFile = { params: z.object({ id: z.string(), file: z.string() }) };
-const ofBatch = { params: z.object({ id: z.string(), batch: z.string() }) };
-const body = (schema: z.ZodType) => ({ body: { required: true, content: { 'application/json': { schema } } } });
 
 /** `/v1/vector_stores` (docs/vector-stores.md). */
 export function vectorStoreOperations() {
@@ -35,32 +29,30 @@ function storeOperations() {
   return {
     [`post ${AT} createVectorStore`]: {
       summary: 'Make a vector store.',
-      request: body(createVectorStoreBody),
+      body: createVectorStoreBody,
       answer: jsonAnswer('The vector store.', store),
     },
     [`get ${AT} listVectorStores`]: {
       summary: 'List your vector stores.',
-      request: { query: listVectorStoresQuery },
+      query: listVectorStoresQuery,
       answer: jsonAnswer('A page.', listSchema(store)),
     },
     [`get ${AT}/{id} getVectorStore`]: {
       summary: 'Read a vector store.',
-      request: id,
       answer: jsonAnswer('The vector store.', store),
     },
     [`post ${AT}/{id} updateVectorStore`]: {
       summary: 'Change a vector store.',
-      request: { ...id, ...body(updateVectorStoreBody) },
+      body: updateVectorStoreBody,
       answer: jsonAnswer('The vector store.', store),
     },
     [`delete ${AT}/{id} deleteVectorStore`]: {
       summary: 'Remove a vector store; its files stay yours.',
-      request: id,
-      answer: jsonAnswer('Removed.', deletedVectorStore),
+      answer: jsonAnswer('Removed.', deleted('vector_store.deleted')),
     },
     [`post ${AT}/{id}/search searchVectorStore`]: {
       summary: 'Find the best passages.',
-      request: { ...id, ...body(searchBody) },
+      body: searchBody,
       answer: jsonAnswer('The passages.', searchPage),
     },
   };
@@ -70,32 +62,29 @@ function fileOperations(file: typeof vectorStoreFile) {
   return {
     [`post ${AT}/{id}/files createVectorStoreFile`]: {
       summary: 'Put a file in.',
-      request: { ...id, ...body(attachFileBody) },
+      body: attachFileBody,
       answer: jsonAnswer('The file.', file),
     },
     [`get ${AT}/{id}/files listVectorStoreFiles`]: {
       summary: 'List the files of a vector store.',
-      request: { ...id, query: listVectorStoreFilesQuery },
+      query: listVectorStoreFilesQuery,
       answer: jsonAnswer('A page.', listSchema(file)),
     },
     [`get ${AT}/{id}/files/{file} getVectorStoreFile`]: {
       summary: 'Read how far a file is.',
-      request: ofFile,
       answer: jsonAnswer('The file.', file),
     },
     [`post ${AT}/{id}/files/{file} updateVectorStoreFile`]: {
       summary: 'Change the attributes of a file.',
-      request: { ...ofFile, ...body(updateFileBody) },
+      body: updateFileBody,
       answer: jsonAnswer('The file.', file),
     },
     [`delete ${AT}/{id}/files/{file} deleteVectorStoreFile`]: {
       summary: 'Take a file out; it stays yours.',
-      request: ofFile,
       answer: jsonAnswer('Taken out.', deletedVectorStoreFile),
     },
     [`get ${AT}/{id}/files/{file}/content getVectorStoreFileContent`]: {
       summary: 'Read the text of a file as it is searched.',
-      request: ofFile,
       answer: jsonAnswer('The text.', fileContentPage),
     },
   };
@@ -106,22 +95,20 @@ function batchOperations(file: typeof vectorStoreFile) {
   return {
     [`post ${AT}/{id}/file_batches createVectorStoreFileBatch`]: {
       summary: 'Put many files in.',
-      request: { ...id, ...body(createBatchBody) },
+      body: createBatchBody,
       answer: jsonAnswer('The batch.', batch),
     },
     [`get ${AT}/{id}/file_batches/{batch} getVectorStoreFileBatch`]: {
       summary: 'Read how far a batch is.',
-      request: ofBatch,
       answer: jsonAnswer('The batch.', batch),
     },
     [`post ${AT}/{id}/file_batches/{batch}/cancel cancelVectorStoreFileBatch`]: {
       summary: 'Leave out what was not read yet.',
-      request: ofBatch,
       answer: jsonAnswer('The batch.', batch),
     },
     [`get ${AT}/{id}/file_batches/{batch}/files listFilesInVectorStoreBatch`]: {
       summary: 'List the files of a batch.',
-      request: { ...ofBatch, query: listVectorStoreFilesQuery },
+      query: listVectorStoreFilesQuery,
       answer: jsonAnswer('A page.', listSchema(file)),
     },
   };

@@ -25,11 +25,11 @@ export type AdminKey = z.output<typeof adminKey>;
 /** The secret is shown in this answer and never again. */
 export const adminKeyWithSecret = adminKey.extend({ secret: z.string() });
 
-export const adminKeyList = z.object({
-  object: z.literal('list'),
-  data: z.array(adminKey),
-  has_more: z.boolean(),
-});
+function pageOf<T extends z.ZodType>(entry: T) {
+  return z.object({ object: z.literal('list'), data: z.array(entry), has_more: z.boolean() });
+}
+
+export const adminKeyList = pageOf(adminKey);
 
 export const deletedKey = z.object({ object: z.literal('key'), id: z.string(), deleted: z.literal(true) });
 
@@ -83,7 +83,7 @@ export type UsageList = z.output<typeof usageList>;
 
 export const auditQuery = z.object({ limit: z.int().min(1).max(1000).default(100), after: z.string().optional() });
 
-/** `time`: Unix seconds. */
+/** `time`: Unix seconds; `by`: id of the key that did it; `target`: what it was done to; `address`: where it came from. */
 export const auditEntry = z.object({
   id: z.string(),
   time: z.int(),
@@ -95,9 +95,5 @@ export const auditEntry = z.object({
   detail: z.string().optional(),
 });
 
-export const auditList = z.object({
-  object: z.literal('list'),
-  data: z.array(auditEntry),
-  has_more: z.boolean(),
-});
+export const auditList = pageOf(auditEntry);
 export type AuditList = z.output<typeof auditList>;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 const count = z.int().nonnegative();
 const attempts = { attempts: count, failed: count, p50_ms: count, p95_ms: count };
+/** In an answer to a request, at the end of a run, or in an attempt at a provider. */
 const where = z.enum(['request', 'run', 'provider']);
 
 export const overview = z.object({
@@ -84,10 +85,13 @@ export const overview = z.object({
       z.object({
         at: z.int(),
         where,
+        /** Error code, or the kind of an attempt's failure. */
         code: z.string(),
         model: z.string(),
+        /** Id of the API key; empty where none was accepted. */
         key: z.string(),
         provider: z.string(),
+        /** HTTP status of the provider, 0 if there was none. */
         status: count,
       }),
     ),

@@ -1,8 +1,7 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { withoutTrailing } from '../../base/text.ts';
+import { pathText, withoutTrailing } from '../../base/text.ts';
 import { fitsShape, type JsonShape, topLevelSpans } from './json-spans.ts';
-import { pathText } from './parse.ts';
 
 /** Looking at each number of a field that goes beyond would take seconds: attributes of 500 files stay far below it. */
 const MAX_SHAPE: JsonShape = { depth: 64, containers: 20_000, members: 20_000, entries: 20_000 };
@@ -18,15 +17,12 @@ export function requireExactNumbers(body: Buffer, fields: readonly string[]): vo
     if (!span) continue;
     const json = body.subarray(span.start, span.end);
     if (!fitsShape(json, MAX_SHAPE)) {
-      const message = `${field}: this field holds too many values.`;
-      throw new GatewayError('invalid_parameter', message, { param: field });
+      throw fieldError('invalid_parameter', field, 'this field holds too many values.');
     }
     const path = inexactNumber(json.toString('utf8'));
     if (path === undefined) continue;
     const param = pathText([field, ...path]);
-    throw new GatewayError('invalid_parameter', `${param}: this number cannot be kept exactly: send it as a string.`, {
-      param,
-    });
+    throw fieldError('invalid_parameter', param, 'this number cannot be kept exactly: send it as a string.');
   }
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { step } from '../../base/load/event-loop.ts';
+import { pathText } from '../../base/text.ts';
 
 /**
  * From a parsed body to a typed request, or the first error with the code and the `param` path of docs/api.md,
@@ -181,14 +182,4 @@ function explain(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_union' && 'discriminator' in issue) return 'this value is not known.';
   const text = issue.message.replace(/^Invalid (input|option): /, '').replace(/^Too (small|big): /, '');
   return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-/** A path in the words of clients: `input[2].content[0].type`. */
-export function pathText(path: readonly PropertyKey[]): string {
-  let text = '';
-  for (const step of path) {
-    if (typeof step === 'number') text += `[${step}]`;
-    else text += text === '' ? String(step) : `.${String(step)}`;
-  }
-  return text;
 }

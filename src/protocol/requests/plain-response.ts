@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, byType, chosenBy, optional, unsupported } from './parse.ts';
+import { boundedList, byType, chosenBy, optional } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import { plainTool } from './request-tools.ts';
-import { requestedWebhook } from './requested-webhook.ts';
-import { conversation, metadata } from './requests.ts';
+import { createResponseBody } from './requests.ts';
 import { toolChoice } from './tool-choice.ts';
 
 /**
@@ -18,20 +17,9 @@ const compaction = z.object({
 });
 const contextManagement = chosenBy((value) => byType(value, { compaction }, 'use compaction'));
 
-export const plainResponseBody = z.object({
-  model: z.string().min(1, 'must not be empty'),
+export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_servers: true, research: true }).extend({
   input: threadInput,
-  stream: z.boolean().optional(),
-  background: z.boolean().optional(),
-  store: z.boolean().optional(),
-  instructions: z.string().optional(),
-  previous_response_id: z.string().min(1).optional(),
-  max_output_tokens: z.int().min(1).optional(),
-  temperature: z.number().min(0).max(2).optional(),
-  top_p: z.number().min(0).max(1).optional(),
-  metadata: metadata.optional(),
   tools: boundedList(plainTool, { max: 128 }).optional(),
-  max_tool_calls: z.int().min(1).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   reasoning: z.object({ effort: optional(z.string().max(32)), summary: optional(reasoningSummary) }).optional(),
@@ -41,9 +29,6 @@ export const plainResponseBody = z.object({
   safety_identifier: z.string().max(256).optional(),
   truncation: z.enum(['auto', 'disabled']).optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
-  prompt: unsupported('stored prompts are not supported: send input'),
-  conversation,
-  webhook: requestedWebhook.optional(),
   context_management: boundedList(contextManagement, { max: 1 }).optional(),
 });
 export type PlainResponseBody = z.output<typeof plainResponseBody>;

@@ -5,8 +5,8 @@ import { responseStatus } from '../response.ts';
 import { taskStatus } from '../tasks.ts';
 
 /**
- * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), for the API description; `http/query.ts`
- * reads them.
+ * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), as `http/query.ts` reads them and the API
+ * description shows them.
  */
 
 const cursor = z.string().optional();
@@ -35,7 +35,7 @@ export const listTasksQuery = z.object({
 });
 
 export const getResponseQuery = z.object({
-  stream: z.enum(['true', 'false']).default('false'),
+  stream: z.enum(['true', 'false'], 'expected true or false').default('false'),
   after: z.int().min(0).optional(),
   starting_after: z.int().min(0).optional(),
 });

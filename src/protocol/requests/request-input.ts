@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
 import { type MessagePhase, messagePhase } from '../items.ts';
@@ -176,16 +176,15 @@ export const threadInput = textOrItems(boundedList(inputItem, { max: MAX_ITEMS }
 
 /** Input that asks something, or answers functions that a research called. */
 export const researchInput = textOrItems(inputItems)
-  .refine((items) => asksSomething(items) || items.some(isOutput), NO_USER_TEXT)
+  .refine(
+    (items) => asksSomething(items) || items.some((item) => item.type === 'prior_output' && item.callId !== undefined),
+    NO_USER_TEXT,
+  )
   .meta(reference('Input'));
-
-function isOutput(item: InputItem): boolean {
-  return item.type === 'prior_output' && item.callId !== undefined;
-}
 
 /** @throws GatewayError `invalid_parameter` where nothing is asked. */
 export function requireQuestion(items: readonly InputItem[]): void {
-  if (!asksSomething(items)) throw new GatewayError('invalid_parameter', `input: ${NO_USER_TEXT}.`, { param: 'input' });
+  if (!asksSomething(items)) throw fieldError('invalid_parameter', 'input', `${NO_USER_TEXT}.`);
 }
 
 /** Counted before anything is looked at: what is looked at costs. */

@@ -263,9 +263,7 @@ export const responseTool = chosenBy((value) => {
 /** Custom tools, and those of a shell, are for plain models alone. */
 export type ResponseTool = z.output<typeof responseTool | typeof customTool | ShellSchema>;
 /** One that runs at the client. */
-export type ClientTool = z.output<
-  typeof functionTool | typeof namespaceTool | typeof toolSearch | typeof customTool | ShellSchema
->;
+export type ClientTool = z.output<(typeof clientTools)[keyof typeof clientTools]>;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 
 /** A function of a chat completion, as the Responses API has it. */
@@ -296,6 +294,11 @@ const clientTools = {
   tool_search: toolSearch,
   ...shellTools,
 };
+
+/** Whether a tool runs at the client. */
+export function isClientTool(tool: ResponseTool): tool is ClientTool {
+  return Object.hasOwn(clientTools, tool.type);
+}
 
 /** The fields of a tool, as sent, that nobody understands; null counts as absent. */
 export function unknownFields(sent: Record<string, unknown>, tool: ResponseTool): string[] {

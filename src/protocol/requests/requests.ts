@@ -4,7 +4,7 @@ import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { messageComponents, messageList, researchInput, threadInput } from './request-input.ts';
-import { chatTool, mcpServers, responseTool, toolComponents } from './request-tools.ts';
+import { chatTool, mcpServers, plainTool, responseTool, toolComponents } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { researchOptions } from './research-options.ts';
 import { researchToolChoice } from './tool-choice.ts';
@@ -40,7 +40,7 @@ const common = {
 };
 
 const conversationId = z.string().min(1, 'must not be empty');
-export const conversation = z
+const conversation = z
   .union([conversationId, z.object({ id: conversationId }).transform(({ id }) => id)])
   .optional()
   .describe('The id of a conversation, or an object with it. Not together with `previous_response_id`.');
@@ -69,11 +69,11 @@ export const compactBody = createResponseBody
   .extend({ input: threadInput.optional() });
 export type CompactBody = z.output<typeof compactBody>;
 
-/** `POST /v1/responses/input_tokens`: what else a model reads is counted whatever it is. */
+/** `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"), of any model. */
 export const countBody = compactBody.extend({
   conversation: createResponseBody.shape.conversation,
-  tools: z.array(z.unknown()).optional(),
-  text: z.unknown().optional(),
+  tools: boundedList(plainTool, { max: 128 }).optional(),
+  text: createResponseBody.shape.text,
 });
 export type CountBody = z.output<typeof countBody>;
 

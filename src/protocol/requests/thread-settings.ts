@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { boundedList, chosenBy, optional } from './parse.ts';
 import { textFormat } from './request-formats.ts';
@@ -61,8 +61,7 @@ function countOf(tools: unknown): number {
 /** @throws GatewayError `invalid_parameter` where they are too many; `param` is where they stand. */
 export function requireFewTools(count: number, param: string): void {
   if (count <= MOST_TOOLS) return;
-  const message = `${param}: it offers more than ${MOST_TOOLS} tools. Begin a new thread.`;
-  throw new GatewayError('invalid_parameter', message, { param });
+  throw fieldError('invalid_parameter', param, `it offers more than ${MOST_TOOLS} tools. Begin a new thread.`);
 }
 
 /**

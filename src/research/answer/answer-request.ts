@@ -1,5 +1,5 @@
 import { joinSpaces } from '../../base/text.ts';
-import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
@@ -57,18 +57,45 @@ export interface AnswerAsk extends AskedHow {
 export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGenerator<Step, AnswerRequest> {
   const { context, soFar, again } = ask;
   const format = structuredFormat(run);
-  const tail = [...planTail(run), ...askForAnswer(run, ask), ...(ask.tail ?? []), ...askToContinue(run, soFar)];
-  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
+  const tail = [...askForAnswer(run, ask), ...(ask.tail ?? [])];
   const left = answerTokensLeft(run, soFar, answerLimit(run)) + (again ? THINKING_TOKENS : 0);
+  const { request, estimate } = yield* closingRequest(run, { ...ask, context, tail, left });
+  return { request: { ...request, ...(format ? { responseFormat: responseFormat(format) } : {}) }, estimate };
+}
+
+/** A request that goes on where the research turns ended, with the same tools, none of which may be called. */
+export async function* closingRequest(
+  run: ResearchRun,
+  of: Omit<AnswerAsk, 'again'> & { left?: number },
+): AsyncGenerator<Step, AnswerRequest> {
+  const { context, soFar, withoutTools } = of;
+  const tail = [...planTail(run), ...(of.tail ?? []), ...askToContinue(run, soFar)];
+  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
+  const tools = withoutTools ? [] : context.opening.tools;
+  const offered = tools.length > 0 ? { tools, toolChoice: 'none' as const } : {};
+  return textRequest(run, { ...of, messages, estimate, stable, offered });
+}
+
+/**
+ * A request for a text: of `left` tokens at most, with what its model, its window and the run's purse allow. `stable`: how
+ * many of the messages stand in later requests as they are.
+ */
+export function textRequest(
+  run: ResearchRun,
+  of: { context: Context; messages: TurnMessage[]; stable: number; soFar?: string; left?: number } & {
+    offered?: Pick<TurnRequest, 'tools' | 'toolChoice'>;
+    estimate?: number;
+  },
+): AnswerRequest {
+  const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = of;
+  const { estimate = estimateRequest(messages) } = of;
   const affordable = run.purse.answerTokens(context.window.counted(estimate));
   const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
-  const tools = ask.withoutTools ? [] : context.opening.tools;
   const request: TurnRequest = {
     messages,
-    ...(tools.length > 0 ? { tools, toolChoice: 'none' } : {}),
+    ...offered,
     maxOutputTokens: Math.max(16, most),
-    ...(format ? { responseFormat: responseFormat(format) } : {}),
-    // A crash may have come between the last word of an answer and its end.
+    // A crash may have come between the last word of a text and its end.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
     ...hints(run, stable),
     ...sampling(run),

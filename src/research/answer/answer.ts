@@ -4,8 +4,7 @@ import { noUsage } from '../../upstream/turn.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
-import { citedWhole } from '../report/cited-whole.ts';
-import { checks, draftText } from '../report/held-section.ts';
+import { checks, citedDraft, draftText } from '../report/held-section.ts';
 import { makeOutline, wantsReport } from '../report/outline.ts';
 import { writeReport } from '../report/write-report.ts';
 import { isOwnTool } from '../run/own-tools.ts';
@@ -13,7 +12,7 @@ import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 import { type AskedHow, answerLimit, answerRequest } from './answer-request.ts';
-import { type Answering, answeredStep, citedSteps, unknownStep, type Written } from './answer-steps.ts';
+import { type Answering, answeredStep, citedSteps, type Written } from './answer-steps.ts';
 import { CitedAnswer } from './cited-answer.ts';
 import { mayShowOf } from './may-show.ts';
 import { writeShown } from './shown-text.ts';
@@ -57,13 +56,10 @@ async function* writeText(run: ResearchRun, answering: Answering): AsyncGenerato
   const limit = answerLimit(run);
   const ask = (how: AskedHow) => answerRequest(run, { ...how, context });
   if (checks(run) && cited.length === 0) {
-    const cut = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
-    const { text = '', accepted = [] } = run.state.report.checked ?? {};
-    claims.accept(accepted);
-    const { delta, annotations, unknown } = await citedWhole(cited, text);
-    if (unknown.length > 0) yield unknownStep(run, unknown);
+    const { text, cut } = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
+    const shown = yield* citedDraft(run, { cited, text });
     const entry = noted(run.state, { t: 'answered', usage: noUsage(), cut });
-    yield { type: 'answer', delta, annotations, entry };
+    yield { type: 'answer', ...shown, entry };
     return { text, cut };
   }
   return yield* writeShown(run, answering, {

@@ -3,8 +3,9 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { ChartEvidence } from '../charts/chart-evidence.ts';
 import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
 import { behindCharts, writeChart } from '../charts/write-chart.ts';
-import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
+import { type CitationCheck, type Support, UNCHECKED } from '../claims/claim-checker.ts';
 import { LONGEST_CLAIM } from '../claims/sentences.ts';
+import { piecesOf } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import { citation } from './citation.ts';
@@ -32,7 +33,7 @@ interface CitingOptions {
   keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
   /** Holds what is cited against its sources; without it nothing is checked. */
-  claims?: ClaimChecker | undefined;
+  claims?: CitationCheck | undefined;
   /** What its charts may show; without it a block of one is code like any other. */
   charts?: ChartEvidence | undefined;
 }
@@ -55,7 +56,7 @@ export class CitedAnswer {
   /** Numbers in the text by source id. */
   readonly #numbers = new Map<number, number>();
   readonly #begun: BegunAnswer;
-  readonly #claims: ClaimChecker | undefined;
+  readonly #claims: CitationCheck | undefined;
   readonly #charts: { evidence: ChartEvidence; filter: ChartFilter } | undefined;
   /** The end of the text so far: the claim that the next marker stands for. */
   #tail = '';
@@ -128,6 +129,16 @@ export class CitedAnswer {
   *endInSteps(): Generator<CitedText> {
     if (this.#charts) yield* this.#write(this.#charts.filter.end(), this.#charts.evidence);
     yield* this.#cite(this.#scanner.end());
+  }
+
+  /** A text that is shown in one piece, as its reader gets it. */
+  async whole(text: string): Promise<CitedText> {
+    return await citedInSlices(this.#inPieces(text));
+  }
+
+  *#inPieces(text: string): Generator<CitedText> {
+    for (const piece of piecesOf(text)) yield* this.pushInSteps(piece);
+    yield* this.endInSteps();
   }
 
   /** Text that cites nothing, as it is. */

@@ -13,11 +13,11 @@ type MetRun = Pick<ResearchRun, 'request' | 'model' | 'state'>;
 export function metOnly(tools: ReadonlyMap<string, Tool>, run: MetRun): ReadonlyMap<string, Tool> {
   const fetcher = tools.get('fetch_url_content');
   if (!fetcher) return tools;
-  const met = new MetAddresses(run);
+  const hasMet = metBy(run);
   const guarded: Tool = {
     ...fetcher,
     call: async (args, context) => {
-      if (typeof args.url !== 'string' || met.has(args.url)) return await fetcher.call(args, context);
+      if (typeof args.url !== 'string' || hasMet(args.url)) return await fetcher.call(args, context);
       const message =
         'No result, page or message of this run named this address, and only such are read. Search for it.';
       throw new ToolError('not_met', message);
@@ -26,33 +26,25 @@ export function metOnly(tools: ReadonlyMap<string, Tool>, run: MetRun): Readonly
   return new Map(tools).set(fetcher.name, guarded);
 }
 
-class MetAddresses {
-  readonly #run: MetRun;
-  readonly #met = new Set<string>();
-  /** Results whose addresses are known. */
-  #seen = 0;
-
-  constructor(run: MetRun) {
-    this.#run = run;
-    const { request, model } = run;
-    for (const message of [...request.history, ...request.conversation]) this.#add(textAmong(message.content));
-    for (const { url } of request.earlierSources) this.#add(url);
-    this.#add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
-  }
-
-  has(url: string): boolean {
-    const { results } = this.#run.state;
-    for (const { result } of results.values().drop(this.#seen)) this.#add(result);
-    this.#seen = results.size;
-    return this.#met.has(exactly(url));
-  }
-
-  #add(text: string): void {
+/** Tells which addresses a run has met so far. */
+function metBy({ request, model, state }: MetRun): (url: string) => boolean {
+  const met = new Set<string>();
+  const add = (text: string) => {
     for (const [raw] of text.matchAll(/(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi)) {
-      this.#met.add(exactly(raw));
-      this.#met.add(exactly(urlIn(raw, this.#run.state.sources)));
+      met.add(exactly(raw));
+      met.add(exactly(urlIn(raw, state.sources)));
     }
-  }
+  };
+  for (const message of [...request.history, ...request.conversation]) add(textAmong(message.content));
+  for (const { url } of request.earlierSources) add(url);
+  add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
+  /** Results whose addresses are known. */
+  let seen = 0;
+  return (url) => {
+    for (const { result } of state.results.values().drop(seen)) add(result);
+    seen = state.results.size;
+    return met.has(exactly(url));
+  };
 }
 
 /** Nothing but the fragment, which is not sent, and a last slash may differ. */

@@ -74,26 +74,32 @@ interface FinishedCall {
 async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
   // A name that no tool has is the model's invention.
   const name = runner.tools.has(call.name) ? call.name : 'unknown';
-  return await inSpan({ name: `execute_tool ${name}`, attributes: attributesOf(call, name) }, async (span) => {
-    const finished = await runTimed(call, runner);
+  const attributes = {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': name,
+    'gen_ai.tool.type': 'function',
+    'gen_ai.tool.call.id': call.id,
+  };
+  return await inSpan({ name: `execute_tool ${name}`, attributes }, async (span) => {
+    const startedAt = performance.now();
+    const finished = await attempt(call, runner);
+    const ms = Math.round(performance.now() - startedAt);
+    const status = statusOf(finished);
+    runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
+    runner.onToolCall?.({ name: call.name, status, ms });
     show(span, finished, runner);
     return finished;
   });
 }
 
-function attributesOf({ id }: ExecutableCall, name: string) {
-  return {
-    'gen_ai.operation.name': 'execute_tool',
-    'gen_ai.tool.name': name,
-    'gen_ai.tool.type': 'function',
-    'gen_ai.tool.call.id': id,
-  };
+function statusOf({ outcome }: FinishedCall): ResultEntry['status'] {
+  return 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
 }
 
 /** What is seen of a call in its span; what it was told and said only where contents may be shown. */
-function show(span: OpenSpan, { call, outcome }: FinishedCall, { sources }: ToolRunner): void {
-  const hasFailed = 'failure' in outcome || outcome.output.failed;
-  if (hasFailed) span.fail('tool_error');
+function show(span: OpenSpan, finished: FinishedCall, { sources }: ToolRunner): void {
+  const { call, outcome } = finished;
+  if (statusOf(finished) === 'failed') span.fail('tool_error');
   if (!span.showsContents) return;
   const result = 'failure' in outcome ? outcome.failure : outcome.output.result((url) => sources.byUrl(url)?.id ?? 0);
   span.set({
@@ -102,33 +108,22 @@ function show(span: OpenSpan, { call, outcome }: FinishedCall, { sources }: Tool
   });
 }
 
-async function runTimed(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
-  const startedAt = performance.now();
+async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
   let queries = 0;
-  const outcome = await attempt(call, runner, (sent) => {
+  const searching = (sent: number) => {
     queries += sent;
-  });
-  const status = 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
-  const ms = Math.round(performance.now() - startedAt);
-  runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
-  runner.onToolCall?.({ name: call.name, status, ms });
-  return { call, queries, outcome };
-}
-
-async function attempt(
-  call: ExecutableCall,
-  runner: ToolRunner,
-  searching: (queries: number) => void,
-): Promise<FinishedCall['outcome']> {
+  };
   try {
     using _ = await runner.slot?.(runner.limit);
-    return { output: await execute(call, parseJson(call.arguments), { ...runner, searching }) };
+    const output = await execute(call, parseJson(call.arguments), { ...runner, searching });
+    return { call, queries, outcome: { output } };
   } catch (thrown) {
-    return { failure: failureText(thrown, call, runner) };
+    return { call, queries, outcome: { failure: failureText(thrown, call, runner) } };
   }
 }
 
-function toEntry({ call, queries, outcome }: FinishedCall, registry: SourceRegistry): ResultEntry {
+function toEntry(finished: FinishedCall, registry: SourceRegistry): ResultEntry {
+  const { call, queries, outcome } = finished;
   const base = { t: 'result' as const, call: call.call, queries };
   if ('failure' in outcome) return { ...base, status: 'failed', result: outcome.failure, sources: [] };
   const { output } = outcome;
@@ -137,7 +132,7 @@ function toEntry({ call, queries, outcome }: FinishedCall, registry: SourceRegis
   const sources = added.map((source) => withRedirect(source, value));
   registry.update(sources);
   const result = bounded(typeof value === 'string' ? value : JSON.stringify(value));
-  return { ...base, status: output.failed ? 'failed' : 'completed', result, sources };
+  return { ...base, status: statusOf(finished), result, sources };
 }
 
 /** A page that was found elsewhere is known under both addresses: answers cite either. */

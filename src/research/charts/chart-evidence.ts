@@ -2,7 +2,6 @@ import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type ChartSpec, channelsOf } from '../../protocol/chart/chart.ts';
 import { figuresIn } from '../claims/text/figures.ts';
 import { foldText } from '../claims/text/fold.ts';
-import { spoken } from '../claims/text/word-list.ts';
 import { recordsOfRun } from '../report/report-records.ts';
 import type { ResearchState } from '../run/state.ts';
 
@@ -70,7 +69,7 @@ export class ChartEvidence {
 /** What an axis says that its numbers are multiplied by: `GDP (billion dollars)`. */
 function factorsIn(title: string): number[] {
   const words = foldText(title).match(/\p{L}+/gu) ?? [];
-  const named = words.flatMap((word) => figuresIn(spoken(`1 ${word}`)).flatMap(({ values }) => values));
+  const named = words.flatMap((word) => figuresIn(`1 ${word}`).flatMap(({ values }) => values));
   return [...new Set([1, ...named])];
 }
 
@@ -87,7 +86,7 @@ class Numbers {
   /** The figures of a text, years among them. One that is written with a minus is below zero. */
   addText(text: string): void {
     const folded = foldText(text);
-    for (const { start, values } of figuresIn(spoken(folded))) {
+    for (const { start, values } of figuresIn(folded)) {
       const sign = BELOW_ZERO.test(folded.slice(Math.max(0, start - 8), start)) ? -1 : 1;
       for (const value of values) this.add(sign * value);
     }

@@ -15,6 +15,9 @@ import { SourceText } from './text/source-text.ts';
 /** What a citation says of how its source carries it (docs/research.md, "Claims"). */
 export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
 
+/** Holds what is cited against its sources. */
+export type CitationCheck = Pick<ClaimChecker, 'opening' | 'check'>;
+
 /** Of a citation that nothing was held against. */
 export const UNCHECKED: Support = { cited_text: null, support: 'unchecked' };
 
@@ -34,32 +37,24 @@ type Places = ReadonlyMap<number, readonly Place[]>;
  */
 export class ClaimChecker {
   readonly #places: Places;
-  readonly #texts: Map<number, SourceText>;
+  readonly #texts = new Map<number, SourceText>();
   /** Passages that the model named, by source and claim. */
   readonly #accepted = new Map<string, string>();
-  #last: { text: string; claim: Parsed } | undefined;
-
-  readonly #isStrict: boolean;
   /** What was judged already: a text that a model looks at is judged before and after. */
-  readonly #judged: Map<string, Carried>;
+  readonly #judged = new Map<string, Carried>();
   /** The same claims are judged, shown to the model and held against its words. */
-  readonly #parsed: Map<string, Parsed>;
+  readonly #parsed = new Map<string, Parsed>();
 
-  private constructor(
-    { places, texts }: { places: Places; texts: Map<number, SourceText> },
-    { isStrict = false, judged = new Map<string, Carried>(), parsed = new Map<string, Parsed>() } = {},
-  ) {
+  private constructor(places: Places) {
     this.#places = places;
-    this.#texts = texts;
-    this.#isStrict = isStrict;
-    this.#judged = judged;
-    this.#parsed = parsed;
   }
 
   /** One that takes for `partial` what says anything in words that its source does not have: what a model should look at. */
-  strict(): ClaimChecker {
-    const of = { places: this.#places, texts: this.#texts };
-    return new ClaimChecker(of, { isStrict: true, judged: this.#judged, parsed: this.#parsed });
+  strict(): CitationCheck {
+    return {
+      opening: (sources) => this.opening(sources),
+      check: (text, source) => this.#check(text, source, { isStrict: true }),
+    };
   }
 
   /** Looks through all results for what they show of sources, in steps that do not hold up others. */
@@ -68,7 +63,7 @@ export class ClaimChecker {
     const hits = new Map<number, Place[]>();
     await inSlices(results.values(), (entry) => notePlaces(entry, { pages, hits }), { stepsALook: 1 });
     for (const [id, places] of hits) pages.set(id, [...(pages.get(id) ?? []), ...places]);
-    return new ClaimChecker({ places: pages, texts: new Map() });
+    return new ClaimChecker(pages);
   }
 
   /** Takes the texts of sources apart, in steps. Whoever asks about another source waits for all of its text. */
@@ -101,7 +96,11 @@ export class ClaimChecker {
    * leaves it `unchecked`, as does a claim that says nothing, such as `See [1]`.
    */
   check(text: string, source: Source): Support {
-    const claim = this.#claimOf(text);
+    return this.#check(text, source, { isStrict: false });
+  }
+
+  #check(text: string, source: Source, { isStrict }: { isStrict: boolean }): Support {
+    const claim = this.#parse(claimBefore(text));
     const own = this.#textOf(source);
     const isRead = source.kind === 'read';
     // One word alone says nothing: `See also`.
@@ -109,7 +108,7 @@ export class ClaimChecker {
     if (!own || own.sentences === 0 || !says) return UNCHECKED;
     const carried = this.#carries(claim, own, source.id);
     const { passage } = carried;
-    const isDoubted = this.#isStrict && carried.support === 'quoted' && !carried.isCopied;
+    const isDoubted = isStrict && carried.support === 'quoted' && !carried.isCopied;
     const support = isDoubted ? 'partial' : carried.support;
     const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claim.text));
     if (accepted !== undefined)
@@ -141,12 +140,6 @@ export class ClaimChecker {
     const carried = this.#judged.get(key) ?? carries(claim, text);
     if (this.#judged.size < MOST_JUDGED) this.#judged.set(key, carried);
     return carried;
-  }
-
-  /** A marker may name many sources: they are held against one claim. */
-  #claimOf(text: string): Parsed {
-    if (this.#last?.text !== text) this.#last = { text, claim: this.#parse(claimBefore(text)) };
-    return this.#last.claim;
   }
 
   #parse(claim: string): Parsed {

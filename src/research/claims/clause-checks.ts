@@ -3,8 +3,8 @@ import { sameDate } from './text/dates.ts';
 import { CJK, foldedPattern } from './text/fold.ts';
 import type { Clause, Parsed } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
-import { type Spoken, spoken, type WordList } from './text/word-list.ts';
-import { isOneOf } from './text/words.ts';
+import type { WordList } from './text/word-list.ts';
+import { isOneOf, standsAlone } from './text/words.ts';
 
 /** What a part of a claim says against what the part of its source says that it rests on. */
 
@@ -31,11 +31,15 @@ export function doubtsOfClause(
   if (isOpposed(claim, source)) doubts.push('direction');
   const text = claim.sentence.text.toLowerCase();
   const isToCome = TO_COME.test(text) || (claim.sentence.language === 'fr' && FRENCH_FUTURE.test(text));
-  const isOpen = isToCome || NEGATIONS.isIn(claim.sentence.spoken);
-  if (isOnlyPlanned(claim.clause, source) && !isOpen && !isHedged(claim.sentence, wholeOf(claim.sentence))) {
+  const isOpen = isToCome || NEGATIONS.isIn(claim.sentence.folded);
+  if (
+    isOnlyPlanned(claim.clause, source) &&
+    !isOpen &&
+    !isHedged(claim.sentence, { start: 0, end: Number.POSITIVE_INFINITY })
+  ) {
     doubts.push('hedge');
   }
-  if (RANKED.isIn(source.clause.spoken) && !RANKED.isIn(claim.sentence.spoken)) doubts.push('extent');
+  if (RANKED.isIn(source.clause.text) && !RANKED.isIn(claim.sentence.folded)) doubts.push('extent');
   return doubts;
 }
 
@@ -55,8 +59,8 @@ const TO_COME = lettered(
 /** The future and the conditional of French, whose endings are those of nouns elsewhere: `salmuera`. */
 const FRENCH_FUTURE = lettered(/(?<!\p{L})\p{L}{2,}(?:rait|raient|ira|era|eront|iront)(?!\p{L})/u);
 
-function isHedged(sentence: Parsed, clause: Pick<Clause, 'start' | 'end' | 'spoken'>): boolean {
-  return HEDGES.isIn(clause.spoken) || FUTURE.test(sentence.text.slice(clause.start, clause.end));
+function isHedged({ text, folded }: Parsed, { start, end }: Pick<Clause, 'start' | 'end'>): boolean {
+  return HEDGES.isIn(folded.slice(start, end)) || FUTURE.test(text.slice(start, end));
 }
 
 /** Whether the clause that says most is only planned, or one beside it that has a date or figure of the claim. */
@@ -72,10 +76,6 @@ function isOnlyPlanned(claim: Clause, { clause, sentence }: { clause: Clause; se
   );
 }
 
-function wholeOf({ folded, spoken }: Parsed): Pick<Clause, 'start' | 'end' | 'spoken'> {
-  return { start: 0, end: folded.length, spoken };
-}
-
 /** What only says how exact a figure is, and goes into no direction. */
 const EXACTNESS = lettered(
   /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?(?:[\d$€£]|(?:a|the|die|der|la|le|el|il) ))|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu,
@@ -85,44 +85,38 @@ function isOpposed(
   { clause: own }: { clause: Clause },
   { clause, sentence }: { clause: Clause; sentence: Parsed },
 ): boolean {
-  const said = withoutExactness(own);
-  let far: Spoken | undefined;
+  const said = withoutExactness(own.text);
+  const far = withoutExactness(sentence.folded);
   return OPPOSITES.some((pair) => {
     const [isOne, isOther] = pair.map((list) => list.isIn(said));
-    if (!isOne && !isOther) return false;
-    far ??= withoutExactness({ text: sentence.folded, spoken: sentence.spoken });
     // Of a claim that says both, the words that its source has, too, tell no difference: `the decline was faster`.
     const isBoth = isOne && isOther;
     const mine = sideOf(said, pair, isBoth ? far : undefined);
     if (!mine) return false;
     // What the clause itself does not say, its sentence may.
-    const theirs = [withoutExactness(clause), far].map((text) => sideOf(text, pair, isBoth ? said : undefined));
+    const theirs = [withoutExactness(clause.text), far].map((text) => sideOf(text, pair, isBoth ? said : undefined));
     const found = theirs[0] ?? theirs[1];
     return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
   });
 }
 
-function withoutExactness({ text, spoken: own }: Pick<Clause, 'text' | 'spoken'>): Spoken {
-  const rest = text.replace(EXACTNESS, ' ');
-  return rest === text ? own : spoken(rest);
+function withoutExactness(text: string): string {
+  return text.replace(EXACTNESS, ' ');
 }
 
 /** Which of two opposites a text says, by words that another text does not have; undefined where none, or both. */
 function sideOf(
-  text: Spoken,
+  text: string,
   pair: readonly [WordList, WordList],
-  without?: Spoken,
+  without?: string,
 ): { isFirst: boolean; isDenied: boolean } | undefined {
   const [first = [], second = []] = pair.map((list) => list.in(text).filter((word) => !without || !has(without, word)));
   if (first.length > 0 === second.length > 0) return undefined;
   // What a sign says of itself, `不要`, denies nothing more.
-  const rest = [...first, ...second].reduce(
-    (left, word) => (CJK.test(word) ? left.replaceAll(word, ' ') : left),
-    text.text,
-  );
-  return { isFirst: first.length > 0, isDenied: NEGATIONS.isIn(rest === text.text ? text : spoken(rest)) };
+  const rest = [...first, ...second].reduce((left, word) => (CJK.test(word) ? left.replaceAll(word, ' ') : left), text);
+  return { isFirst: first.length > 0, isDenied: NEGATIONS.isIn(rest) };
 }
 
-function has({ text, words }: Spoken, word: string): boolean {
-  return CJK.test(word) || word.includes(' ') ? text.includes(word) : words.includes(word);
+function has(text: string, word: string): boolean {
+  return CJK.test(word) ? text.includes(word) : standsAlone(word, text);
 }

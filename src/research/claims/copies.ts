@@ -7,7 +7,6 @@ import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
 import type { Parsed } from './text/parsed.ts';
 import { sameFigure } from './text/same-figure.ts';
-import { spoken } from './text/word-list.ts';
 import { sameName, sameWord } from './text/words.ts';
 
 /**
@@ -94,11 +93,7 @@ export function doubtsOfCopy(claim: Parsed, sentence: Parsed): Doubt[] {
   return doubts;
 }
 
-const known = new WeakMap<Parsed, Token[]>();
-
 function tokensOf(sentence: Parsed): Token[] {
-  const before = known.get(sentence);
-  if (before) return before;
   const { folded, words, figures, dates } = sentence;
   const facts = [...figures.map((figure) => ({ figure })), ...dates.map((date) => ({ date }))];
   const starts = new Map(words.filter(({ isName }) => isName).map(({ start }) => [start, true]));
@@ -113,7 +108,6 @@ function tokensOf(sentence: Parsed): Token[] {
     last = fact;
     tokens.push({ text, isName: !fact && starts.has(index), ...fact });
   }
-  known.set(sentence, tokens);
   return tokens;
 }
 
@@ -197,7 +191,7 @@ function isReplaced(kind: 'figure' | 'date', { own, theirs }: Place, all: readon
 /** Whether a word stands in place of one that it rules out. */
 function isRuledOut({ own, theirs }: Place): boolean {
   if (own.length === 0 || theirs.length === 0) return false;
-  const [said, found] = [spoken(textOfTokens(own)), spoken(textOfTokens(theirs))];
+  const [said, found] = [textOfTokens(own), textOfTokens(theirs)];
   return EXCLUSIVE.some((sides) => {
     const [mine, other] = [said, found].map((text) => sides.flatMap((side, at) => (side.isIn(text) ? [at] : [])));
     return mine?.length === 1 && other?.length === 1 && mine[0] !== other[0];
@@ -230,16 +224,16 @@ function trade(own: readonly Token[], theirs: readonly Token[]): boolean {
 /** A negation that one of the two has in a place where nothing else is said otherwise. */
 function isDeniedAlone(places: readonly Place[]): boolean {
   const [mine, other] = (['own', 'theirs'] as const).map((side) =>
-    spoken(places.map((place) => textOfTokens(place[side])).join(' | ')),
+    places.map((place) => textOfTokens(place[side])).join(' | '),
   );
   if (!mine || !other || NEGATIONS.isIn(mine) === NEGATIONS.isIn(other)) return false;
   if (DENIALS.isIn(mine) || DENIALS.isIn(other)) return false;
   const isFree = (token: Token, others: readonly Token[]) =>
     (CJK.test(token.text) ? !PARTICLE.test(token.text) : !isFunctionWord(token.text)) &&
-    !NEGATIONS.isIn(spoken(token.text)) &&
+    !NEGATIONS.isIn(token.text) &&
     !others.some(({ text }) => sameWord(text, token.text));
   return places
-    .filter(({ own, theirs }) => [own, theirs].some((tokens) => NEGATIONS.isIn(spoken(textOfTokens(tokens)))))
+    .filter(({ own, theirs }) => [own, theirs].some((tokens) => NEGATIONS.isIn(textOfTokens(tokens))))
     .every(
       ({ own, theirs }) =>
         own.length <= LONGEST_PLACE &&

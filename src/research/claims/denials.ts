@@ -41,13 +41,12 @@ function without(words: readonly Word[], denied: readonly Word[][]): Word[] {
 
 /** Whether a source denies by a verb, `ruled out` for `did not plan`; with the same verb it would deny a denial. */
 function deniesOtherwise(claim: Parsed, source: readonly Parsed[]): boolean {
-  const words = new Set(DENIALS.in(claim.spoken));
-  return source.some(({ spoken }) => DENIALS.in(spoken).some((word) => !words.has(word)));
+  const words = new Set(DENIALS.in(claim.folded));
+  return source.some(({ folded }) => DENIALS.in(folded).some((word) => !words.has(word)));
 }
 
 /** What each negation of a clause denies. */
 function negationsOf(clause: Clause): Word[][] {
-  if (!NEGATIONS.isIn(clause.spoken)) return [];
   return NEGATIONS.placesIn(clause.text)
     .map((place) => deniedBy(place, clause))
     .filter((denied) => denied.length > 0);

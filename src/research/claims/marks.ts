@@ -17,16 +17,9 @@ export interface Mark {
   of: { word: Word } | { figure: Figure } | { date: FoundDate };
 }
 
-/** What was found once: sentences of a source are held against many claims. */
-const known = new WeakMap<Parsed, readonly Mark[]>();
-
 /** The marks of some sentences in their order. */
 export function marksOf(sentences: readonly Parsed[]): Mark[] {
-  return sentences.flatMap((sentence) => {
-    const marks = known.get(sentence) ?? sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence));
-    known.set(sentence, marks);
-    return marks;
-  });
+  return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }
 
 /** The marks of one clause. German writes all nouns like names: none of them is one for sure. */

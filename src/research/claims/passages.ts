@@ -203,14 +203,14 @@ class SharedSentences {
   #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
     const known = this.#shared.get(index);
     if (known) return known;
-    const { words, figures, dates, spoken } = this.#source.sentence(index);
+    const { words, figures, dates, folded } = this.#source.sentence(index);
     const shared = {
       words: this.#words.map((word) => isOneOf(word, words)),
       figures: this.#claim.figures.map(
         (figure) =>
           figures.some((other) => sameFigure(figure, other)) ||
           isYear(figure.values[0], dates) ||
-          (!figure.unit && isOrdinalIn(spoken.words, figure.values[0] ?? 0)),
+          (!figure.unit && isOrdinalIn(folded, figure.values[0] ?? 0)),
       ),
       dates: this.#claim.dates.map((date) => dates.some((other) => sameDate(date, other))),
     };

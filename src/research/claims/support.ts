@@ -41,10 +41,7 @@ const ABOUT = 0.25;
 /** Holds a claim against one source. */
 export function carries(claim: Parsed, source: SourceText): Carried {
   let best: Judged | undefined;
-  const most = claim.words.filter(({ isName }) => isName).length * NAME_WORTH;
   for (const passage of passagesFor(claim, source)) {
-    // The best come first: none of the others can be better.
-    if (best && scoreOf(passage) + most <= best.score) break;
     const judged = judge(claim, passage, source);
     if (!best || judged.score > best.score) best = judged;
   }
@@ -104,9 +101,9 @@ function isYearFrom(year: number | undefined, dates: Parsed['dates'], figures: P
 }
 
 /** Whether a claim says of all what no sentence of its passage says so. */
-function saysOfAll({ spoken }: Parsed, context: readonly Parsed[]): boolean {
-  if (!UNIVERSAL.isIn(spoken) || NEGATIONS.isIn(spoken)) return false;
-  return !context.some((sentence) => ALL.isIn(sentence.spoken));
+function saysOfAll({ folded }: Parsed, context: readonly Parsed[]): boolean {
+  if (!UNIVERSAL.isIn(folded) || NEGATIONS.isIn(folded)) return false;
+  return !context.some((sentence) => ALL.isIn(sentence.folded));
 }
 
 /** What a name that stands in both adds to the score of a passage. */

@@ -11,12 +11,12 @@ import { sameFigure } from './text/same-figure.ts';
  * stands in one clause belongs together, and so does what stands before and behind the same words.
  */
 export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
-  const marked = markedOf(claim);
-  const own = clausesOf(marked.marks)
+  const own = clausesOf(marksOf([claim]))
     .slice(0, MOST_CLAUSES)
     .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
   if (claim.clauses.some((clause) => isDatedElsewhere(clause, context))) return true;
-  if (context.map(markedOf).some((each) => hasExchangedLabels(marked, each))) return true;
+  const labels = labelled(claim);
+  if (labels.length > 1 && context.some((sentence) => hasExchangedLabels(labels, labelled(sentence)))) return true;
   if (own.length > 1 && isCrossed(own, proseOf(context))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
@@ -27,25 +27,6 @@ export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
 /** The clauses of what is no row of a table. */
 function proseOf(context: readonly Parsed[]): Mark[][] {
   return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS));
-}
-
-/** A sentence with its marks, and their labels where they are asked for. */
-interface Marked {
-  sentence: Parsed;
-  marks: readonly Mark[];
-  labels: () => readonly { mark: Mark; label: string }[];
-}
-
-const known = new WeakMap<Parsed, Marked>();
-
-function markedOf(sentence: Parsed): Marked {
-  const before = known.get(sentence);
-  if (before) return before;
-  const marks = marksOf([sentence]);
-  let labels: { mark: Mark; label: string }[] | undefined;
-  const marked = { sentence, marks, labels: () => (labels ??= labelled(marks.slice(0, MOST_OF_SENTENCE), sentence)) };
-  known.set(sentence, marked);
-  return marked;
 }
 
 /** Parts of a claim, and marks of what it is held against, that are looked at: more is a list. */
@@ -59,10 +40,7 @@ function clausesOf(marks: readonly Mark[]): Mark[][] {
 }
 
 /** `from 25 to 80` where the source says `from 80 to 25`; `A is older than B` where it says so of B and A. */
-function hasExchangedLabels(claim: Marked, source: Marked): boolean {
-  const own = claim.labels();
-  const theirs = own.length < 2 ? [] : source.labels();
-  if (theirs.length < 2) return false;
+function hasExchangedLabels(own: readonly Labelled[], theirs: readonly Labelled[]): boolean {
   return own.some(({ mark: a, label: labelOfA }, at) =>
     own.slice(at + 1).some(({ mark: b, label: labelOfB }) => {
       if (labelOfA === labelOfB || !isOneKind(a, b) || sameMark(a, b)) return false;
@@ -78,8 +56,14 @@ function isOneKind({ kind: a }: Mark, { kind: b }: Mark): boolean {
   return a.startsWith(b) || b.startsWith(a);
 }
 
-/** Marks with the function words before them, or the particle behind them where words are not parted. */
-function labelled(marks: readonly Mark[], sentence: Parsed): { mark: Mark; label: string }[] {
+interface Labelled {
+  mark: Mark;
+  label: string;
+}
+
+/** The marks of a sentence with the function words before them, or the particle behind them where words are not parted. */
+function labelled(sentence: Parsed): Labelled[] {
+  const marks = marksOf([sentence]).slice(0, MOST_OF_SENTENCE);
   return marks.flatMap((mark) => {
     const label = labelOf(mark, sentence);
     return label === '' ? [] : [{ mark, label }];

@@ -50,14 +50,14 @@ function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 
   if (isObject(value.error)) return [];
   if (Array.isArray(value.results)) {
     return value.results.flatMap((hit): Part[] =>
-      isObject(hit) ? [{ kind: 'hit', source: numberOf(hit.source_id), text: hitText(hit), from: 0 }] : [],
+      isObject(hit) ? [{ kind: 'hit', source: sourceIdIn(hit.source_id), text: hitText(hit), from: 0 }] : [],
     );
   }
   if (typeof value.content !== 'string') return [whole];
   const args = parseJson(call.arguments);
   const offset = isObject(args) ? Math.floor(Number(args.offset ?? 0)) : 0;
   const from = Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
-  return [{ kind: 'text', source: numberOf(value.source_id), text: value.content, from }];
+  return [{ kind: 'text', source: sourceIdIn(value.source_id), text: value.content, from }];
 }
 
 function hitText({ snippet, title }: Record<string, unknown>): string {
@@ -113,6 +113,7 @@ function placeOf(quote: string, text: string, after: number): number | null {
   return null;
 }
 
-function numberOf(value: unknown): number | null {
+/** The number of a source in a result, or null where it has none. */
+export function sourceIdIn(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

@@ -1,69 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Effort } from '../../config/schema.ts';
 
-/**
- * The prompts in `*.md` beside this file. Each file begins with a comment that gives its rationale and is not sent; words in
- * double braces are filled in.
- */
-export interface Prompts {
-  /** System prompt of every turn. */
-  research(values: {
-    date: string;
-    tools: string;
-    effort: Effort;
-    language: string;
-    /** Whether there is a tool for a plan. */
-    plans: boolean;
-    /** At most so many parts of the plan are researched at the same time. */
-    lanes: number;
-    /** Whether there is a tool to ask the user back. */
-    clarifies: boolean;
-    instructions: string;
-    /** The mark of the fence around text from outside. */
-    mark: string;
-  }): string;
-  /** Asks for the answer. `format`: of a structured one. `charts`: it may have some. */
-  answer(values: { forced: string; sources: string; format: string; notes: string; charts: boolean }): string;
-  /** Added where nothing was written the first time. */
-  answerNow(): string;
-  continueAnswer(): string;
-  /** Shows the model its plan. */
-  plan(values: { plan: string }): string;
-  /** System prompt of a run that only proposes a plan. */
-  propose(values: { date: string; language: string; instructions: string }): string;
-  proposeNow(): string;
-  openItems(values: { items: string }): string;
-  /** Asks a lane for its parts of the plan. */
-  lane(values: { tasks: string }): string;
-  /** Asks for one of several attempts at the question. */
-  attempt(values: { count: string; number: string; beginning: string }): string;
-  /** Tells that all lanes have ended, and of those that ended early. */
-  joined(values: { count: string; failed: string }): string;
-  /** Has what attempts came to compared. */
-  compare(values: { count: string; conclusions: string }): string;
-  /** Asks what a report is to say, section by section. */
-  outline(values: { records: string }): string;
-  /** Names the sections that nothing was found for. */
-  gaps(values: { sections: string }): string;
-  /** System prompt of the turns that write sections. `mark`: of the fence around text from outside. */
-  section(values: { date: string; language: string; instructions: string; mark: string; charts: boolean }): string;
-  report(values: { question: string; outline: string }): string;
-  writeSection(values: {
-    number: string;
-    count: string;
-    section: string;
-    before: string;
-    length: string;
-    records: string;
-  }): string;
-  /** System prompt of the turn that holds doubtful sentences against their sources. */
-  check(values: { date: string; mark: string }): string;
-  /** Reads a piece of a huge page. */
-  read(values: { question: string; goal: string; mark: string }): string;
-  /** Asks once more for a structured answer. */
-  repair(values: { problem: string; schema: string }): string;
-}
-
 const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
   low: 'Answer from a few good sources; one or two rounds of tool calls are enough.',
   medium: 'Cover the question well; several rounds of tool calls are fine.',
@@ -79,42 +16,80 @@ const LANES_ADVICE =
 const CLARIFY_ADVICE =
   '\n- Where the answer depends on something that only the user knows, and no good guess is at hand: call ask_user first, and nothing else. It ends this answer; the user comes back. Else do not ask: begin.';
 
-/** Reads the prompt files once. */
-export function loadPrompts(): Prompts {
-  const research = readPrompt('research');
-  const answer = readPrompt('answer');
-  const section = readPrompt('section');
+type Common = 'date' | 'language' | 'instructions';
+
+export type Prompts = ReturnType<typeof loadPrompts>;
+
+/**
+ * Reads the prompts in `*.md` beside this file. Each file begins with a comment that gives its rationale and is not sent;
+ * words in double braces are filled in. `mark` is that of the fence around text from outside.
+ */
+export function loadPrompts() {
+  const research = readPrompt<Common | 'tools' | 'effort' | 'effort_advice' | 'plan_advice' | 'mark'>('research');
+  const answer = readPrompt<'forced' | 'sources' | 'format' | 'notes' | 'charts'>('answer');
+  const section = readPrompt<Common | 'mark' | 'charts'>('section');
   const advice = `\n${readPrompt('charts')()}`;
   return {
-    research: ({ plans, lanes, clarifies, ...values }) =>
-      research({
-        ...values,
-        effort_advice: EFFORT_ADVICE[values.effort],
-        plan_advice: (clarifies ? CLARIFY_ADVICE : '') + (plans ? (lanes > 1 ? LANES_ADVICE : PLAN_ADVICE) : ''),
-      }),
-    answer: ({ charts, ...values }) => answer({ ...values, charts: charts ? advice : '' }),
+    /**
+     * System prompt of every turn. `plans`, `clarifies`: there are tools for it. `lanes`: so many parts of the plan at most
+     * are researched at the same time.
+     */
+    research({
+      plans,
+      lanes,
+      clarifies,
+      effort,
+      ...values
+    }: Record<Common | 'tools' | 'mark', string> & {
+      plans: boolean;
+      lanes: number;
+      clarifies: boolean;
+      effort: Effort;
+    }) {
+      const plan_advice = (clarifies ? CLARIFY_ADVICE : '') + (plans ? (lanes > 1 ? LANES_ADVICE : PLAN_ADVICE) : '');
+      return research({ ...values, effort, effort_advice: EFFORT_ADVICE[effort], plan_advice });
+    },
+    /** Asks for the answer. `format`: of a structured one. `charts`: it may have some. */
+    answer: ({ charts, ...values }: Record<'forced' | 'sources' | 'format' | 'notes', string> & { charts: boolean }) =>
+      answer({ ...values, charts: charts ? advice : '' }),
+    /** Added where nothing was written the first time. */
     answerNow: readPrompt('answer-now'),
     continueAnswer: readPrompt('continue'),
-    plan: readPrompt('plan'),
-    propose: readPrompt('propose'),
+    /** Shows the model its plan. */
+    plan: readPrompt<'plan'>('plan'),
+    /** System prompt of a run that only proposes a plan. */
+    propose: readPrompt<Common>('propose'),
     proposeNow: readPrompt('propose-now'),
-    openItems: readPrompt('open-items'),
-    lane: readPrompt('lanes/lane'),
-    attempt: readPrompt('lanes/attempt'),
-    joined: readPrompt('lanes/joined'),
-    compare: readPrompt('lanes/compare'),
-    outline: readPrompt('outline'),
-    gaps: readPrompt('gaps'),
-    section: ({ charts, ...values }) => section({ ...values, charts: charts ? advice : '' }),
-    report: readPrompt('report'),
-    writeSection: readPrompt('write-section'),
-    check: readPrompt('check'),
-    read: readPrompt('read'),
-    repair: readPrompt('repair'),
+    openItems: readPrompt<'items'>('open-items'),
+    /** Asks a lane for its parts of the plan. */
+    lane: readPrompt<'tasks'>('lanes/lane'),
+    /** Asks for one of several attempts at the question. */
+    attempt: readPrompt<'count' | 'number' | 'beginning'>('lanes/attempt'),
+    /** Tells that all lanes have ended, and of those that ended early. */
+    joined: readPrompt<'count' | 'failed'>('lanes/joined'),
+    /** Has what attempts came to compared. */
+    compare: readPrompt<'count' | 'conclusions'>('lanes/compare'),
+    /** Asks what a report is to say, section by section. */
+    outline: readPrompt<'records'>('outline'),
+    /** Names the sections that nothing was found for. */
+    gaps: readPrompt<'sections'>('gaps'),
+    /** System prompt of the turns that write sections. */
+    section: ({ charts, ...values }: Record<Common | 'mark', string> & { charts: boolean }) =>
+      section({ ...values, charts: charts ? advice : '' }),
+    report: readPrompt<'question' | 'outline'>('report'),
+    writeSection: readPrompt<'number' | 'count' | 'section' | 'before' | 'length' | 'records'>('write-section'),
+    /** System prompt of the turn that holds doubtful sentences against their sources. */
+    check: readPrompt<'date' | 'mark'>('check'),
+    /** Reads a piece of a huge page. */
+    read: readPrompt<'question' | 'goal' | 'mark'>('read'),
+    /** Asks once more for a structured answer. */
+    repair: readPrompt<'problem' | 'schema'>('repair'),
   };
 }
 
 /** A prompt, filled in one pass: what is filled in is never read as a placeholder. */
+function readPrompt(name: string): () => string;
+function readPrompt<Key extends string>(name: string): (values: Readonly<Record<Key, string>>) => string;
 function readPrompt(name: string): (values?: Readonly<Record<string, string>>) => string {
   const file = readFileSync(new URL(`./${name}.md`, import.meta.url), 'utf8');
   const text = file.replace(/^<!--[\s\S]*?-->\s*/, '');

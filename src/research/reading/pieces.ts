@@ -1,17 +1,16 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import { naturalEnd } from '../text/prose.ts';
 
 /** A piece may be this much shorter, to end where a paragraph, a line, a sentence or a word does. */
 const SLACK = 0.25;
+const MARKS = ['\n\n', '\n', '. ', '。', ' '];
 
 /** A text in pieces of about `tokens` each at most; joined they are the text. */
 export function cutPieces(text: string, tokens: number): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
     const length = lengthFor(text, { at, tokens });
-    const end =
-      at + length >= text.length
-        ? text.length
-        : naturalEnd(text, { from: at + length * (1 - SLACK), limit: at + length });
+    const end = naturalEnd(text, { from: at + length * (1 - SLACK), limit: at + length, marks: MARKS });
     pieces.push(text.slice(at, end));
     at = end;
   }
@@ -26,13 +25,4 @@ function lengthFor(text: string, { at, tokens }: { at: number; tokens: number })
     cost = estimateTokens(text.slice(at, at + length));
   }
   return length;
-}
-
-function naturalEnd(text: string, { from, limit }: { from: number; limit: number }): number {
-  for (const mark of ['\n\n', '\n', '. ', '。', ' ']) {
-    const at = text.lastIndexOf(mark, limit - mark.length);
-    if (at >= from) return at + mark.length;
-  }
-  // Not between the halves of a character outside of the basic plane.
-  return /[\udc00-\udfff]/.test(text[limit] ?? '') ? limit - 1 : limit;
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { sourceIdIn } from '../context/result-records.ts';
 import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
 import { splitSentences, weigh } from '../text/key-facts.ts';
@@ -23,14 +24,14 @@ export function readerRecords(
 ): EvidenceRecord[] {
   const { result, args, turn, about } = of;
   const page = parseJson(result.result);
-  const source = isObject(page) && Number.isSafeInteger(page.source_id) ? Number(page.source_id) : 0;
+  const source = isObject(page) ? sourceIdIn(page.source_id) : null;
   const offset = Number.isSafeInteger(args.offset) ? Math.max(0, Number(args.offset)) : 0;
   const records = pieces.flatMap(({ notes, text, from }) =>
     splitSentences(notes).flatMap((line): EvidenceRecord[] => {
       const note = line.replace(BULLET, '').trim();
       if (note === '') return [];
       const place = text.indexOf(note);
-      const told = { turn, by: 'reader' as const, source: source > 0 ? source : null, weight: weigh(note, about) };
+      const told = { turn, by: 'reader' as const, source, weight: weigh(note, about) };
       return [
         place === -1
           ? { ...told, quote: '', at: offset + from, note }

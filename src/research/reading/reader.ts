@@ -57,23 +57,15 @@ export function withReader(run: ResearchRun, context: Context): Reading {
       const { room } = context.window;
       const page = pageOf(output);
       if (!page) return output;
-      if (tokensOf(page, args) <= room * HUGE_SHARE) {
-        if (!run.model.research.reader || estimateTokens(page.text) < LONG_TOKENS) return output;
-        // The page is shown whole; what is kept of it later is what the reader finds in it.
-        const parts = cutPieces(page.text, MAX_PIECE_TOKENS).slice(0, MAX_PIECES);
-        const found = await readPieces(run, { pieces: parts, args, signal: toolContext.signal, spend });
-        read.set(JSON.stringify(args), placed(parts, found));
-        return output;
-      }
-      const whole = fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
-      const pieces = cutPieces(whole.text, Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE));
-      const notes = await readPieces(run, {
-        pieces: pieces.slice(0, MAX_PIECES),
-        args,
-        signal: toolContext.signal,
-        spend,
-      });
+      const isHuge = tokensOf(page, args) > room * HUGE_SHARE;
+      if (!isHuge && (!run.model.research.reader || estimateTokens(page.text) < LONG_TOKENS)) return output;
+      const whole = isHuge && fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
+      const pieces = cutPieces(whole.text, isHuge ? Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE) : MAX_PIECE_TOKENS);
+      const looked = pieces.slice(0, MAX_PIECES);
+      const notes = await readPieces(run, { pieces: looked, args, signal: toolContext.signal, spend });
       read.set(JSON.stringify(args), placed(pieces, notes));
+      // A page that is shown whole: what is kept of it later is what the reader finds in it.
+      if (!isHuge) return output;
       const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.about });
       return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
     },

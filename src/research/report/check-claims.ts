@@ -2,21 +2,18 @@ import { GatewayError } from '../../base/errors.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
-import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
-import type { AnswerRequest } from '../answer/answer-request.ts';
+import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText } from '../answer/held-text.ts';
-import type { ClaimChecker } from '../claims/claim-checker.ts';
+import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
-import { hints, sampling } from '../turns.ts';
-import { citedWhole } from './cited-whole.ts';
 import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 
 /** The model's own look at the sentences that the lexical check doubts (docs/research.md, "Verification"). */
@@ -75,7 +72,7 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
 /** A text as it is shown but for its markers, which keep the numbers that the model knows. */
 async function withOwnNumbers({ state }: ResearchRun, text: string): Promise<string> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets' });
-  return (await citedWhole(cited, text)).delta;
+  return (await cited.whole(text)).text;
 }
 
 /** The sentences that are doubted, and then those that say it in other words than their sources. */
@@ -86,9 +83,9 @@ async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker):
   return [...doubted, ...others];
 }
 
-async function doubtfulIn(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
+async function doubtfulIn(text: string, { state }: ResearchRun, claims: CitationCheck): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
-  const { annotations } = await citedWhole(cited, text);
+  const { annotations } = await cited.whole(text);
   const doubtful: Doubtful[] = [];
   const look = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
     const citations = all.slice(0, MOST_CITATIONS);
@@ -120,18 +117,12 @@ async function checkRequest(
   { context }: Answering,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
 ): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
-  const { prompts, fence, state, model } = run;
+  const { prompts, fence, state } = run;
   const { date } = commonValues(run);
   const system: TurnMessage = { role: 'system', content: prompts.check({ date, mark: fence.mark }) };
   const requestOf = (questions: readonly string[]) => {
     const messages: TurnMessage[] = [system, { role: 'user', content: fence.around(questions.join('\n\n')) }];
-    const estimate = estimateRequest(messages);
-    const affordable = run.purse.answerTokens(context.window.counted(estimate));
-    return {
-      messages,
-      estimate,
-      most: Math.min(model.max_completion_tokens, context.window.roomToWrite(estimate), affordable),
-    };
+    return textRequest(run, { context, messages, stable: 1 });
   };
   const asked: Doubtful[] = [];
   const questions: string[] = [];
@@ -153,14 +144,12 @@ async function checkRequest(
   }
   let request = requestOf(questions);
   // What has no room, or whose verdict has none, is not asked about.
-  while (asked.length > 1 && request.most < asked.length * VERDICT_TOKENS) {
-    const fewer = Math.max(1, Math.min(asked.length - 1, Math.floor(request.most / VERDICT_TOKENS)));
-    asked.length = fewer;
-    request = requestOf(questions.slice(0, fewer));
+  for (;;) {
+    const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
+    if (asked.length <= Math.max(1, verdicts)) return { request, asked };
+    asked.length = Math.max(1, Math.min(asked.length - 1, verdicts));
+    request = requestOf(questions.slice(0, asked.length));
   }
-  const { messages, estimate, most } = request;
-  const turn = { messages, maxOutputTokens: Math.max(16, most), ...hints(run, 1), ...sampling(run) };
-  return { request: { request: turn, estimate }, asked };
 }
 
 /** The text with what was put right, and the passages that stand in their sources word for word. */
@@ -217,7 +206,7 @@ async function vouchedFor(
   claims: ClaimChecker,
 ): Promise<AcceptedPassage[] | undefined> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
-  const { annotations } = await citedWhole(cited, sentence);
+  const { annotations } = await cited.whole(sentence);
   if (annotations.every(({ support }) => support === 'none' || support === 'unchecked')) return undefined;
   return annotations.flatMap(({ support, source_id, cited_text, start_index }) =>
     support === 'partial' && source_id !== null && cited_text !== null

@@ -1,6 +1,7 @@
-import type { IncompleteReason } from '../../protocol/response.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import type { Answering } from '../answer/answer-steps.ts';
+import { type Answering, unknownStep, type Written } from '../answer/answer-steps.ts';
+import type { CitedAnswer } from '../answer/cited-answer.ts';
 import { collectText, type HeldText } from '../answer/held-text.ts';
 import { NothingWritten } from '../answer/no-answer.ts';
 import type { WrittenText } from '../answer/shown-text.ts';
@@ -23,15 +24,14 @@ export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'>, Pick<Writt
 }
 
 /**
- * Writes a text and checks it; `state.report.checked` holds it then. What was written of it before a crash is stored: it
- * is neither written nor paid for again. Why it ends before its end, if it does.
+ * Writes a text and checks it. What was written of it before a crash is stored: it is neither written nor paid for again.
  * @throws GatewayError
  */
 export async function* draftText(
   run: ResearchRun,
   answering: Answering,
   { claims, limit, shown, ask, isPart = false }: DraftedText,
-): AsyncGenerator<Step, IncompleteReason | null> {
+): AsyncGenerator<Step, Written> {
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
     type: 'note',
@@ -57,5 +57,16 @@ export async function* draftText(
   }
   const { text, cut = null } = report.draft;
   if (!report.checked) yield* checkText(run, answering, { text, claims, shown });
-  return cut;
+  claims.accept(report.checked?.accepted ?? []);
+  return { text: report.checked?.text ?? '', cut };
+}
+
+/** Such a text as its reader gets it; numbers in its markers that belong to no source are noted. */
+export async function* citedDraft(
+  run: ResearchRun,
+  { cited, text }: { cited: CitedAnswer; text: string },
+): AsyncGenerator<Step, { delta: string; annotations: UrlCitation[] }> {
+  const { text: delta, annotations, unknown } = await cited.whole(text);
+  if (unknown.length > 0) yield unknownStep(run, unknown);
+  return { delta, annotations };
 }

@@ -1,18 +1,15 @@
 import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue } from '../answer/answer-request.ts';
+import { closingRequest } from '../answer/answer-request.ts';
 import type { Answering } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/held-text.ts';
 import { NothingWritten } from '../answer/no-answer.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
-import type { Context } from '../context/context.ts';
-import { planTail } from '../plan/plan-messages.ts';
 import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection } from '../run/transcript.ts';
-import { fittedMessages, hints, sampling } from '../turns.ts';
 import { withoutMarks } from './heading-filter.ts';
 import { outlineLines, recordsOfRun } from './report-records.ts';
 
@@ -54,7 +51,8 @@ export async function* makeOutline(run: ResearchRun, answering: Answering): Asyn
       limit: run.model.max_completion_tokens,
       async *ask(how) {
         const lines = outlineLines(records, context.window.threshold * RECORDS_SHARE);
-        const asked = yield* outlineRequest(run, { ...how, context, lines });
+        const content = run.prompts.outline({ records: run.fence.around(lines) });
+        const asked = yield* closingRequest(run, { ...how, context, tail: [{ role: 'user', content }] });
         ({ estimate } = asked);
         return asked;
       },
@@ -65,28 +63,6 @@ export async function* makeOutline(run: ResearchRun, answering: Answering): Asyn
   const sections = sectionsIn(held.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
   yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
-}
-
-async function* outlineRequest(
-  run: ResearchRun,
-  { context, lines, soFar }: AskedHow & { context: Context; lines: string },
-): AsyncGenerator<Step, AnswerRequest> {
-  const ask = run.prompts.outline({ records: run.fence.around(lines) });
-  const tail = [...planTail(run), { role: 'user' as const, content: ask }, ...askToContinue(run, soFar)];
-  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
-  const { tools } = context.opening;
-  const affordable = run.purse.answerTokens(context.window.counted(estimate));
-  const request = {
-    messages,
-    ...(tools.length > 0 ? { tools, toolChoice: 'none' as const } : {}),
-    maxOutputTokens: Math.max(
-      16,
-      Math.min(run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable),
-    ),
-    ...hints(run, stable),
-    ...sampling(run),
-  };
-  return { request, estimate };
 }
 
 /** The sections of an outline as a model wrote it; none where there is only one, or nothing that can be read. */

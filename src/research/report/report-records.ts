@@ -49,104 +49,94 @@ function lineOf(record: EvidenceRecord, length: number): string {
 }
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** A record of a section; `told`: the number of the earlier section that told it. */
-interface Chosen {
-  record: EvidenceRecord;
-  told: number | undefined;
+/** What sections are written from. */
+interface ReportEvidence {
+  records: readonly EvidenceRecord[];
+  outline: readonly OutlineSection[];
+  claims: ClaimChecker;
+  question: string;
+  sources: ResearchState['sources'];
 }
 
-/** What a section is written from. */
-export class ReportRecords {
-  readonly #records: readonly EvidenceRecord[];
-  readonly #outline: readonly OutlineSection[];
-  readonly #claims: ClaimChecker;
-  readonly #question: string;
+/** The records of the n-th section and passages of their sources, by source, in so many tokens. */
+export async function sectionRecords(report: ReportEvidence, index: number, tokens: number): Promise<string> {
+  const section = report.outline[index];
+  if (!section) return '';
+  const about = keywords(`${section.heading} ${section.aim} ${report.question}`);
+  const chosen = fitting(recordsFor(section, about, report), tokens * RECORDS_SHARE);
+  const bySource = Map.groupBy(chosen, (record) => record.source);
+  const sources = [...bySource.keys()].flatMap((id) => (id === null ? [] : (report.sources.byId(id) ?? [])));
+  const used = chosen.reduce((sum, record) => sum + estimateTokens(lineOf(record, LONGEST_LINE)), 0);
+  const passages = await passagesOf(sources, {
+    claims: report.claims,
+    about,
+    length: ((tokens - used) * CHARACTERS) / Math.max(1, sources.length),
+    known: chosen.map(recordText).join('\n'),
+  });
+  const blocks = [...bySource].map(([id, group]) => {
+    const source = id === null ? undefined : report.sources.byId(id);
+    const head = source ? `[${source.id}] ${titleOf(source)}` : 'Noted without a source:';
+    const lines = group.map((record) => `- ${lineOf(record, LONGEST_LINE)}${toldBefore(record, index, report)}`);
+    const passage = source && passages.get(source.id);
+    return [head, ...lines, ...(passage ? [`  From its text: ${passage}`] : [])].join('\n');
+  });
+  return blocks.join('\n\n');
+}
 
-  constructor(of: {
-    records: readonly EvidenceRecord[];
-    outline: readonly OutlineSection[];
-    claims: ClaimChecker;
-    question: string;
-  }) {
-    this.#records = of.records;
-    this.#outline = of.outline;
-    this.#claims = of.claims;
-    this.#question = of.question;
-  }
+function recordsFor(
+  section: OutlineSection,
+  about: ReadonlySet<string>,
+  { records }: ReportEvidence,
+): readonly EvidenceRecord[] {
+  const named = section.records.flatMap((number) => records[number - 1] ?? []);
+  if (named.length > 0) return named;
+  return records
+    .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
+    .filter(({ shared }) => shared > 1)
+    .sort((a, b) => b.shared - a.shared)
+    .slice(0, MOST_FOUND)
+    .map(({ record }) => record);
+}
 
-  /** The records of the n-th section and passages of their sources, by source, in so many tokens. */
-  async of(index: number, options: { sources: ResearchState['sources']; tokens: number }): Promise<string> {
-    const section = this.#outline[index];
-    if (!section) return '';
-    const about = keywords(`${section.heading} ${section.aim} ${this.#question}`);
-    const chosen = this.#fitting(this.#recordsOf(section, about), index, options.tokens * RECORDS_SHARE);
-    const bySource = Map.groupBy(chosen, ({ record }) => record.source);
-    const sources = [...bySource.keys()].flatMap((id) => (id === null ? [] : (options.sources.byId(id) ?? [])));
-    const used = chosen.reduce((sum, { record }) => sum + estimateTokens(lineOf(record, LONGEST_LINE)), 0);
-    const passages = await this.#passages(sources, {
-      about,
-      length: ((options.tokens - used) * CHARACTERS) / Math.max(1, sources.length),
-      known: chosen.map(({ record }) => recordText(record)).join('\n'),
-    });
-    const blocks = [...bySource].map(([id, group]) => {
-      const source = id === null ? undefined : options.sources.byId(id);
-      const head = source ? `[${source.id}] ${titleOf(source)}` : 'Noted without a source:';
-      const lines = group.map(({ record, told }) => `- ${lineOf(record, LONGEST_LINE)}${toldIn(told)}`);
-      const passage = source && passages.get(source.id);
-      return [head, ...lines, ...(passage ? [`  From its text: ${passage}`] : [])].join('\n');
-    });
-    return blocks.join('\n\n');
-  }
+/** As many as fit, those that tell most first; in their order. */
+function fitting(records: readonly EvidenceRecord[], tokens: number): EvidenceRecord[] {
+  const best = records.toSorted((a, b) => b.weight - a.weight);
+  const lines = best.map((record) => lineOf(record, LONGEST_LINE));
+  const kept = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
+  return records.filter((record) => kept.has(record));
+}
 
-  #recordsOf({ records }: OutlineSection, about: ReadonlySet<string>): EvidenceRecord[] {
-    const named = records.flatMap((number) => this.#records[number - 1] ?? []);
-    if (named.length > 0) return named;
-    return this.#records
-      .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
-      .filter(({ shared }) => shared > 1)
-      .sort((a, b) => b.shared - a.shared)
-      .slice(0, MOST_FOUND)
-      .map(({ record }) => record);
-  }
+/** Which of the sections before the n-th told a record, in words for the model. */
+function toldBefore(record: EvidenceRecord, index: number, { records, outline }: ReportEvidence): string {
+  const number = records.indexOf(record) + 1;
+  const at = outline.slice(0, index).findIndex((section) => section.records.includes(number));
+  return at === -1 ? '' : ` (told in section ${at + 1})`;
+}
 
-  /** As many as fit, those that tell most first; in their order. */
-  #fitting(records: readonly EvidenceRecord[], index: number, tokens: number): Chosen[] {
-    const best = records.toSorted((a, b) => b.weight - a.weight);
-    const lines = best.map((record) => lineOf(record, LONGEST_LINE));
-    const kept = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
-    return records.filter((record) => kept.has(record)).map((record) => ({ record, told: this.#told(record, index) }));
-  }
-
-  #told(record: EvidenceRecord, index: number): number | undefined {
-    const number = this.#records.indexOf(record) + 1;
-    const at = this.#outline.slice(0, index).findIndex(({ records }) => records.includes(number));
-    return at === -1 ? undefined : at + 1;
-  }
-
-  /** The sentences of each source that tell most of a section and stand in no record of it. */
-  async #passages(
-    sources: readonly Source[],
-    { about, length, known }: { about: ReadonlySet<string>; length: number; known: string },
-  ): Promise<Map<number, string>> {
-    const passages = new Map<number, string>();
-    if (length < LEAST_PASSAGE) return passages;
-    for (const [source, { text }] of await this.#claims.read(sources)) {
-      const { sentences, ranking } = await rankTextInSteps(text, about);
-      const chosen: number[] = [];
-      let left = length;
-      for (const index of ranking) {
-        const sentence = sentences[index] ?? '';
-        if (known.includes(sentence.trim())) continue;
-        left -= sentence.length;
-        if (left < 0) break;
-        chosen.push(index);
-      }
-      const inOrder = chosen.sort((a, b) => a - b).map((index) => sentences[index]?.trim());
-      if (inOrder.length > 0) passages.set(source.id, inOrder.join(' … '));
-      await yieldToEventLoop();
+/** The sentences of each source that tell most of a section and stand in no record of it. */
+async function passagesOf(
+  sources: readonly Source[],
+  of: { claims: ClaimChecker; about: ReadonlySet<string>; length: number; known: string },
+): Promise<Map<number, string>> {
+  const { claims, about, length, known } = of;
+  const passages = new Map<number, string>();
+  if (length < LEAST_PASSAGE) return passages;
+  for (const [source, { text }] of await claims.read(sources)) {
+    const { sentences, ranking } = await rankTextInSteps(text, about);
+    const chosen: number[] = [];
+    let left = length;
+    for (const index of ranking) {
+      const sentence = sentences[index] ?? '';
+      if (known.includes(sentence.trim())) continue;
+      left -= sentence.length;
+      if (left < 0) break;
+      chosen.push(index);
     }
-    return passages;
+    const inOrder = chosen.sort((a, b) => a - b).map((index) => sentences[index]?.trim());
+    if (inOrder.length > 0) passages.set(source.id, inOrder.join(' … '));
+    await yieldToEventLoop();
   }
+  return passages;
 }
 
 /** UTF-16 code units of a token, about. */
@@ -158,8 +148,4 @@ const LONGEST_TITLE = 100;
 
 function titleOf({ title, url, published }: Source): string {
   return `${shortTitle(title || url, LONGEST_TITLE)}${published ? ` (${published})` : ''}`;
-}
-
-function toldIn(section: number | undefined): string {
-  return section === undefined ? '' : ` (told in section ${section})`;
 }

@@ -1,15 +1,13 @@
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue } from '../answer/answer-request.ts';
+import { type AnswerRequest, type AskedHow, askToContinue, textRequest } from '../answer/answer-request.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import { commonValues } from '../context/opening.ts';
 import type { ResearchRun } from '../run/run.ts';
-import type { OutlineSection } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
-import { hints, sampling } from '../turns.ts';
 import { headingsText, largestRequest, outlineText, sectionLine } from './outline.ts';
-import { ReportRecords, recordsOfRun } from './report-records.ts';
+import { recordsOfRun, sectionRecords } from './report-records.ts';
 
 /** The part of the run's largest request that one for a section aims at: titles and marks bring it to a third at most. */
 const SHARE = 0.29;
@@ -25,88 +23,49 @@ const WORDS = 0.6;
 /** Messages that are the same for all sections: the system prompt, the question and the outline. */
 const COMMON = 2;
 
+/** Asks for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
+export type AskForSection = (
+  index: number,
+  how: AskedHow & { before: string; limit: number },
+) => Promise<AnswerRequest>;
+
 /** The requests by which a report is written: each holds the outline, and what its own section rests on. */
-export class SectionRequests {
-  readonly #run: ResearchRun;
-  readonly #context: Context;
-  readonly #outline: readonly OutlineSection[];
-  readonly #records: ReportRecords;
-  readonly #common: readonly TurnMessage[];
-
-  private constructor(run: ResearchRun, of: { context: Context; records: ReportRecords; question: string }) {
-    this.#run = run;
-    this.#context = of.context;
-    this.#outline = run.state.report.outline ?? [];
-    this.#records = of.records;
-    const { prompts, fence } = run;
-    const whole = outlineText(this.#outline);
-    const fits = estimateTokens(whole) <= this.#most * OUTLINE_SHARE;
-    const outline = fence.around(fits ? whole : headingsText(this.#outline));
-    this.#common = [
-      {
-        role: 'system',
-        content: prompts.section({ ...commonValues(run), mark: fence.mark, charts: run.request.charts ?? false }),
-      },
-      { role: 'user', content: prompts.report({ question: of.question, outline }) },
-    ];
-  }
-
-  static async of(run: ResearchRun, { context, claims }: { context: Context; claims: ClaimChecker }) {
-    const { state } = run;
-    const question = questionOf(run.request).slice(0, LONGEST_QUESTION);
-    const outline = state.report.outline ?? [];
-    const all = await recordsOfRun(state, context.about);
-    const records = new ReportRecords({ records: all, outline, claims, question });
-    return new SectionRequests(run, { context, records, question });
-  }
-
+export async function sectionRequests(
+  run: ResearchRun,
+  { context, claims }: { context: Context; claims: ClaimChecker },
+): Promise<AskForSection> {
+  const { prompts, fence, state, request } = run;
+  const question = questionOf(request).slice(0, LONGEST_QUESTION);
+  const { outline = [] } = state.report;
+  const records = await recordsOfRun(state, context.about);
+  const report = { records, outline, claims, question, sources: state.sources };
   /** The tokens that a request aims at. */
-  get #most(): number {
-    return Math.min(this.#context.window.threshold, largestRequest(this.#run)) * SHARE;
-  }
-
-  /** The request for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
-  async of(index: number, how: AskedHow & { before: string; limit: number }): Promise<AnswerRequest> {
-    const { prompts, state, fence, purse, model } = this.#run;
-    const section = this.#outline[index];
-    const { window } = this.#context;
-    const fixed =
-      estimateRequest(this.#common) + estimateTokens(how.soFar) + estimateTokens(prompts.writeSection(EMPTY));
-    const records = await this.#records.of(index, {
-      sources: state.sources,
-      tokens: Math.max(LEAST_EVIDENCE, this.#most - fixed - LONGEST_BEFORE / 4),
-    });
-    const paragraph = lastParagraph(how.before);
+  const most = () => Math.min(context.window.threshold, largestRequest(run)) * SHARE;
+  const whole = outlineText(outline);
+  const shown = fence.around(estimateTokens(whole) <= most() * OUTLINE_SHARE ? whole : headingsText(outline));
+  const system = prompts.section({ ...commonValues(run), mark: fence.mark, charts: request.charts ?? false });
+  const common: TurnMessage[] = [
+    { role: 'system', content: system },
+    { role: 'user', content: prompts.report({ question, outline: shown }) },
+  ];
+  return async (index, { before, limit, soFar, again }) => {
+    const section = outline[index];
+    const fixed = estimateRequest(common) + estimateTokens(soFar) + estimateTokens(prompts.writeSection(EMPTY));
+    const tokens = Math.max(LEAST_EVIDENCE, most() - fixed - LONGEST_BEFORE / 4);
+    const evidence = await sectionRecords(report, index, tokens);
+    const paragraph = lastParagraph(before);
     const ask = prompts.writeSection({
       number: String(index + 1),
-      count: String(this.#outline.length),
+      count: String(outline.length),
       section: fence.around(section ? sectionLine(section, index) : ''),
       before: paragraph === '' ? '' : `The section before it ends so:\n${fence.around(paragraph)}\n\n`,
-      length: lengthText(how.limit, this.#run),
-      records: fence.around(records === '' ? 'nothing' : records),
+      length: lengthText(limit, run),
+      records: fence.around(evidence === '' ? 'nothing' : evidence),
     });
-    const again = how.again ? `\n\n${prompts.answerNow()}` : '';
-    const messages: TurnMessage[] = [
-      ...this.#common,
-      { role: 'user', content: `${ask}${again}` },
-      ...askToContinue(this.#run, how.soFar),
-    ];
-    const estimate = estimateRequest(messages);
-    const left = how.limit - estimateTokens(how.soFar);
-    const affordable = purse.answerTokens(window.counted(estimate));
-    const maxOutputTokens = Math.max(
-      16,
-      Math.min(left, model.max_completion_tokens, window.roomToWrite(estimate), affordable),
-    );
-    const request = {
-      messages,
-      maxOutputTokens,
-      ...(how.soFar.trim() === '' ? {} : { mayBeEmpty: true as const }),
-      ...hints(this.#run, COMMON),
-      ...sampling(this.#run),
-    };
-    return { request, estimate };
-  }
+    const content = again ? `${ask}\n\n${prompts.answerNow()}` : ask;
+    const messages: TurnMessage[] = [...common, { role: 'user', content }, ...askToContinue(run, soFar)];
+    return textRequest(run, { context, messages, stable: COMMON, soFar, left: limit - estimateTokens(soFar) });
+  };
 }
 
 const EMPTY = { number: '', count: '', section: '', before: '', length: '', records: '' };

@@ -2,14 +2,7 @@ import type { IncompleteReason } from '../../protocol/response.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { answerLimit } from '../answer/answer-request.ts';
-import {
-  type Answering,
-  answeredStep,
-  citedSteps,
-  spentAnswerBudget,
-  unknownStep,
-  type Written,
-} from '../answer/answer-steps.ts';
+import { type Answering, answeredStep, citedSteps, spentAnswerBudget, type Written } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { CodeBlocks } from '../answer/code-marks.ts';
 import { NothingWritten } from '../answer/no-answer.ts';
@@ -19,10 +12,9 @@ import { ClaimChecker } from '../claims/claim-checker.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
-import { citedWhole } from './cited-whole.ts';
 import { HeadingFilter } from './heading-filter.ts';
-import { checks, draftText } from './held-section.ts';
-import { SectionRequests } from './section-requests.ts';
+import { checks, citedDraft, draftText } from './held-section.ts';
+import { type AskForSection, sectionRequests } from './section-requests.ts';
 
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
@@ -38,7 +30,7 @@ interface Writing {
   answering: Answering;
   claims: ClaimChecker;
   cited: CitedAnswer;
-  requests: SectionRequests;
+  askFor: AskForSection;
 }
 
 /** Writes the sections that are not written yet. @throws GatewayError */
@@ -52,8 +44,8 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     yield* citedSteps(run, cited.end());
     return { text: '', cut: state.answered.cut };
   }
-  const requests = await SectionRequests.of(run, { context: answering.context, claims });
-  const writing = { answering, claims, cited, requests };
+  const askFor = await sectionRequests(run, { context: answering.context, claims });
+  const writing = { answering, claims, cited, askFor };
   let cut: IncompleteReason | null = state.report.cut;
   let before = run.answerSoFar.text.slice(0, state.report.length);
   for (let index = state.report.done; index < outline.length; index++) {
@@ -94,7 +86,7 @@ type OfSection = Writing & {
 };
 
 async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
-  const { answering, cited, requests, index, section, head, before, limit } = of;
+  const { answering, cited, askFor, index, section, head, before, limit } = of;
   const { report } = run.state;
   const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
   const soFar = begun.slice(head.length);
@@ -105,7 +97,7 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
     inMessage: true,
     isPart: true,
     filter: new HeadingFilter(section.heading, { head: head.slice(begun.length), before: soFar }),
-    ask: (how) => requests.of(index, { ...how, before, limit }),
+    ask: (how) => askFor(index, { ...how, before, limit }),
     whole: ({ text, cut }, usage) => {
       return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
     },
@@ -114,22 +106,19 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
 
 /** A section that is held back until its claims are checked; it is shown in one piece. */
 async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
-  const { answering, cited, claims, requests, index, section, head, before, limit } = of;
-  const cut = yield* draftText(run, answering, {
+  const { answering, cited, claims, askFor, index, section, head, before, limit } = of;
+  const { text, cut } = yield* draftText(run, answering, {
     claims,
     limit,
     shown: cited.length,
     isPart: true,
-    ask: (how) => requests.of(index, { ...how, before, limit }),
+    ask: (how) => askFor(index, { ...how, before, limit }),
   });
-  const { text = '', accepted = [] } = run.state.report.checked ?? {};
-  claims.accept(accepted);
   const filter = new HeadingFilter(section.heading, { head, before: '' });
-  const { delta, annotations, unknown } = await citedWhole(cited, filter.push(text) + filter.end());
-  if (unknown.length > 0) yield unknownStep(run, unknown);
+  const shown = yield* citedDraft(run, { cited, text: filter.push(text) + filter.end() });
   const written = { text, cut: filter.hasShown ? cut : (cut ?? 'stuck') };
   const entry = noted(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
-  yield filter.hasShown ? { type: 'answer', delta, annotations, entry } : { type: 'note', entry };
+  yield filter.hasShown ? { type: 'answer', ...shown, entry } : { type: 'note', entry };
   return written;
 }
 

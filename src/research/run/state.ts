@@ -12,7 +12,6 @@ import type {
   AnsweredEntry,
   ExecutableCall,
   Forced,
-  GuardName,
   JoinedEntry,
   LanesEntry,
   OpeningEntry,
@@ -297,11 +296,6 @@ export class ResearchState {
   /** Whether the model asked for nothing more, and the gateway did not ask it to go on. */
   researched(): boolean {
     return this.unansweredTurn()?.calls.length === 0;
-  }
-
-  /** How often a guard spoke to the model in the attempt that runs now. */
-  noted(guard: GuardName): number {
-    return this.attempt().filter((entry) => entry.t === 'note' && entry.guard === guard).length;
   }
 
   /** Whether the model was told of its plan before the answer. */

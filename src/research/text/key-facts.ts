@@ -1,6 +1,6 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { allSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { joinSpaces, onOneLine } from '../../base/text.ts';
-import { endsOf } from './prose.ts';
+import { endsOf, naturalEnd } from './prose.ts';
 
 /** Finding what matters in a text without a model. */
 
@@ -37,14 +37,7 @@ export interface RankedText {
 
 /** Ranks the sentences of a text, once for every length that is asked for later. */
 export function rankText(text: string, about: ReadonlySet<string>): RankedText {
-  const sentences = splitSentences(text);
-  const scores = sentences.map((sentence, index) => score(sentence, about) / (1 + index / 2000));
-  return { plain: onOneLine(text), sentences, ranking: rankingOf(scores), about };
-}
-
-function rankingOf(scores: readonly number[]): number[] {
-  const ranking = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
-  return ranking.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  return allSteps(ranking(text, about));
 }
 
 /** The part of a text that is ranked in one step, in UTF-16 code units: about two milliseconds. */
@@ -52,31 +45,32 @@ const STEP = 12_000;
 
 /** Ranks a text as `rankText` does, but rests between steps: pages may be long, and others wait meanwhile. */
 export async function rankTextInSteps(text: string, about: ReadonlySet<string>): Promise<RankedText> {
-  if (text.length <= STEP) return rankText(text, about);
+  const steps = ranking(text, about);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await yieldToEventLoop();
+  }
+}
+
+function* ranking(text: string, about: ReadonlySet<string>): Generator<undefined, RankedText> {
   const sentences: string[] = [];
-  const weights: number[] = [];
+  const scores: number[] = [];
   const plain: string[] = [];
-  for (let at = 0; at < text.length; await yieldToEventLoop()) {
-    const end = endOfStep(text, at + STEP);
+  for (let at = 0; at < text.length; ) {
+    const end = naturalEnd(text, { from: at + STEP * 0.75, limit: at + STEP, marks: ['\n', ' '] });
     const piece = text.slice(at, end);
     for (const sentence of splitSentences(piece)) {
-      weights.push(score(sentence, about) / (1 + sentences.length / 2000));
+      scores.push(score(sentence, about) / (1 + sentences.length / 2000));
       sentences.push(sentence);
     }
     plain.push(onOneLine(piece));
     at = end;
+    if (at < text.length) yield;
   }
-  return { plain: plain.filter((piece) => piece !== '').join(' '), sentences, ranking: rankingOf(weights), about };
-}
-
-/** The end of a step near `at`: behind a line or a word where there is one. */
-function endOfStep(text: string, at: number): number {
-  if (at >= text.length) return text.length;
-  const from = at - STEP / 4;
-  const line = text.lastIndexOf('\n', at);
-  if (line > from) return line + 1;
-  const space = text.lastIndexOf(' ', at);
-  return space > from ? space + 1 : at;
+  const telling = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
+  const ranked = telling.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  return { plain: plain.filter((piece) => piece !== '').join(' '), sentences, ranking: ranked, about };
 }
 
 /** The best sentences in their order, `maxLength` UTF-16 code units at most. */

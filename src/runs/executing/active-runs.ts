@@ -1,59 +1,30 @@
+import { LRUCache } from 'lru-cache';
 import { sleep, withTimeout } from '../../base/abort.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
 import { workFor } from '../../base/load/event-loop.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
-import type { LoadMeter } from '../load-meter.ts';
-import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
+import type { Claim } from '../../store/run-store.ts';
 import { Capacity } from './capacity.ts';
-import type { ExecutionResult, RunDriver } from './driving/run-driver.ts';
+import type { ExecutionResult } from './driving/run-driver.ts';
 import { executeRun } from './execute-run.ts';
+import type { Executor, ExecutorOptions, Reservation } from './executor.ts';
 import { AppendTick } from './log/append-tick.ts';
 import type { Beginning } from './log/found-log.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 import { inRunSpan } from './run-span.ts';
+import { StoreOutage } from './store-outage.ts';
 
 /** How long runs may take to store what they have and to give their claims back, in milliseconds. */
 const LEAVING_MS = 3000;
 
-export interface ActiveRunsOptions {
-  store: RunStore;
-  carried: CarriedTranscripts;
-  driver: RunDriver;
-  clock: Clock;
-  log: Logger;
-  /** Names this instance in claims. */
-  owner: string;
-  retentionMs: number;
-  /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
-  mayRun?(run: RunRecord): boolean;
-  /** How busy this process is. */
-  load: LoadMeter;
-  /** The most runs that are driven at once. */
-  maxConcurrent: number;
-  /** Spans may show what is said (`telemetry.contents`). */
-  showsContents?: boolean;
-}
-
 /** How often claims are renewed, in milliseconds; a cancel whose news was lost is found by then. */
 const RENEW_MS = 1000;
-/** How long the store may be away from a running run, in milliseconds (docs/architecture.md, "The executor"). */
-const STORE_GRACE_MS = 60_000;
 /**
  * A chat completion is created with the claim of the process that holds its connection. One that nobody has claimed for
  * this long, of an older gateway, was left by a process that died before it could, in milliseconds.
  */
 const LEFT_MS = 3000;
-/** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
-const MAX_CANCELLED = 10_000;
-
-/** Room for one run; given back when it is disposed of without having been used. */
-export interface Reservation extends Disposable {
-  readonly claim: NonNullable<NewRun['claim']>;
-  /** Drives the run that was created so. */
-  begin(claim: Claim, beginning: Beginning): void;
-}
+/** Runs that are known to be cancelled, or served; the oldest are forgotten first, the store knows them by then. */
+const MOST_KNOWN = 10_000;
 
 export interface DriveOptions {
   /** Awaited first, while the claim is held; its signal aborts where the run is to end at once. */
@@ -61,25 +32,28 @@ export interface DriveOptions {
   beginning?: Beginning | undefined;
 }
 
-/** Hears of a run that is driven. */
-export type Driving = (id: RunId, done: Promise<ExecutionResult>) => void;
-
 interface ActiveRun {
   lease: RunLease;
   done: Promise<ExecutionResult>;
 }
 
-/** The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. */
-export class ActiveRuns {
-  readonly capacity: Capacity;
-  readonly #options: ActiveRunsOptions;
+/**
+ * The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. How it finds them is
+ * left to each kind of executor.
+ */
+export abstract class ActiveRuns implements Executor {
+  protected readonly capacity: Capacity;
+  /** Hears of it where claims cannot be renewed or looked for. */
+  protected readonly outage: StoreOutage;
+  protected readonly options: ExecutorOptions;
+  protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
-  readonly #cancelled = new Set<RunId>();
+  readonly #cancelled = new LRUCache<RunId, true>({ max: MOST_KNOWN });
   readonly #tick: AppendTick;
   readonly #startedAt: number;
   /** Chat completions whose connections this process holds, until they have been driven. */
-  readonly #served = new Set<RunId>();
+  readonly #served = new LRUCache<RunId, true>({ max: MOST_KNOWN });
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   /** Runs that are held and wait for room, by API key. */
@@ -87,29 +61,38 @@ export class ActiveRuns {
   #waiting = 0;
   #held = 0;
 
-  constructor(options: ActiveRunsOptions) {
-    this.#options = options;
+  constructor(options: ExecutorOptions) {
+    this.options = options;
     this.capacity = new Capacity(options);
+    this.outage = new StoreOutage(options.store);
     this.#tick = new AppendTick(options.load);
     this.#startedAt = options.clock.now();
   }
 
-  /** Runs that are driven, and those that are about to be. */
-  get size(): number {
+  abstract start(): Promise<void>;
+  abstract wake(id: RunId): void;
+  abstract stop(options: { graceMs: number }): Promise<void>;
+
+  /** Hears of each run that begins where it was submitted. */
+  protected driving(_id: RunId, _done: Promise<ExecutionResult>): void {}
+
+  get active(): number {
     return this.#runs.size - this.#waiting + this.#held;
   }
 
-  /** Runs that are held and wait for room. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Those of an API key. */
   waitingOf(keyId: string): number {
     return this.#waitingOf.get(keyId) ?? 0;
   }
 
-  get(id: RunId): RunLease | undefined {
+  get overloaded(): boolean {
+    return this.active > 0 && this.capacity.overloaded;
+  }
+
+  driven(id: RunId): RunLease | undefined {
     return this.#runs.get(id)?.lease;
   }
 
@@ -117,14 +100,14 @@ export class ActiveRuns {
    * Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does.
    */
   async drive(claim: Claim, options: DriveOptions = {}): Promise<ExecutionResult> {
-    const { store, log } = this.#options;
+    const { store, log } = this.options;
     const { id } = claim.run;
     const driven = this.#runs.get(id);
     if (driven && !driven.lease.signal.aborted) {
       await driven.lease.offer(claim);
       return await driven.done;
     }
-    const lease = new RunLease(claim, { store, log });
+    const lease = new RunLease(claim, { store, log, failed: (thrown) => this.outage.failed(thrown) });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
     lease.orphaned = this.#isOrphaned(claim);
@@ -148,24 +131,19 @@ export class ActiveRuns {
 
   /** The only reader of this chat completion is a connection to this process. */
   serves(id: RunId): void {
-    this.#served.add(id);
-    for (const oldest of this.#served) {
-      if (this.#served.size <= MAX_CANCELLED) break;
-      this.#served.delete(oldest);
-    }
+    this.#served.set(id, true);
   }
 
-  /** See `Executor.reserve`. `driving` hears of the run once it is driven. */
-  reserve({ later }: { later: boolean }, driving: Driving): Reservation | undefined {
-    if (this.#pausing || !(later || this.capacity.startNow(this.size))) return undefined;
+  reserve({ later = false } = {}): Reservation | undefined {
+    if (this.#pausing || !(later || this.capacity.startNow(this.active))) return undefined;
     const place = later ? undefined : this.hold();
     return {
-      claim: { owner: this.#options.owner, leaseMs: LEASE_MS },
+      claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
         const { id, keyId, api } = claim.run;
         if (api === 'chat_completions') this.serves(id);
-        const room = (signal: AbortSignal) => this.capacity.room(keyId, () => this.size, signal);
-        driving(id, this.drive(claim, { beginning, ...(later && { room }) }));
+        const room = (signal: AbortSignal) => this.capacity.room(keyId, () => this.active, signal);
+        this.driving(id, this.drive(claim, { beginning, ...(later && { room }) }));
       },
       [Symbol.dispose]: () => place?.[Symbol.dispose](),
     };
@@ -184,30 +162,27 @@ export class ActiveRuns {
 
   /** Claims a run; undefined where it is not to be had. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
-    const { store, owner } = this.#options;
-    return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
+    return await this.options.store.claim(id, { leaseMs: LEASE_MS, force });
+  }
+
+  /** Claims a run that may have had an owner; undefined also where that one may live. */
+  protected async claimLeft(id: RunId): Promise<Claim | undefined> {
+    return this.outage.isOver ? await this.claim(id, { force: false }) : undefined;
   }
 
   /** The next free run, claimed; `queued`: the next one that was not begun. */
   async claimNext(options: { queued?: boolean } = {}): Promise<Claim | undefined> {
-    const { store, owner } = this.#options;
-    return await store.claimNext({ ...options, owner, leaseMs: LEASE_MS });
+    return await this.options.store.claimNext({ ...options, leaseMs: LEASE_MS });
   }
 
-  /** See `Executor.takeOver`. */
   async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
     const claim = await this.claim(id, options);
     if (claim && options.force) this.#runs.get(id)?.lease.handOver();
     return claim && (await this.drive(claim));
   }
 
-  /** Stops a run for a cancel, now or when it is taken up here; false where it is not driven here. */
   cancel(id: RunId): boolean {
-    this.#cancelled.add(id);
-    for (const oldest of this.#cancelled) {
-      if (this.#cancelled.size <= MAX_CANCELLED) break;
-      this.#cancelled.delete(oldest);
-    }
+    this.#cancelled.set(id, true);
     const run = this.#runs.get(id);
     run?.lease.cancel();
     return run !== undefined;
@@ -231,7 +206,7 @@ export class ActiveRuns {
     await Promise.race([all, sleep(graceMs - last, { signal: grace.signal }).catch(() => {})]);
     grace.abort();
     for (const { lease } of this.#runs.values()) lease.handOver();
-    const { log } = this.#options;
+    const { log } = this.options;
     await withTimeout('handing over', Math.max(LEAVING_MS, last), () => all).catch(() =>
       log.warn({ runs: this.#runs.size }, 'the store was too slow to give runs back; their claims run out'),
     );
@@ -253,21 +228,9 @@ export class ActiveRuns {
   }
 
   async #execute(lease: RunLease, beginning: Beginning | undefined): Promise<ExecutionResult> {
-    const { store, carried, driver, clock, owner, retentionMs, showsContents = false } = this.#options;
-    const log = this.#options.log.child({ run: lease.run.id });
-    const options = {
-      lease,
-      owner,
-      tick: this.#tick,
-      store,
-      carried,
-      driver,
-      clock,
-      log,
-      retentionMs,
-      storeGraceMs: STORE_GRACE_MS,
-      beginning,
-    };
+    const { showsContents = false } = this.options;
+    const log = this.options.log.child({ run: lease.run.id });
+    const options = { ...this.options, log, lease, tick: this.#tick, beginning };
     const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () =>
       inRunSpan(lease.run, { showsContents }, () => executeRun(options)),
     );
@@ -279,11 +242,11 @@ export class ActiveRuns {
   #isOrphaned({ run }: Claim): boolean {
     const { id, api, createdAt } = run;
     if (api !== 'chat_completions' || this.#served.has(id)) return false;
-    return createdAt < this.#startedAt || this.#options.clock.now() - createdAt > LEFT_MS;
+    return createdAt < this.#startedAt || this.options.clock.now() - createdAt > LEFT_MS;
   }
 
   #mayRun({ run }: RunLease): boolean {
-    return this.#options.mayRun?.(run) ?? true;
+    return this.options.mayRun?.(run) ?? true;
   }
 
   #renewAll(): void {

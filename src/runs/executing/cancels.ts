@@ -2,6 +2,7 @@ import { linkSignals, sleep, TimeoutError } from '../../base/abort.ts';
 import { GatewayError, messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
+import { isStoreAway } from '../../store/failure.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import { followLog } from '../reading/follow.ts';
 import type { Executor } from './executor.ts';
@@ -53,7 +54,7 @@ export class Cancels {
 
   /** Keeps a cancel that failed because the store is away; what its client is answered. */
   keepWhileAway(id: RunId, thrown: unknown, options: { user?: string } = {}): unknown {
-    return isAway(thrown) && this.keep(id, options) ? willBeCancelled(thrown) : thrown;
+    return isStoreAway(thrown) && this.keep(id, options) ? willBeCancelled(thrown) : thrown;
   }
 
   /**
@@ -88,7 +89,7 @@ export class Cancels {
         try {
           await this.#carryOut(id, user);
         } catch (thrown) {
-          if (isAway(thrown)) break;
+          if (isStoreAway(thrown)) break;
           log.warn({ run: id, err: messageOf(thrown) }, 'a kept cancel failed');
         }
         this.#kept.delete(id);
@@ -122,10 +123,6 @@ export class Cancels {
     }
     await executor.takeOver(run.id, { force: true });
   }
-}
-
-function isAway(thrown: unknown): thrown is GatewayError {
-  return thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 }
 
 /** The answer to a cancel that is kept. */

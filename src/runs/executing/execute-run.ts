@@ -1,5 +1,6 @@
 import { sleep } from '../../base/abort.ts';
-import { messageOf, toGatewayError } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
+import { isStoreAway } from '../../store/failure.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { Execution, type ExecutionOptions } from './execution.ts';
@@ -19,7 +20,7 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
   } catch (thrown) {
     // Reading the log failed: the run stays open and is claimed again. One that a newer gateway has to go on with is
     // given back without having been tried, and so is one whose store is away.
-    const isAway = toGatewayError(thrown).code === 'store_unavailable';
+    const isAway = isStoreAway(thrown);
     const isTemporary = isAway || thrown instanceof NewerDataError;
     if (!(thrown instanceof ClaimLostError)) {
       log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');

@@ -1,45 +1,36 @@
-import { type Clock, toSeconds } from '../../base/clock.ts';
+import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
 import { claimsOf } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
-import type { RunStore } from '../../store/run-store.ts';
 import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
-import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { listedOf } from '../stored/listed.ts';
-import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
+import { loopOf, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import { closingStep, shownBy } from './driving/by-loop.ts';
-import type { ExecutionOutcome, ExecutionResult, RunDriver } from './driving/run-driver.ts';
-import { usedBy } from './driving/used-by.ts';
+import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
+import type { ExecutorOptions } from './executor.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, FoundLog } from './log/found-log.ts';
 import { LogWriter } from './log/log-writer.ts';
 import { Recorder } from './log/recorder.ts';
+import { endedResponse } from './log/run-end.ts';
 import { regainRun } from './regain-run.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
+/** How long the store may be away before the claim is dropped, in milliseconds (docs/architecture.md, "The executor"). */
+const STORE_GRACE_MS = 60_000;
 
-export interface ExecutionOptions {
+export interface ExecutionOptions
+  extends Pick<ExecutorOptions, 'store' | 'carried' | 'driver' | 'clock' | 'log' | 'retentionMs'> {
   lease: RunLease;
-  /** Names this instance in claims. */
-  owner: string;
   tick: AppendTick;
-  store: RunStore;
-  carried: CarriedTranscripts;
-  driver: RunDriver;
-  clock: Clock;
-  log: Logger;
-  retentionMs: number;
-  /** How long the store may be away before the claim is dropped, in milliseconds. */
-  storeGraceMs: number;
   /** The log so far, if this process has just created it. */
   beginning?: Beginning | undefined;
 }
@@ -71,7 +62,7 @@ export class Execution {
       found: FoundLog;
     },
   ) {
-    const { store, lease, owner } = options;
+    const { store, lease } = options;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
@@ -84,11 +75,11 @@ export class Execution {
       last: log.fold.last,
       fold: log.fold,
       entries: log.entries,
-      graceMs: options.storeGraceMs,
+      graceMs: STORE_GRACE_MS,
       log: options.log,
       clock: options.clock,
       losesNothing: store.restore === undefined,
-      regain: (appended) => regainRun({ store, owner, lease, found: log.found, appended, log: options.log }),
+      regain: (appended) => regainRun({ store, lease, found: log.found, appended, log: options.log }),
     });
     lease.recheck = () => this.#writer.recheck();
     this.#recorder = new Recorder({
@@ -138,7 +129,7 @@ export class Execution {
       if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.orphaned)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
-      if (!readGenerate(run)) return await this.#end('completed');
+      if (readRequest(run).generate === false) return await this.#end('completed');
       this.#noteCutStep();
       const loop = loopOf(run);
       const outcome = loop === 'proxy' ? await this.#driveProxy() : await this.#driveLoop(loop);
@@ -200,8 +191,8 @@ export class Execution {
     const { driver, lease } = this.#options;
     // The provider's answer was stored before the last owner died: it is not paid for again.
     if (this.#proxied) return { incomplete: null };
-    const request = readProxyRequest(lease.run);
-    if (!request) throw new Error('the run holds no proxy request');
+    const { request } = readRequest(lease.run);
+    if (request.kind !== 'proxy') throw new Error('the run holds no proxy request');
     const metered = (used: () => Used) => {
       this.#proxyUsed = used;
     };
@@ -268,16 +259,12 @@ export class Execution {
     const isCut = kind === 'plain' && status === 'completed' && (outcome?.incomplete ?? null) !== null;
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage(isCut ? 'incomplete' : 'completed');
-    const at = clock.now();
+    // A clock that was set back meanwhile makes no run that ended before it began.
+    const at = Math.max(clock.now(), lease.run.startedAt ?? 0);
     const state = this.#state;
-    const ending = {
-      ...answer,
-      claims,
-      completed: outcome !== undefined,
-      request,
-      state,
-    };
-    const response = this.#recorder.response(this.#created, {
+    const ending = { ...answer, claims, completed: outcome !== undefined, request, state };
+    const response = endedResponse(this.#created, {
+      output: this.#recorder.output,
       status: isCut ? 'incomplete' : status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
@@ -291,7 +278,7 @@ export class Execution {
     const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end(
       { type, response },
-      { status, at, retainMs: readKeepMs(lease.run) ?? retentionMs, listed: listedOf(response) },
+      { status, at, retainMs: readRequest(lease.run).keepMs ?? retentionMs, listed: listedOf(response) },
     );
     if (written === 'cancelled') {
       restore();
@@ -321,4 +308,15 @@ export class Execution {
     if (this.#options.lease.run.kind !== 'proxy') return usedBy(this.#state);
     return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
   }
+}
+
+/** What a run has used so far, also where a part of it has no price. */
+function usedBy({ usage, cost }: Pick<ResearchState, 'usage' | 'cost'>): Used {
+  return {
+    inputTokens: usage.input_tokens,
+    cachedTokens: usage.input_tokens_details.cached_tokens,
+    outputTokens: usage.output_tokens,
+    reasoningTokens: usage.output_tokens_details.reasoning_tokens,
+    cost: cost > 0 ? cost : (usage.cost?.total ?? 0),
+  };
 }

@@ -1,9 +1,18 @@
+import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { ActiveRunsOptions, Reservation } from './active-runs.ts';
-import type { ExecutionResult } from './driving/run-driver.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
+import type { LoadMeter } from '../load-meter.ts';
+import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
+import type { ExecutionResult, RunDriver } from './driving/run-driver.ts';
+import type { Beginning } from './log/found-log.ts';
 import type { RunLease } from './run-lease.ts';
 
-/** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
+/**
+ * Who executes runs: claims them, drives them, renews the claims, and lets go in order. `local-executor.ts` and
+ * `queue-executor.ts` take a run, `active-runs.ts` drives it under its lease, `execution.ts` reads what is stored of it and
+ * has the driver go on from there, `log/recorder.ts` and `log/log-writer.ts` write what comes of it, up to the end.
+ */
 export interface Executor {
   start(): Promise<void>;
   /**
@@ -36,4 +45,26 @@ export interface Executor {
   stop(options: { graceMs: number }): Promise<void>;
 }
 
-export type ExecutorOptions = ActiveRunsOptions;
+/** Room for one run; given back when it is disposed of without having been used. */
+export interface Reservation extends Disposable {
+  readonly claim: NonNullable<NewRun['claim']>;
+  /** Drives the run that was created so. */
+  begin(claim: Claim, beginning: Beginning): void;
+}
+
+export interface ExecutorOptions {
+  store: RunStore;
+  carried: CarriedTranscripts;
+  driver: RunDriver;
+  clock: Clock;
+  log: Logger;
+  retentionMs: number;
+  /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
+  mayRun?(run: RunRecord): boolean;
+  /** How busy this process is. */
+  load: LoadMeter;
+  /** The most runs that are driven at once. */
+  maxConcurrent: number;
+  /** Spans may show what is said (`telemetry.contents`). */
+  showsContents?: boolean;
+}

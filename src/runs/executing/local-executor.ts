@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { DrivingExecutor } from './driving-executor.ts';
+import { ActiveRuns } from './active-runs.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */
 const LOOK_MS = 1000;
@@ -9,7 +9,7 @@ const LOOK_MS = 1000;
  * The executor of a single instance: it asks the store for free runs. It claims whatever is offered, up to
  * `maxConcurrent`: idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
  */
-export class LocalExecutor extends DrivingExecutor {
+export class LocalExecutor extends ActiveRuns {
   #wake = Promise.withResolvers<void>();
   #claiming: Promise<void> | undefined;
   #changes: Disposable | undefined;
@@ -31,7 +31,7 @@ export class LocalExecutor extends DrivingExecutor {
     this.#wake.resolve();
     this.#changes?.[Symbol.dispose]();
     await this.#claiming;
-    await this.runs.handOver({ graceMs });
+    await this.handOver({ graceMs });
   }
 
   async #claimLoop(): Promise<void> {
@@ -41,6 +41,7 @@ export class LocalExecutor extends DrivingExecutor {
       try {
         await this.#claimAll();
       } catch (thrown) {
+        this.outage.failed(thrown);
         this.options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
@@ -52,11 +53,11 @@ export class LocalExecutor extends DrivingExecutor {
 
   async #claimAll(): Promise<void> {
     while (await this.#room()) {
-      using _ = this.runs.hold();
-      const claim = await this.runs.claimNext();
+      using _ = this.hold();
+      const claim = await this.claimNext({ queued: !this.outage.isOver });
       if (!claim) return;
-      this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
-      void this.runs.drive(claim);
+      this.capacity.served(this.options.clock.now() - claim.run.createdAt);
+      void this.drive(claim);
     }
   }
 
@@ -64,10 +65,10 @@ export class LocalExecutor extends DrivingExecutor {
   async #room(): Promise<boolean> {
     const { signal } = this.stopping;
     if (signal.aborted) return false;
-    if (this.runs.capacity.startFirst(this.runs.size)) return true;
+    if (this.capacity.startFirst(this.active)) return true;
     // A turn that nobody takes is one that others do not get.
     const free = await this.options.store.claimable({ limit: 1 });
     if (free.length === 0) return false;
-    return await this.runs.capacity.startWithin(Number.POSITIVE_INFINITY, () => this.runs.size, { signal });
+    return await this.capacity.startWithin(Number.POSITIVE_INFINITY, () => this.active, { signal });
   }
 }

@@ -4,8 +4,8 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
+import { ActiveRuns } from './active-runs.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
-import { DrivingExecutor } from './driving-executor.ts';
 import type { ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
@@ -77,7 +77,7 @@ export interface QueueExecutorOptions extends ExecutorOptions {
  * of an instance that died or that the queue forgot, are looked for in the store; a job too many finds no run and goes
  * away.
  */
-export class QueueExecutor extends DrivingExecutor {
+export class QueueExecutor extends ActiveRuns {
   readonly #queueOptions: QueueExecutorOptions;
   readonly #queue: Queue<JobData>;
   readonly #worker: Worker<JobData>;
@@ -111,7 +111,7 @@ export class QueueExecutor extends DrivingExecutor {
     this.#worker.on('error', (error) => this.#failed(error));
     this.#worker.on('lockRenewalFailed', (jobs) => {
       // The lock may only have run out while Redis was away: whether the run was taken over, its claim tells.
-      for (const job of jobs) void this.runs.confirm(this.#runOf.get(job) ?? job);
+      for (const job of jobs) void this.confirm(this.#runOf.get(job) ?? job);
     });
   }
 
@@ -120,7 +120,17 @@ export class QueueExecutor extends DrivingExecutor {
       if (change.type === 'cancel') this.cancel(change.id);
     });
     this.#worker.run().catch((error: unknown) => this.#failed(error));
-    this.#sweeping = Promise.all([this.#sweepLoop(), this.#lookLoop()]);
+    const { sweepMs = SWEEP_MS } = this.#queueOptions;
+    this.#sweeping = Promise.all([
+      this.#lookAgain(
+        (before) => this.#sweep(before),
+        () => sweepMs * (0.75 + Math.random() / 2),
+      ),
+      this.#lookAgain(
+        (before) => this.#look(before),
+        () => LOOK_MS,
+      ),
+    ]);
   }
 
   protected override driving(id: RunId, done: Promise<ExecutionResult>): void {
@@ -148,7 +158,7 @@ export class QueueExecutor extends DrivingExecutor {
     const closingMs = (await this.#storeIsQuick()) ? Math.min(2 * CLOSE_MS, graceMs / 10) : 2 * CLOSE_MS;
     await Promise.all([
       inTime('pausing the queue', this.#worker.pause(true)),
-      this.runs.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
+      this.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
     ]);
     await inTime('the last sweep', Promise.resolve(this.#sweeping));
     // A job that is given back goes to another instance at once, one whose lock runs out seconds later.
@@ -189,7 +199,7 @@ export class QueueExecutor extends DrivingExecutor {
   async #work(job: Job<JobData>, token: string | undefined): Promise<void> {
     const { signal } = this.stopping;
     try {
-      if ((await this.#drive(job)) === 'done') return;
+      if ((await this.#driveFor(job)) === 'done') return;
     } catch (thrown) {
       this.options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
       await sleep(RETRY_MS, { signal }).catch(() => {});
@@ -205,13 +215,13 @@ export class QueueExecutor extends DrivingExecutor {
   }
 
   /** @throws where the job is to be put off. */
-  async #drive(job: Job<JobData>): Promise<'done' | 'given back'> {
+  async #driveFor(job: Job<JobData>): Promise<'done' | 'given back'> {
     const { signal } = this.stopping;
     const room =
-      (job.data.begun && this.runs.capacity.resume(this.runs.size)) ||
-      (await this.runs.capacity.startWithin(HELD_BACK_MS, () => this.runs.size, { signal }));
+      (job.data.begun && this.capacity.resume(this.active)) ||
+      (await this.capacity.startWithin(HELD_BACK_MS, () => this.active, { signal }));
     if (!room) throw new Error('this instance carries what it can');
-    const started = await this.#start(job);
+    const started = await this.#startFor(job);
     if (started === 'ended') return 'done';
     if (started === 'not now') return 'given back';
     const result = await started.done;
@@ -220,19 +230,19 @@ export class QueueExecutor extends DrivingExecutor {
   }
 
   /** Claims a run and drives it. @throws where someone alive holds it. */
-  async #start(job: Job<JobData>): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
-    using _ = this.runs.hold();
-    const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimNext(job));
+  async #startFor(job: Job<JobData>): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
+    using _ = this.hold();
+    const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimForTurn(job));
     if (typeof claim === 'string') return claim;
-    this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
-    return { done: this.runs.drive(claim) };
+    this.capacity.served(this.options.clock.now() - claim.run.createdAt);
+    return { done: this.drive(claim) };
   }
 
   /** Claims the run whose turn it is, and makes the job its. One of the job's id that no index knows is found, too. */
-  async #claimNext(job: Job<JobData>): Promise<Claim | 'ended'> {
+  async #claimForTurn(job: Job<JobData>): Promise<Claim | 'ended'> {
     const claim =
-      (await this.runs.claimNext({ queued: true })) ??
-      (job.id === undefined ? undefined : await this.runs.claim(job.id, { force: false }));
+      (await this.claimNext({ queued: true })) ??
+      (job.id === undefined ? undefined : await this.claim(job.id, { force: false }));
     if (!claim) return 'ended';
     if (job.id !== undefined) this.#runOf.set(job.id, claim.run.id);
     const data: JobData = { begun: true, run: claim.run.id };
@@ -242,16 +252,18 @@ export class QueueExecutor extends DrivingExecutor {
 
   async #claimBegun({ id, data }: Job<JobData>): Promise<Claim | 'ended' | 'not now'> {
     const run = data.run ?? id;
-    return run === undefined ? 'ended' : await this.#claim(run, { waitMs: this.#heldElsewhere.has(run) ? 0 : HELD_MS });
+    return run === undefined
+      ? 'ended'
+      : await this.#claimSoon(run, { waitMs: this.#heldElsewhere.has(run) ? 0 : HELD_MS });
   }
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
-  async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
+  async #claimSoon(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
     const { store } = this.options;
     const until = performance.now() + waitMs;
     const held = this.#heldElsewhere;
     while (!this.stopping.signal.aborted) {
-      const claim = await this.runs.claim(id, { force: false });
+      const claim = await this.claimLeft(id);
       const run = claim ? undefined : await store.get(id);
       const free = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
       if (free) {
@@ -268,52 +280,37 @@ export class QueueExecutor extends DrivingExecutor {
     return 'not now';
   }
 
-  /** Goes on with runs whose instance died, or gave them back. */
-  async #lookLoop(): Promise<void> {
-    const { signal } = this.stopping;
-    const { store } = this.options;
-    let before: ReadonlySet<RunId> = new Set();
-    while (!signal.aborted) {
-      try {
-        const left = await store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
-        // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
-        for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
-        before = new Set(left);
-      } catch (error) {
-        this.#failed(error);
-      }
-      await sleep(LOOK_MS, { signal }).catch(() => {});
-    }
+  /** Goes on with runs whose instance died, or gave them back. Those that were left when it looked last are `before`. */
+  async #look(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
+    const left = await this.options.store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
+    // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
+    for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
+    return new Set(left);
   }
 
   /** Claims a run that nobody holds and drives it, without the queue: it was let in long ago, and waits for nobody's load. */
   async #takeUp(id: RunId): Promise<void> {
-    if (this.stopping.signal.aborted || !this.runs.capacity.resume(this.runs.size)) return;
-    using _ = this.runs.hold();
-    const claim = await this.runs.claim(id, { force: false });
-    if (claim) void this.#watched(this.#goOnElsewhere(id, this.runs.drive(claim)));
+    if (this.stopping.signal.aborted || !this.capacity.resume(this.active)) return;
+    using _ = this.hold();
+    const claim = await this.claimLeft(id);
+    if (claim) void this.#watched(this.#goOnElsewhere(id, this.drive(claim)));
   }
 
-  async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
-    if (ids.length === 0) return;
+  /** Looks again and again, each time with what was found before. */
+  async #lookAgain(
+    look: (before: ReadonlySet<RunId>) => Promise<ReadonlySet<RunId>>,
+    pauseMs: () => number,
+  ): Promise<void> {
     const { signal } = this.stopping;
-    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
-      this.#failed(error),
-    );
-  }
-
-  /** Makes sure that every free run is worked on: at the start, and again and again. */
-  async #sweepLoop(): Promise<void> {
-    const { signal } = this.stopping;
-    const { sweepMs = SWEEP_MS } = this.#queueOptions;
     let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
-        before = await this.#sweep(before);
+        before = await look(before);
       } catch (error) {
+        this.outage.failed(error);
         this.#failed(error);
       }
-      await sleep(sweepMs * (0.75 + Math.random() / 2), { signal }).catch(() => {});
+      await sleep(pauseMs(), { signal }).catch(() => {});
     }
   }
 
@@ -325,13 +322,16 @@ export class QueueExecutor extends DrivingExecutor {
     const { store, log } = this.options;
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
-      if (!before.has(id) || this.stopping.signal.aborted || !this.runs.capacity.start(this.runs.size)) continue;
-      const claim = await this.runs.claim(id, { force: false });
+      if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.start(this.active)) continue;
+      const claim = await this.claimLeft(id);
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
-      void this.runs.drive(claim);
+      void this.drive(claim);
     }
-    await this.#enqueueSoon('the sweep', free);
+    const { signal } = this.stopping;
+    await withTimeout('the sweep', ENQUEUE_MS, () => this.#enqueue(free), { signal }).catch((error: unknown) =>
+      this.#failed(error),
+    );
     return new Set(free);
   }
 

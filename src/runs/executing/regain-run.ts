@@ -13,7 +13,6 @@ const OFFER_LOOK_MS = 25;
 /** What an owner knows of its run when the store does not know the owner. */
 export interface RegainOptions {
   store: RunStore;
-  owner: string;
   lease: RunLease;
   /** The log and the transcript as this owner found them. */
   found: FoundLog;
@@ -29,9 +28,9 @@ export interface RegainOptions {
  * is the operator's choice; without either, readers see a log that is forked, and tool calls are made again.
  */
 export async function regainRun(options: RegainOptions): Promise<number | undefined> {
-  const { store, owner, lease, log } = options;
+  const { store, lease, log } = options;
   const { id } = lease.run;
-  let claim = lease.takeOffered() ?? (await store.claim(id, { owner, leaseMs: LEASE_MS, force: false }));
+  let claim = lease.takeOffered() ?? (await store.claim(id, { leaseMs: LEASE_MS, force: false }));
   if (!claim && !(await store.get(id))) return await createAgain(options);
   claim ??= await offeredSoon(lease);
   if (!claim) return undefined;
@@ -39,7 +38,7 @@ export async function regainRun(options: RegainOptions): Promise<number | undefi
     await store.release(id, { token: claim.token });
     return undefined;
   }
-  lease.claimedAgain(claim.token);
+  lease.token = claim.token;
   log.warn({ run: id, last: claim.run.last }, 'the store lost a claim, the run is claimed anew');
   return claim.run.last;
 }

@@ -6,11 +6,6 @@ import type { ResponseFold } from '../reading/response-fold.ts';
 /** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
 export const LEASE_MS = 4000;
 
-/** Why an execution is stopped: the run is to end as cancelled. */
-export class CancelRequested extends Error {
-  override readonly name = 'CancelRequested';
-}
-
 /** Why an execution is stopped: another instance goes on. */
 export class HandOver extends Error {
   override readonly name = 'HandOver';
@@ -24,7 +19,7 @@ export class ClaimLostError extends Error {
 /**
  * This instance's hold on a run that it claimed, from the claim to the end or the hand-over: who asks it to stop, for
  * what reason, and whether it may still write. `signal` aborts once, with the first reason:
- * held -> cancelled (`CancelRequested`) | handed over (`HandOver`) | lost (`ClaimLostError`).
+ * held -> cancelled | handed over (`HandOver`) | lost (`ClaimLostError`).
  */
 export class RunLease {
   readonly run: RunRecord;
@@ -38,10 +33,12 @@ export class RunLease {
   orphaned = false;
   /** See `Claim`. */
   readonly keys: readonly SubmissionKey[];
-  #token: FencingToken;
+  /** Another one than before where the run was claimed anew, because a failover had lost the claim. */
+  token: FencingToken;
   #offered: Claim | undefined;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
   readonly #log: Logger;
+  readonly #failed: ((thrown: unknown) => void) | undefined;
   readonly #controller = new AbortController();
   /** When the claim was last known to hold, by this process' own monotonic clock, in milliseconds. */
   #heldAt = performance.now();
@@ -49,18 +46,19 @@ export class RunLease {
   #pausing = false;
   #leaving = false;
 
-  constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
+  /** `failed` hears why the claim could not be renewed. */
+  constructor(
+    claim: Claim,
+    parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger; failed?(thrown: unknown): void },
+  ) {
     this.run = claim.run;
-    this.#token = claim.token;
+    this.token = claim.token;
     this.keys = claim.keys ?? [];
     this.attempts = claim.attempts;
     this.#store = parts.store;
     this.#log = parts.log;
+    this.#failed = parts.failed;
     if (claim.run.cancelRequested) this.cancel();
-  }
-
-  get token(): FencingToken {
-    return this.#token;
   }
 
   /**
@@ -79,11 +77,6 @@ export class RunLease {
     const offered = this.#offered;
     this.#offered = undefined;
     return offered;
-  }
-
-  /** The run was claimed anew: a failover had lost the claim. */
-  claimedAgain(token: FencingToken): void {
-    this.#token = token;
   }
 
   get signal(): AbortSignal {
@@ -108,7 +101,7 @@ export class RunLease {
   /** A cancel was accepted, or is about to be: the work stops at once. */
   cancel(): void {
     this.#cancelled = true;
-    this.#controller.abort(new CancelRequested('the run was cancelled'));
+    this.#controller.abort(new Error('the run was cancelled'));
   }
 
   /** Asks to hand the run over at its next step boundary. */
@@ -150,6 +143,7 @@ export class RunLease {
         this.#controller.abort(new HandOver('the claim was lost'));
       }
     } catch (thrown) {
+      this.#failed?.(thrown);
       this.#log.warn({ run: id, err: messageOf(thrown) }, 'claim could not be renewed');
     }
   }

@@ -1,6 +1,6 @@
 import { activeSpan, inSpan } from '../../base/telemetry/spans.ts';
 import type { Append, AppendResult, RunRecord } from '../../store/run-store.ts';
-import { loopOf, readConversation, readTrace } from '../stored/stored-request.ts';
+import { readRequest } from '../stored/stored-request.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 
 /**
@@ -31,8 +31,8 @@ export async function inRunSpan(
 /** What is stored of a newer gateway cannot be read: whoever drives the run finds that, too. */
 function readable(run: RunRecord) {
   try {
-    const name = loopOf(run) === 'proxy' ? 'run' : 'invoke_agent';
-    return { trace: readTrace(run), name, conversation: readConversation(run) };
+    const { trace, conversation, request } = readRequest(run);
+    return { trace, name: request.kind === 'proxy' ? 'run' : 'invoke_agent', conversation };
   } catch {
     return { trace: undefined, name: 'run', conversation: undefined };
   }

@@ -5,7 +5,7 @@ import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
 import { planIn, planText, UPDATE_PLAN } from '../../protocol/plan.ts';
-import { objectIn, textIn } from '../executing/log/call-items.ts';
+import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
@@ -104,13 +104,7 @@ export function progressLine(item: ToolCallItem): string {
         .map((each) => line('Plan', each))
         .join('\n');
     case 'web_search':
-      return line(
-        'Searching',
-        [args.queries]
-          .flat()
-          .filter((query) => typeof query === 'string')
-          .join('; '),
-      );
+      return line('Searching', searchQueries(args).queries.join('; '));
     case 'fetch_url_content':
       return line('Reading', textIn(args.url));
     case 'execute_python':

@@ -7,7 +7,8 @@ import type { LogBatch } from '../../store/run-store.ts';
 import { chatSources, finishReason, toChatUsage, toToolCall } from './chat.ts';
 import { progressLine, toReasoningStep } from './chat-steps.ts';
 
-type Delta = ChatChunk['choices'][number]['delta'];
+type Choice = ChatChunk['choices'][number];
+type Delta = Choice['delta'];
 
 export interface ChatStreamOptions {
   id: RunId;
@@ -16,6 +17,20 @@ export interface ChatStreamOptions {
   created: number;
   /** Whether the usage stands in a further chunk, as `stream_options.include_usage` asks. */
   includeUsage?: boolean;
+}
+
+/** What all chunks of a stream say, and one that says a delta. */
+export function chunksOf({ id, created, model, includeUsage }: ChatStreamOptions) {
+  const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
+  const chunk = (
+    delta: Delta,
+    { finish_reason = null, logprobs = null }: Partial<Pick<Choice, 'finish_reason' | 'logprobs'>> = {},
+  ): ChatChunk => ({
+    ...base,
+    choices: [{ index: 0, delta, finish_reason, logprobs }],
+    ...(includeUsage && { usage: null }),
+  });
+  return { base, chunk };
 }
 
 /**
@@ -27,18 +42,7 @@ export async function* chatStream(
   batches: AsyncIterable<LogBatch>,
   options: ChatStreamOptions,
 ): AsyncGenerator<ChatChunk, void> {
-  const base = {
-    id: publicId('chat_completions', options.id),
-    object: 'chat.completion.chunk' as const,
-    created: options.created,
-    model: options.model,
-  };
-  const later = options.includeUsage ? { usage: null } : {};
-  const chunk = (delta: Delta): ChatChunk => ({
-    ...base,
-    choices: [{ index: 0, delta, finish_reason: null, logprobs: null }],
-    ...later,
-  });
+  const { base, chunk } = chunksOf(options);
   const shown = new ShownReasoning();
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {

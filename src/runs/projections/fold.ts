@@ -1,4 +1,4 @@
-import type { RunEvent, UnnumberedEvent } from '../../protocol/events.ts';
+import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { answerIn, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -9,7 +9,12 @@ import type { ResponseObject } from '../../protocol/response.ts';
  */
 export function applyEvent(response: ResponseObject | undefined, event: UnnumberedEvent): ResponseObject | undefined {
   if ('response' in event) return event.response;
-  if (!response) return undefined;
+  if (response) change(response, event);
+  return response;
+}
+
+function change(response: ResponseObject, event: UnnumberedEvent): void {
+  const item = 'output_index' in event ? response.output[event.output_index] : undefined;
   switch (event.type) {
     case 'response.output_item.added':
     case 'response.output_item.done':
@@ -20,55 +25,34 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
       if (event.item.type === 'tool_call' && event.item.name === UPDATE_PLAN && event.item.status === 'completed') {
         response.plan = planIn(event.item.arguments) ?? response.plan;
       }
-      return response;
+      return;
     case 'response.content_part.added':
     case 'response.content_part.done':
-      return setPart(response, event.output_index, event.part);
+      if (item?.type === 'message' && event.part.type !== 'reasoning_text') item.content[0] = event.part;
+      if (item?.type === 'reasoning' && event.part.type === 'reasoning_text') item.content[0] = event.part;
+      return;
     case 'response.reasoning_summary_part.added':
-    case 'response.reasoning_summary_part.done': {
-      const item = response.output[event.output_index];
+    case 'response.reasoning_summary_part.done':
       if (item?.type === 'reasoning') item.summary[0] = event.part;
-      return response;
-    }
+      return;
     case 'response.reasoning_text.delta':
     case 'response.reasoning_summary_text.delta':
     case 'response.output_text.delta':
     case 'response.refusal.delta':
-      return addText(response, event.output_index, event);
-    case 'response.code_interpreter_call_code.done': {
-      const item = response.output[event.output_index];
+      addText(response, event.output_index, event);
+      return;
+    case 'response.code_interpreter_call_code.done':
       if (item?.type === 'code_interpreter_call') item.code = event.code;
-      return response;
-    }
-    case 'response.mcp_call_arguments.done': {
-      const item = response.output[event.output_index];
+      return;
+    case 'response.mcp_call_arguments.done':
       if (item?.type === 'mcp_call') item.arguments = event.arguments;
-      return response;
-    }
-    case 'response.output_text.annotation.added': {
-      const item = response.output[event.output_index];
+      return;
+    case 'response.output_text.annotation.added':
       if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
-      return response;
-    }
-    // Their text is that of the deltas.
-    case 'response.reasoning_text.done':
-    case 'response.reasoning_summary_text.done':
-    case 'response.output_text.done':
-    case 'response.refusal.done':
-      return response;
-    // How far a call of OpenAI's profile is; its item says what of it counts.
+      return;
+    // Texts that are done are those of their deltas, and how far a call of OpenAI's profile is its item says.
     default:
-      return response;
   }
-}
-
-type Part = Extract<RunEvent, { type: 'response.content_part.added' }>['part'];
-
-function setPart(response: ResponseObject, index: number, part: Part): ResponseObject {
-  const item = response.output[index];
-  if (item?.type === 'message' && part.type !== 'reasoning_text') item.content[0] = part;
-  if (item?.type === 'reasoning' && part.type === 'reasoning_text') item.content[0] = part;
-  return response;
 }
 
 /** Events that add text. */
@@ -83,7 +67,7 @@ export function addText(
   response: ResponseObject,
   index: number,
   { type, delta, logprobs = [] }: { type: TextDelta; delta: string; logprobs?: readonly TokenLogprob[] },
-): ResponseObject {
+): void {
   const item: OutputItem | undefined = response.output[index];
   if (item?.type === 'reasoning') {
     const [part] = type === 'response.reasoning_summary_text.delta' ? item.summary : item.content;
@@ -98,5 +82,4 @@ export function addText(
     }
     response.output_text = answerIn(item)?.text ?? '';
   }
-  return response;
 }

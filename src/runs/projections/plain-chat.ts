@@ -1,12 +1,11 @@
-import { publicId } from '../../base/ids.ts';
-import type { ChatChunk, ChatFinishReason } from '../../protocol/chat.ts';
+import type { ChatChunk } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import { messageWords, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
 import { completionOf, finishReason, saidIn, toChatUsage, toToolCall } from './chat.ts';
-import type { ChatStreamOptions } from './chat-stream.ts';
+import { type ChatStreamOptions, chunksOf } from './chat-stream.ts';
 
 /** A response of a plain model as a chat completion (docs/api.md, "Chat completions of plain models"): as providers have it. */
 
@@ -38,21 +37,9 @@ export function toPlainCompletion(response: ResponseObject) {
  */
 export async function* plainChatStream(
   batches: AsyncIterable<LogBatch>,
-  { id, created, model, includeUsage }: ChatStreamOptions,
+  options: ChatStreamOptions,
 ): AsyncGenerator<ChatChunk, void> {
-  const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
-  const later = includeUsage ? { usage: null } : {};
-  const chunk = (
-    delta: Delta,
-    {
-      finish_reason = null,
-      logprobs = [],
-    }: { finish_reason?: ChatFinishReason | null; logprobs?: TokenLogprob[] } = {},
-  ): ChatChunk => ({
-    ...base,
-    choices: [{ index: 0, delta, finish_reason, logprobs: logprobsOf(logprobs) }],
-    ...later,
-  });
+  const { base, chunk } = chunksOf(options);
   let calls = 0;
   const notes = new Set<string>();
   let isThought = false;
@@ -67,12 +54,13 @@ export async function* plainChatStream(
       const delta = isOfNote ? { reasoning_content: event.delta } : deltaOf(event, calls);
       isThought ||= delta?.reasoning_content !== undefined;
       if (delta?.tool_calls) calls++;
-      if (delta) yield chunk(delta, event.type === 'response.output_text.delta' && !isOfNote ? event : {});
+      const isText = event.type === 'response.output_text.delta' && !isOfNote;
+      if (delta) yield chunk(delta, isText ? { logprobs: logprobsOf(event.logprobs) } : {});
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
       yield { ...chunk({}, { finish_reason: finishReason(response) }), ...error };
-      if (includeUsage && response.status !== 'failed')
+      if (options.includeUsage && response.status !== 'failed')
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }

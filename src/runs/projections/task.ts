@@ -25,9 +25,7 @@ export function toTaskEntry(run: RunSummary): TaskEntry {
     model: run.model,
     created_at: iso(run.createdAt),
     ...(startedAt === null ? {} : { started_at: iso(startedAt) }),
-    ...(endedAt !== null && status === 'completed' ? { completed_at: iso(endedAt) } : {}),
-    ...(endedAt !== null && status === 'failed' ? { completed_at: iso(endedAt) } : {}),
-    ...(endedAt !== null && status === 'cancelled' ? { cancelled_at: iso(endedAt) } : {}),
+    ...(endedAt !== null && { [status === 'cancelled' ? 'cancelled_at' : 'completed_at']: iso(endedAt) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
 import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
-import { skipFrames } from '../../protocol/frames.ts';
+import { offsetAfter } from '../../store/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
 export interface EndedLogsBounds {
@@ -42,7 +42,7 @@ export class EndedLogs {
     if (this.#long.has(run.id)) return undefined;
     const frames = this.#logs.get(run.id) ?? (await this.#load(run.id));
     if (!frames) return undefined;
-    return { first: after + 1, last: run.last, frames: skipFrames(frames, after), end: true };
+    return { first: after + 1, last: run.last, frames: frames.subarray(offsetAfter(frames, after)), end: true };
   }
 
   /** One read of the store, however many readers come at once. */

@@ -1,9 +1,7 @@
-import { abortable } from '../../base/abort.ts';
+import { abortable, sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import { skipFrames } from '../../protocol/frames.ts';
-import type { LogHandlers } from '../../store/listeners.ts';
-import type { LogBatch, RunStore } from '../../store/run-store.ts';
-import { isGone } from './is-gone.ts';
+import { dropUpTo } from '../../store/frames.ts';
+import type { LogBatch, LogHandlers, RunStore } from '../../store/run-store.ts';
 import { LiveTail, passingOn } from './live-tail.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
 
@@ -11,6 +9,9 @@ import { retryWhileStoreAway } from './retry-while-store-away.ts';
 const READ_BYTES = 512 * 1024;
 /** The store is read again after this long without news, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
+/** How long a run that a failover lost may be missing before its owner creates it again, in milliseconds. */
+const LOST_MS = 3000;
+const LOOK_MS = 200;
 
 export interface FollowLogOptions {
   /** Sequence number of the last event that the reader has. */
@@ -53,7 +54,7 @@ export async function* followLog(
     const batch = tail.take();
     if (batch && batch.first > cursor.last + 1) tail.onGap();
     else if (batch && batch.last > cursor.last) {
-      const fresh = fromCursor(batch, cursor.last);
+      const fresh = dropUpTo(batch, cursor.last);
       cursor.last = fresh.last;
       yield fresh;
       if (fresh.end) return;
@@ -90,6 +91,23 @@ async function* readAll(
   }
 }
 
+/**
+ * Whether nothing follows event `last`: the run was removed, or the reader began past its end. Where a failover may
+ * lose runs, one that is missing is given time to come back.
+ */
+async function isGone(
+  store: RunStore,
+  id: RunId,
+  { last, signal }: { last: number; signal: AbortSignal },
+): Promise<boolean> {
+  for (let waited = 0; ; waited += LOOK_MS) {
+    const run = await retryWhileStoreAway(() => store.get(id), signal);
+    if (run) return run.endedAt !== null && run.last <= last;
+    if (!store.restore || waited >= LOST_MS) return true;
+    await sleep(LOOK_MS, { signal });
+  }
+}
+
 /** A subscription that is given back even if the reader left while it was being made. */
 async function subscribe(
   store: RunStore,
@@ -103,10 +121,4 @@ async function subscribe(
     pending.then((subscription) => subscription[Symbol.dispose]()).catch(() => {});
     throw thrown;
   }
-}
-
-/** The part of a batch behind event `last`, which is in it or just before it. */
-export function fromCursor(batch: LogBatch, last: number): LogBatch {
-  if (batch.first === last + 1) return batch;
-  return { ...batch, first: last + 1, frames: skipFrames(batch.frames, last + 1 - batch.first) };
 }

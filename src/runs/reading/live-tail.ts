@@ -1,5 +1,4 @@
-import type { LogHandlers } from '../../store/listeners.ts';
-import type { LogBatch } from '../../store/run-store.ts';
+import type { LogBatch, LogHandlers } from '../../store/run-store.ts';
 
 /** Live bytes that wait for a slow reader before it is switched back to reading the store. */
 const MAX_BYTES = 256 * 1024;

@@ -1,5 +1,5 @@
 import { abortable, sleep } from '../../base/abort.ts';
-import { GatewayError } from '../../base/errors.ts';
+import { isStoreAway } from '../../store/failure.ts';
 
 /** Pauses between questions to a store that is away, in milliseconds. */
 const PAUSE_MS = { first: 100, most: 1000 } as const;
@@ -14,7 +14,7 @@ export async function retryWhileStoreAway<T>(ask: () => Promise<T>, signal: Abor
     try {
       return await abortable(ask(), signal);
     } catch (thrown) {
-      if (signal.aborted || !(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
+      if (signal.aborted || !isStoreAway(thrown)) throw thrown;
     }
     await sleep(pause, { signal });
   }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
@@ -9,8 +10,6 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 interface Kept {
   fold: ResponseFold;
-  /** Bytes of its log as they are counted. */
-  bytes: number;
   /** One reader carries the fold on at a time; the others wait for what it finds. */
   reading: Promise<void>;
 }
@@ -21,8 +20,7 @@ interface Kept {
  */
 export class Snapshots {
   readonly #store: Pick<RunStore, 'read' | 'get'>;
-  readonly #kept = new Map<RunId, Kept>();
-  #bytes = 0;
+  readonly #kept = new LRUCache<RunId, Kept>({ max: MAX_RUNS, maxSize: MAX_BYTES });
 
   constructor(store: Pick<RunStore, 'read' | 'get'>) {
     this.#store = store;
@@ -34,37 +32,20 @@ export class Snapshots {
     kept.reading = kept.reading.catch(() => {}).then(() => kept.fold.readOn(this.#store, run.id));
     await kept.reading;
     const { response, bytes } = kept.fold;
-    if (this.#kept.get(run.id) === kept) {
-      this.#bytes += bytes - kept.bytes;
-      kept.bytes = bytes;
-    }
+    if (this.#kept.peek(run.id) !== kept) return response;
+    this.#kept.delete(run.id);
     // Where it ended meanwhile, nobody asks for the fold again.
-    if (response?.status !== 'in_progress') this.#drop(run.id, kept);
-    this.#trim();
+    if (response?.status === 'in_progress') this.#kept.set(run.id, kept, { size: bytes });
     return response;
   }
 
   async #take({ id, last }: Pick<RunRecord, 'id' | 'last'>): Promise<Kept> {
     const kept = this.#kept.get(id);
     // The record may be older than the fold; a log that is still shorter was lost in part, by a failover.
-    if (kept && kept.fold.last > last && kept.fold.last > ((await this.#store.get(id))?.last ?? 0))
-      this.#drop(id, kept);
-    const found = this.#kept.get(id) ?? { fold: new ResponseFold(), bytes: 0, reading: Promise.resolve() };
-    this.#kept.delete(id);
-    this.#kept.set(id, found);
+    const isAhead = kept && kept.fold.last > last && kept.fold.last > ((await this.#store.get(id))?.last ?? 0);
+    if (isAhead && this.#kept.peek(id) === kept) this.#kept.delete(id);
+    const found = this.#kept.get(id) ?? { fold: new ResponseFold(), reading: Promise.resolve() };
+    this.#kept.set(id, found, { size: 1 + found.fold.bytes });
     return found;
-  }
-
-  #trim(): void {
-    for (const [id, kept] of this.#kept) {
-      if (this.#kept.size <= MAX_RUNS && this.#bytes <= MAX_BYTES) return;
-      this.#drop(id, kept);
-    }
-  }
-
-  #drop(id: RunId, kept: Kept): void {
-    if (this.#kept.get(id) !== kept) return;
-    this.#kept.delete(id);
-    this.#bytes -= kept.bytes;
   }
 }

@@ -113,7 +113,7 @@ export class CarriedTranscripts {
   async #hasMembers(list: string): Promise<boolean> {
     const young = this.#options.clock.now() - CREATING_MS;
     for (let after: string | undefined, more = true; more; ) {
-      const page = await this.#kept.items(list, { limit: PAGE, order: 'desc', ...(after !== undefined && { after }) });
+      const page = await this.#kept.items(list, { limit: PAGE, order: 'desc', after });
       if (page === 'unknown_cursor') return true;
       for (const { id, json } of page.items) {
         const joined = member.safeParse(parseJson(json)).data;

@@ -8,7 +8,7 @@ import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { HeldLimits, RunRequest } from '../runs.ts';
-import { approvedCall, transcriptEntry } from './stored-transcript.ts';
+import { approvedCall, saidMessage, transcriptEntry } from './stored-transcript.ts';
 
 /**
  * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
@@ -162,13 +162,6 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   settings: settings.optional(),
 });
 
-const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
-const assistantMessage = z.looseObject({
-  role: z.literal('assistant'),
-  content: z.string(),
-  tool_calls: z.array(toolCall).optional(),
-  replay: z.looseObject({ provider: z.string(), fields: jsonObject }).optional(),
-});
 const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
   z.looseObject({ role: z.literal('system'), content: z.string() }),
   z.looseObject({
@@ -191,7 +184,7 @@ const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
       ),
     ]),
   }),
-  assistantMessage,
+  saidMessage,
   z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
 ]);
 const plain: z.ZodType<PlainRequest> = z.looseObject({
@@ -209,7 +202,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   sources: sources.optional(),
   mcpServers: z.array(mcpServer),
   approvals: approvals.optional(),
-  approved: z.looseObject({ message: assistantMessage, requests: z.array(z.string()) }).optional(),
+  approved: z.looseObject({ message: saidMessage, requests: z.array(z.string()) }).optional(),
   maxToolCalls: z.number().nullable(),
   toolChoice: turnToolChoice,
   oneCallAtOnce: z.boolean(),

@@ -3,14 +3,13 @@ import { z } from 'zod';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
-import type { TraceContext } from '../../base/trace-context.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.ts';
+import type { HeldLimits, RunRequest, Submission } from '../runs.ts';
 import { mcpServer, type StoredRequest, stored, version } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
@@ -46,60 +45,22 @@ function versionFor(request: RunRequest): number {
   if (request.kind === 'plain')
     return request.tools.some(({ grammar }) => grammar) || hasFiles(request) ? DATA_VERSION : 2;
   if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
-  const isNew =
-    request.kind === 'research' &&
-    (request.sources !== undefined ||
-      request.plan === 'propose' ||
-      request.clarify === true ||
-      request.report !== undefined ||
-      request.verify !== undefined ||
-      request.charts === true ||
-      request.lanes !== undefined ||
-      request.attempts !== undefined ||
-      request.functions !== undefined ||
-      request.approvals !== undefined ||
-      request.goesOn !== undefined);
+  if (request.kind !== 'research') return 1;
+  const { plan, clarify, charts } = request;
+  const isNew = plan === 'propose' || clarify || charts || SINCE_2.some((field) => request[field] !== undefined);
   return isNew ? 2 : 1;
 }
 
-/** The request of a record that this process has just made, so that it need not be read back. */
-export function rememberRequest(run: RunRecord, request: StoredRequest): void {
-  remember(run, request);
-}
+const SINCE_2 = ['sources', 'report', 'verify', 'lanes', 'attempts', 'functions', 'approvals', 'goesOn'] as const;
 
 /** What the run holds of its key's limits. */
 export function readHeld(run: RunRecord): HeldLimits {
-  return parse(run).held ?? {};
-}
-
-/** The trace that the run belongs to. */
-export function readTrace(run: RunRecord): TraceContext | undefined {
-  return parse(run).trace;
-}
-
-/** The tag that its use is counted under (docs/keys.md, "Usage"). */
-export function readTag(run: RunRecord): string | undefined {
-  return parse(run).tag;
-}
-
-/** Whether the model is asked for anything. */
-export function readGenerate(run: RunRecord): boolean {
-  return parse(run).generate ?? true;
-}
-
-/** How long the run is kept behind its end, in milliseconds, where that is not as long as all others. */
-export function readKeepMs(run: RunRecord): number | undefined {
-  return parse(run).keepMs;
-}
-
-/** The conversation that the run takes part in, if any, without prefix. */
-export function readConversation(run: RunRecord): string | undefined {
-  return parse(run).conversation;
+  return readRequest(run).held ?? {};
 }
 
 /** Whether receivers are told of its end. */
 export function readTells(run: RunRecord): boolean {
-  return parse(run).webhook !== undefined;
+  return readRequest(run).webhook !== undefined;
 }
 
 /**
@@ -107,7 +68,7 @@ export function readTells(run: RunRecord): boolean {
  * @throws Error where the API key that encrypted it is gone or has changed.
  */
 export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined): RequestedWebhook | undefined {
-  const { webhook = '' } = parse(run);
+  const { webhook = '' } = readRequest(run);
   if (webhook === '') return undefined;
   if (!cipher) throw new Error(`the key ${run.keyId} that encrypted the run's webhook is gone`);
   return parseStored(requestedWebhook, cipher.decrypt(webhook), 'webhook');
@@ -115,7 +76,7 @@ export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined
 
 /** The input items as submitted, each with the id by which a later request can refer to it. */
 export function readInput(run: RunRecord): JsonObject[] {
-  return parse(run).input.map((item, index) => {
+  return readRequest(run).input.map((item, index) => {
     const prefix = INPUT_PREFIX[String(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
     return prefix ? { ...item, id: itemId(prefix, run.id, { input: index }) } : item;
   });
@@ -130,43 +91,32 @@ const INPUT_PREFIX: Readonly<Partial<Record<string, ItemPrefix>>> = {
 
 /** The request of a response that the gateway makes of a plain model, or undefined on any other run. */
 export function readPlainRequest(run: RunRecord): PlainRequest | undefined {
-  const { request } = parse(run);
+  const { request } = readRequest(run);
   return request.kind === 'plain' ? request : undefined;
 }
 
 /** Which loop drives the run, or `proxy` where none does. */
 export function loopOf(run: RunRecord): RunRequest['kind'] {
-  return parse(run).request.kind;
+  return readRequest(run).request.kind;
 }
 
 /** Whose items and events the run's log has; the service's own where undefined. */
 export function storedProfile(run: RunRecord): Profile | undefined {
-  const { request } = parse(run);
+  const { request } = readRequest(run);
   if (request.kind === 'plain') return 'openai';
   return request.kind === 'research' ? request.profile : undefined;
 }
 
 /** A research request without its MCP servers, or undefined on any other run. */
 export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {
-  const { request } = parse(run);
+  const { request } = readRequest(run);
   return request.kind === 'research' ? request : undefined;
 }
 
 /** What items of its conversation have set, for the responses that follow it. */
 export function readSettings(run: RunRecord): ThreadSettings | undefined {
-  const { request } = parse(run);
+  const { request } = readRequest(run);
   return request.kind === 'proxy' ? undefined : request.settings;
-}
-
-/** A proxy request, or undefined on a research run. */
-export function readProxyRequest(run: RunRecord): ProxyRequest | undefined {
-  const { request } = parse(run);
-  return request.kind === 'proxy' ? request : undefined;
-}
-
-/** Whether a request attached MCP servers. */
-export function hasMcpServers(run: RunRecord): boolean {
-  return parse(run).mcpServers !== undefined;
 }
 
 /**
@@ -174,7 +124,7 @@ export function hasMcpServers(run: RunRecord): boolean {
  * @throws Error where the API key that encrypted them is gone or has changed.
  */
 export function readMcpServers(run: RunRecord, cipher: CredentialCipher | undefined): RequestedMcpServer[] {
-  const { mcpServers } = parse(run);
+  const { mcpServers } = readRequest(run);
   if (mcpServers === undefined) return [];
   if (!cipher) throw new Error(`the key ${run.keyId} that encrypted the run's MCP credentials is gone`);
   return parseStored(z.array(mcpServer), cipher.decrypt(mcpServers), 'list of MCP servers');
@@ -190,24 +140,26 @@ const recent = new LRUCache<RunRecord['id'], { text: string; request: StoredRequ
 });
 
 /**
+ * The request that a record holds.
  * @throws NewerDataError where a newer gateway wrote it.
  * @throws GatewayError `internal_error` where it cannot be read.
  */
-function parse(run: RunRecord): StoredRequest {
+export function readRequest(run: RunRecord): StoredRequest {
   const read = known.get(run);
   if (read) return read;
   const before = recent.get(run.id);
-  const request = before?.text === run.request ? before.request : readStored(run);
-  remember(run, request);
+  const request = before?.text === run.request ? before.request : parse(run);
+  rememberRequest(run, request);
   return request;
 }
 
-function remember(run: RunRecord, request: StoredRequest): void {
+/** Keeps the request of a record, so that it need not be read again. */
+export function rememberRequest(run: RunRecord, request: StoredRequest): void {
   known.set(run, request);
   recent.set(run.id, { text: run.request, request });
 }
 
-function readStored(run: RunRecord): StoredRequest {
+function parse(run: RunRecord): StoredRequest {
   const { v } = parseStored(version, run.request, 'request');
   if (v > DATA_VERSION) throw new NewerDataError(`the request is of version ${v}; this gateway knows ${DATA_VERSION}`);
   return parseStored(stored, run.request, 'request');

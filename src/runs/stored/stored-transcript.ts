@@ -27,7 +27,8 @@ const usage = z.looseObject({
 });
 
 const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
-const message = z.looseObject({
+/** What a model said in a turn. */
+export const saidMessage = z.looseObject({
   role: z.literal('assistant'),
   content: z.string(),
   tool_calls: z.array(toolCall).optional(),
@@ -97,7 +98,7 @@ function entry<T extends string, Shape extends z.ZodRawShape>(t: T, shape: Shape
 
 const entries = z.discriminatedUnion('t', [
   entry('turn', {
-    message,
+    message: saidMessage,
     usage,
     calls: z.array(plannedCall),
     functions: z.array(toolCall).optional(),
@@ -189,7 +190,7 @@ const entries = z.discriminatedUnion('t', [
   entry('answered', {
     usage,
     cut: incompleteReason.nullable(),
-    message: message.optional(),
+    message: saidMessage.optional(),
   }),
   entry('approved', { calls: z.array(approvedCall) }),
   entry('warned', { warnings: z.array(warning) }),

@@ -14,7 +14,7 @@ import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
-import { readGenerate, readPlainRequest, readResearchRequest } from '../stored/stored-request.ts';
+import { readPlainRequest, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
 /** Sources that a follow-up takes over at most: the latest of a long chain. */
@@ -44,7 +44,8 @@ export async function takenOver(
       askedBack: false,
     };
   }
-  const answered: ConversationMessage[] = readGenerate(run)
+  const isAnswered = readRequest(run).generate !== false;
+  const answered: ConversationMessage[] = isAnswered
     ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
     : [];
   const before = await carried.before(request);
@@ -74,7 +75,8 @@ export async function conversationUpTo(
   response: () => Promise<{ output_text: string }>,
 ): Promise<TurnMessage[]> {
   const plain = readPlainRequest(run);
-  if (plain && !readGenerate(run)) return plain.messages;
+  const isAnswered = readRequest(run).generate !== false;
+  if (plain && !isAnswered) return plain.messages;
   if (plain) {
     const entries = await readTranscript(store, run.id);
     const ended = entries.findLast((entry) => entry.t === 'answered');
@@ -86,7 +88,7 @@ export async function conversationUpTo(
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
   const { output_text: content } = await response();
-  return readGenerate(run) ? [...messages, { role: 'assistant', content }] : messages;
+  return isAnswered ? [...messages, { role: 'assistant', content }] : messages;
 }
 
 /** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */

@@ -15,9 +15,9 @@ import type {
   SubmissionKey,
 } from '../../store/run-store.ts';
 import type { Conversations } from '../conversations.ts';
-import type { Reservation } from '../executing/active-runs.ts';
+
 import type { Cancels } from '../executing/cancels.ts';
-import type { Executor } from '../executing/executor.ts';
+import type { Executor, Reservation } from '../executing/executor.ts';
 import type { Caller, JoinedConversation, RepeatKey, Submission, Submitted } from '../runs.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import type { SubmissionKey } from '../../store/run-store.ts';
 
@@ -13,26 +14,21 @@ const MOST = 10_000;
  */
 export class TakenPlaces {
   readonly #clock: Clock;
-  /** By the hash of the place: until when it is taken, in Unix milliseconds. The oldest come first. */
-  readonly #until = new Map<string, number>();
+  /** By the hash of the place: until when it is taken, in Unix milliseconds. */
+  readonly #until = new LRUCache<string, number>({ max: MOST });
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   has({ hash }: Pick<SubmissionKey, 'hash'>): boolean {
-    return this.#clock.now() < (this.#until.get(hash) ?? 0);
+    return this.#clock.now() < (this.#until.peek(hash) ?? 0);
   }
 
   /** Remembers that a place is taken, by a run that ended then, in Unix milliseconds; null: it is open. */
   add({ hash, ttlMs }: Pick<SubmissionKey, 'hash' | 'ttlMs'>, endedAt: number | null): void {
     const believed = this.#clock.now() + Math.min(BELIEVED_MS, ttlMs);
-    this.#until.delete(hash);
     this.#until.set(hash, endedAt === null ? believed : Math.min(believed, endedAt + ttlMs));
-    for (const oldest of this.#until.keys()) {
-      if (this.#until.size <= MOST) return;
-      this.#until.delete(oldest);
-    }
   }
 
   /** A run was deleted, and with it its place: which one is not known. */

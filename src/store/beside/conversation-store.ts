@@ -41,7 +41,7 @@ export interface ConversationStore {
   /** Items in order, `asc`: the oldest first. `unknown_cursor`: there is no item `after` in it. */
   items(
     id: string,
-    page: { limit: number; order: 'asc' | 'desc'; after?: string },
+    page: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
   ): Promise<{ items: ConversationItem[]; hasMore: boolean } | 'unknown_cursor'>;
   item(id: string, item: string): Promise<ConversationItem | undefined>;
   /** False if there was none. */

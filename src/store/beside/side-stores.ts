@@ -1,3 +1,5 @@
+import type { LimitStore } from '../limit-store.ts';
+import type { RunStore } from '../run-store.ts';
 import type { ConversationStore } from './conversation-store.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EntryStore } from './entry-store.ts';
@@ -13,6 +15,17 @@ export interface SideStores {
   /** Keys, the audit, vector stores and what they hold. */
   entries: EntryStore;
   /** Whose documents have to be read. */
-  readings: DeliveryStore<string>;
+  readings: DeliveryStore;
   usage: UsageStore;
+}
+
+/** What the processes of a gateway share of its storage. */
+export interface SharedStorage extends SideStores {
+  runs: RunStore;
+  limits: LimitStore;
+  /**
+   * A secret text that all who use this store share: made at random the first time, kept in it from then on.
+   * @throws GatewayError `store_unavailable`.
+   */
+  secret(): Promise<string>;
 }

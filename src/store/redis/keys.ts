@@ -133,9 +133,7 @@ export class Keys {
   }
   /** Written to wait for replicas of `key`: it lies in the same slot. */
   markFor(key: string): string {
-    const tag = hashedPart(key);
-    // A tag ends at the first brace: the name of a user may hold one.
-    return tag.includes('}') ? sameSlot(key, `${this.#prefix}:mark`) : `${this.#prefix}:mark:{${tag}}`;
+    return besides(key, `${this.#prefix}:mark`);
   }
   /** Channel of a run's batches. */
   live(id: RunId): string {
@@ -166,9 +164,7 @@ export class Keys {
   }
   /** Hash of what is reserved of points, in the slot of their counter. */
   holds(name: string, key: string): string {
-    const points = this.limit(name, key);
-    const tag = hashedPart(points);
-    return tag.includes('}') ? sameSlot(points, `${this.#prefix}:holds`) : `${this.#prefix}:holds:{${tag}}`;
+    return besides(this.limit(name, key), `${this.#prefix}:holds`);
   }
   /** Of a conversation: its hash, a hash of its items by id, and a sorted set of their ids by place. */
   conversation(id: string): [string, string, string] {
@@ -180,13 +176,12 @@ export class Keys {
   }
 }
 
-/** The part of a key that decides about its slot. */
-function hashedPart(key: string): string {
-  return /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
-}
-
-/** A key that begins with `prefix`, which holds no brace, in the slot of `key`. Takes some milliseconds. */
-function sameSlot(key: string, prefix: string): string {
+/** A key that begins with `prefix`, which holds no brace, in the slot of `key`. */
+function besides(key: string, prefix: string): string {
+  // The part of a key that decides about its slot. It ends at the first brace: the name of a user may hold one.
+  const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
+  if (!tag.includes('}')) return `${prefix}:{${tag}}`;
+  // Takes some milliseconds.
   const slot = slotOf(key);
   for (let n = 0; ; n++) {
     const found = `${prefix}:${n}`;

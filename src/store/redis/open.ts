@@ -1,9 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { SideStores } from '../beside/side-stores.ts';
+import type { SharedStorage } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
-import type { LimitStore } from '../limit-store.ts';
-import type { RunStore } from '../run-store.ts';
 import { RedisConversations } from './beside/conversations.ts';
 import { RedisDeliveries } from './beside/deliveries.ts';
 import { RedisEntries } from './beside/entries.ts';
@@ -47,13 +45,9 @@ const DEFAULT_CONNECT_LIMIT_MS = 5000;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
 export const CLUSTER_SHARDS = 16;
 
-export interface RedisStorage extends SideStores {
-  runs: RunStore;
+export interface RedisStorage extends SharedStorage {
   clock: Clock;
   caches: Caches;
-  limits: LimitStore;
-  /** See `Storage.secret`. */
-  secret(): Promise<string>;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
   openQueue(): Promise<QueueConnection>;
 }
@@ -86,34 +80,31 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   await checkQueueKeys(redis, prefix);
   const clock = options.clock ?? opening.use(await RedisClock.open({ redis, keys }));
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
-  const waits =
+  const replicated =
     replicas > 0
       ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
       : undefined;
-  const parts = opening.move();
+  const opened = opening.move();
   // Empty: scripts ask Redis itself.
   const now = () => (options.clock ? `${options.clock.now()}` : '');
-  const runs = new RedisRunStore({
-    redis,
-    channels,
-    keys,
-    log,
-    clock,
-    now,
-    replicas: waits,
-    onClose: () => parts.disposeAsync(),
-  });
-  const have = async (id: string) => await waits?.have(id);
+  const have = async (id: string) => await replicated?.have(id);
+  const parts = { redis, keys, now, have, awaitsReplicas: replicated !== undefined };
   return {
-    runs,
+    runs: new RedisRunStore(parts, {
+      channels,
+      log,
+      clock,
+      replicas: replicated,
+      onClose: () => opened.disposeAsync(),
+    }),
     clock,
-    conversations: new RedisConversations({ redis, keys, now, have }),
-    deliveries: new RedisDeliveries({ redis, keys: keys.deliveries, now, have }),
-    readings: new RedisDeliveries({ redis, keys: keys.readings, now, have }),
-    entries: new RedisEntries({ redis, keys, have }),
-    usage: new RedisUsage({ redis, keys, have }),
-    files: new RedisFiles({ redis, keys, have }),
-    secret: () => redisSecret({ redis, keys, have }),
+    conversations: new RedisConversations(parts),
+    deliveries: new RedisDeliveries(parts, keys.deliveries),
+    readings: new RedisDeliveries(parts, keys.readings),
+    entries: new RedisEntries(parts),
+    usage: new RedisUsage(parts),
+    files: new RedisFiles(parts),
+    secret: () => redisSecret(parts),
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: () => clock.now() }),
     openQueue: () => openQueueClient({ target, prefix, log, topology }),

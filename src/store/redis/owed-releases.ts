@@ -22,10 +22,8 @@ export class OwedReleases {
 
   add(owed: OwedRelease): void {
     this.#owed.add(owed);
-    for (const oldest of this.#owed) {
-      if (this.#owed.size <= MOST) break;
-      this.#owed.delete(oldest);
-    }
+    const [oldest] = this.#owed;
+    if (oldest && this.#owed.size > MOST) this.#owed.delete(oldest);
   }
 
   /** Repeats what is owed, the oldest first, up to the first that fails. Never rejects. */

@@ -10,6 +10,8 @@ export interface RedisParts {
   now(): string;
   /** Events are held back until replicas have them; see `Log.show`. */
   awaitsReplicas: boolean;
+  /** Waits until replicas have what was written in the slot of this id or tag. */
+  have(tag: string): Promise<void>;
 }
 
 /** One part of the run store over Redis. */
@@ -18,12 +20,14 @@ export abstract class RedisPart {
   protected readonly keys: Keys;
   protected readonly now: () => string;
   protected readonly awaitsReplicas: boolean;
+  protected readonly have: RedisParts['have'];
 
-  constructor({ redis, keys, now, awaitsReplicas }: RedisParts) {
+  constructor({ redis, keys, now, awaitsReplicas, have }: RedisParts) {
     this.redis = redis;
     this.keys = keys;
     this.now = now;
     this.awaitsReplicas = awaitsReplicas;
+    this.have = have;
   }
 
   protected command(...args: readonly RedisArgument[]): Promise<unknown> {

@@ -81,8 +81,8 @@ export function parseRecordFields(reply: unknown): RunRecord | undefined {
 
 /** The same of a reply to `HGETALL`. */
 export function parseRecordHash(reply: unknown): RunRecord | undefined {
-  const flat = textList.parse(reply);
-  return parseRecordFields(RECORD_FIELDS.map((field) => fieldOf(flat, field) ?? null));
+  const fields = new Map(pairsOf(reply));
+  return parseRecordFields(RECORD_FIELDS.map((field) => fields.get(field) ?? null));
 }
 
 function textOf(values: readonly unknown[], field: RecordField): string {
@@ -102,10 +102,10 @@ function oneOf<Option extends string>(
   return found;
 }
 
-/** One field of a reply to `HGETALL`. */
-export function fieldOf(flat: readonly string[], name: string): string | undefined {
-  const at = flat.findIndex((each, index) => index % 2 === 0 && each === name);
-  return at === -1 ? undefined : flat[at + 1];
+/** Names and values that come in turn, such as the reply to `HGETALL`. */
+export function pairsOf(reply: unknown): [name: string, value: string][] {
+  const flat = textList.parse(reply);
+  return Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
 }
 
 const factFields = {
@@ -206,10 +206,5 @@ export const bufferReply = z.instanceof(Buffer);
 
 /** Members and scores that come in turn. */
 export function withScores(reply: unknown): { member: string; score: number }[] {
-  const flat = textList.parse(reply);
-  const found: { member: string; score: number }[] = [];
-  for (let index = 0; index + 1 < flat.length; index += 2) {
-    found.push({ member: flat[index] ?? '', score: Number(flat[index + 1]) });
-  }
-  return found;
+  return pairsOf(reply).map(([member, score]) => ({ member, score: Number(score) }));
 }

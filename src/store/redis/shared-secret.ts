@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { type Keys, SECRET } from './keys.ts';
+import { SECRET } from './keys.ts';
 import type { RedisParts } from './part.ts';
 
 const SECRET_BYTES = 32;
 
-/** The secret of `Storage.secret`, made by the first instance that asks. `have` waits for replicas of a slot. */
-export async function redisSecret({
-  redis,
-  keys,
-  have,
-}: Pick<RedisParts, 'redis'> & { keys: Pick<Keys, 'secret'>; have(tag: string): Promise<void> }): Promise<string> {
+/** The secret of `Storage.secret`, made by the first instance that asks. */
+export async function redisSecret({ redis, keys, have }: RedisParts): Promise<string> {
   await redis.command(['SET', keys.secret, randomBytes(SECRET_BYTES).toString('base64'), 'NX']);
   const secret = z.string().parse(await redis.command(['GET', keys.secret]));
   // What is sealed with one that a failover takes away could never be opened.

@@ -6,7 +6,6 @@ import type { Logger } from '../../base/logger.ts';
 import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
-import type { LogHandlers, RunChange } from '../listeners.ts';
 import type {
   Append,
   Claim,
@@ -14,16 +13,16 @@ import type {
   KeyHolder,
   ListQuery,
   LogBatch,
+  LogHandlers,
   LostRun,
   NewRun,
   RunApi,
+  RunChange,
   RunStore,
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { RedisConnection } from './connection/connection.ts';
 import { redisReason } from './connection/failure.ts';
-import type { Keys } from './keys.ts';
 import { RedisPart, type RedisParts } from './part.ts';
 import { cancelReply, parseFacts } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
@@ -59,27 +58,26 @@ export class RedisRunStore extends RedisPart implements RunStore {
   readonly #onClose: () => Promise<void>;
 
   /**
-   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time, `now` the same as
-   * scripts take it. With `replicas`, writes wait for them before anybody sees them.
+   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time. With `replicas`, writes
+   * wait for them before anybody sees them.
    */
-  constructor(options: {
-    redis: RedisConnection;
-    channels: Channels;
-    keys: Keys;
-    log: Logger;
-    clock: Clock;
-    now: RedisParts['now'];
-    replicas?: Replicas | undefined;
-    onClose(): Promise<void>;
-  }) {
-    const { redis, channels, keys, log, clock, now, replicas } = options;
-    const parts = { redis, keys, now, awaitsReplicas: replicas !== undefined };
+  constructor(
+    parts: RedisParts,
+    options: {
+      channels: Channels;
+      log: Logger;
+      clock: Clock;
+      replicas: Replicas | undefined;
+      onClose(): Promise<void>;
+    },
+  ) {
     super(parts);
-    this.#channels = channels;
-    this.#logger = log;
-    this.#replicas = replicas;
+    this.#channels = options.channels;
+    this.#logger = options.log;
+    this.#replicas = options.replicas;
     this.#onClose = options.onClose;
-    const lists = new RedisLists({ ...parts, clock });
+    const timed = { ...parts, clock: options.clock };
+    const lists = new RedisLists(timed);
     const indexes = new Indexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
     const submissions = new RedisSubmissionKeys(parts);
@@ -89,7 +87,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#waiting = waiting;
     this.#submissions = submissions;
     this.#records = records;
-    this.#claims = new RedisClaims({ ...parts, clock, records, indexes, waiting });
+    this.#claims = new RedisClaims({ ...timed, records, indexes, waiting });
     this.#log = new RedisLog(parts);
   }
 
@@ -139,7 +137,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
    */
   async #waitForRepeat({ run, runId }: KeyHolder, keys: readonly SubmissionKeyName[] | undefined): Promise<void> {
     if (run) await this.#showNew(run, { last: run.last, keys });
-    else await this.#replicas?.have(runId);
+    else await this.have(runId);
   }
 
   get(id: RunId): ReturnType<RunStore['get']> {
@@ -166,12 +164,12 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return await this.#indexes.free(limit);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+  async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     const claim = await this.#claims.takeNext(options);
     return claim && (await this.#claimed(claim, options));
   }
 
-  async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
+  async claim(id: RunId, options: { leaseMs: number; force: boolean }) {
     const claim = await this.#claims.take(id, options);
     return claim && (await this.#claimed(claim, options));
   }
@@ -238,8 +236,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   /** Waits for replicas to have a batch, and shows it to readers everywhere. */
   async #show(id: RunId, batch: Append): Promise<void> {
-    if (!this.#replicas) return;
-    await this.#replicas.have(id);
+    if (!this.awaitsReplicas) return;
+    await this.have(id);
     if (batch.count === 0) return;
     const message = Buffer.concat([Buffer.from(this.#channels.header(batch)), batch.frames]);
     await this.#log.show(id, { last: batch.first + batch.count - 1, message });
@@ -282,7 +280,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
     const reply = cancelReply.parse(await this.script(SCRIPTS.cancel, [this.keys.run(id)], [this.keys.changes, id]));
-    if (reply[0] === 'accepted') await this.#replicas?.have(id);
+    if (reply[0] === 'accepted') await this.have(id);
     return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
   }
 
@@ -295,7 +293,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     const facts = await this.#records.remove(id, this.#channels.notice);
     if (facts) await this.#indexes.remove({ id, ...facts }, facts);
     // Also where it was gone already: an earlier attempt may not have waited to the end.
-    await this.#replicas?.have(id);
+    await this.have(id);
     return facts !== undefined;
   }
 

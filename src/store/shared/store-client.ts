@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { SideStores } from '../beside/side-stores.ts';
+import type { SharedStorage, SideStores } from '../beside/side-stores.ts';
 import { type LimitResult, type LimitStore, releaseOf } from '../limit-store.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
-import type { RunStore } from '../run-store.ts';
+import { Listeners, LogListeners } from '../listeners.ts';
+import type { LogHandlers, RunChange, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import {
   type Callee,
@@ -30,22 +30,12 @@ interface Pending {
   undo: ((value: Structured) => void) | undefined;
 }
 
-/** What a worker has in the place of a store of its own. */
-export interface SharedStore extends SideStores {
-  runs: RunStore;
-  limits: LimitStore;
-  /** See `Storage.secret`. */
-  secret(): Promise<string>;
-  /** Resolves when the connection has ended, by `runs.close` or because the process that holds the store is gone. */
-  closed: Promise<void>;
-}
-
 /**
  * Connects to the process of this gateway that holds the store. A call fails with `store_unavailable` where its answer
  * takes longer than `answerMs`, up to a second later.
  * @throws the system's own error where nobody listens at `path`.
  */
-export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStore> {
+export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStorage> {
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
@@ -60,7 +50,6 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
     readings: beside('readings'),
     usage: beside('usage'),
     secret: () => link.call({ of: 'storage' }, 'secret', []),
-    closed: link.closed,
   };
 }
 
@@ -122,8 +111,8 @@ function sharedLimits(link: StoreLink): LimitStore {
 /** Calls and answers over one connection. */
 class StoreLink {
   readonly listeners = new LogListeners();
-  readonly changes = new ChangeListeners();
-  readonly closed: Promise<void>;
+  readonly changes = new Listeners<RunChange>();
+  readonly #closed: Promise<void>;
   readonly #socket: Socket;
   readonly #answerMs: number;
   readonly #outbox: Outbox<Question>;
@@ -141,7 +130,7 @@ class StoreLink {
     this.#outbox = new Outbox(socket);
     readMessages<StoreReply>(socket, (answer) => this.#take(answer));
     socket.on('error', () => socket.destroy());
-    this.closed = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.once('close', () => {
         this.#lose();
         resolve();
@@ -176,7 +165,7 @@ class StoreLink {
   async close(): Promise<void> {
     this.#closing = true;
     this.#socket.destroy();
-    await this.closed;
+    await this.#closed;
   }
 
   #ask(question: (call: number) => Question, undo?: Pending['undo']): Promise<Structured> {
@@ -206,7 +195,7 @@ class StoreLink {
         this.#subscriptions.get(answer.subscription)?.onGap();
         return;
       case 'change':
-        this.changes.emit(answer.change);
+        this.changes.tell(answer.change);
     }
   }
 

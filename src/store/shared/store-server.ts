@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { SideStores } from '../beside/side-stores.ts';
+import type { SharedStorage } from '../beside/side-stores.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limit-store.ts';
 import type { Append, AppendResult, RunStore } from '../run-store.ts';
 import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
@@ -18,16 +18,8 @@ export interface StoreServer extends AsyncDisposable {
   readonly path: string;
 }
 
-/** What is shared. */
-export interface ServedStorage extends SideStores {
-  runs: RunStore;
-  limits: LimitStore;
-  /** See `Storage.secret`. */
-  secret(): Promise<string>;
-}
-
 /** Shares a storage with the other processes of this gateway; it stays the caller's to close. */
-export async function serveStore(shared: ServedStorage): Promise<StoreServer> {
+export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
   await chmod(folder, 0o700);
   const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
@@ -57,7 +49,7 @@ export async function serveStore(shared: ServedStorage): Promise<StoreServer> {
 
 /** One worker's connection. */
 class ServedWorker implements Disposable {
-  readonly #shared: ServedStorage;
+  readonly #shared: SharedStorage;
   readonly #runs: RunStore;
   readonly #limits: LimitStore;
   readonly #outbox: Outbox<StoreReply>;
@@ -78,7 +70,7 @@ class ServedWorker implements Disposable {
   };
   #left = false;
 
-  constructor(socket: Socket, shared: ServedStorage) {
+  constructor(socket: Socket, shared: SharedStorage) {
     const { runs, limits } = shared;
     this.#shared = shared;
     this.#runs = runs;

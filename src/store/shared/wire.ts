@@ -4,8 +4,7 @@ import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/
 import type { RunId } from '../../base/ids.ts';
 import type { SideStores } from '../beside/side-stores.ts';
 import type { CounterWindow } from '../limit-store.ts';
-import type { RunChange } from '../listeners.ts';
-import type { LogBatch } from '../run-store.ts';
+import type { LogBatch, RunChange } from '../run-store.ts';
 
 /**
  * How the processes of one gateway talk to the one that holds the store: messages in both directions over a local

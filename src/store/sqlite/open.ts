@@ -83,9 +83,8 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
       log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
     }
     prepareDatabase(db, options);
-    const health = new DatabaseHealth(path === MEMORY ? undefined : path);
-    const checkpoints = path === MEMORY ? undefined : new Checkpoints(db, path);
-    return new SqliteRunStore(db, { log, onClose, clock, steady, health, checkpoints });
+    const files = path === MEMORY ? {} : { health: new DatabaseHealth(path), checkpoints: new Checkpoints(db, path) };
+    return new SqliteRunStore(db, { log, onClose, clock, steady, ...files });
   } catch (thrown) {
     if (db.isOpen) db.close();
     throw thrown;

@@ -8,7 +8,7 @@ import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limit-store.ts';
 import { listPage } from '../list-page.ts';
-import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
+import { Listeners, LogListeners } from '../listeners.ts';
 import type {
   Append,
   Claim,
@@ -16,13 +16,15 @@ import type {
   KeyHolder,
   ListQuery,
   LogBatch,
+  LogHandlers,
   NewRun,
+  RunChange,
   RunRecord,
   RunStore,
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { Beside } from './beside/beside.ts';
+import { sqliteSideStores } from './beside/beside.ts';
 import { cancelOfEnded, RunClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
@@ -46,7 +48,8 @@ export interface SqliteStoreOptions {
   clock: Clock;
   /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
   steady: Clock;
-  health: DatabaseHealth;
+  /** Of a database in files. */
+  health?: DatabaseHealth | undefined;
   checkpoints?: Checkpoints | undefined;
   /** Frees what belongs to the database. */
   onClose: () => void;
@@ -68,9 +71,9 @@ export class SqliteRunStore implements RunStore {
   readonly #log: Log;
   readonly #limits: SqliteLimits;
   /** Kept in the same database. */
-  readonly beside: Beside;
+  readonly beside: ReturnType<typeof sqliteSideStores>;
   readonly #readers = new LogListeners();
-  readonly #changes = new ChangeListeners();
+  readonly #changes = new Listeners<RunChange>();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
@@ -80,7 +83,7 @@ export class SqliteRunStore implements RunStore {
     this.#db = db;
     this.#options = options;
     this.#writer = new Writer(db, {
-      failed: (thrown) => health.note(thrown),
+      failed: (thrown) => health?.note(thrown),
       committed: () => checkpoints?.committed(),
     });
     this.#open = new OpenRuns(db);
@@ -91,7 +94,7 @@ export class SqliteRunStore implements RunStore {
     this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
-    this.beside = new Beside(db, parts);
+    this.beside = sqliteSideStores(db, parts);
   }
 
   /** Limits of keys, kept in the same database. */
@@ -107,7 +110,7 @@ export class SqliteRunStore implements RunStore {
   create(run: NewRun): ReturnType<RunStore['create']> {
     return this.#writer.run((transaction) => {
       // What runs already goes on as long as it can; new work is not begun where it may be lost.
-      const problem = this.#options.health.recentProblem();
+      const problem = this.#options.health?.recentProblem();
       if (problem !== undefined) throw unavailable(problem);
       const holder = run.keys && this.#keys.find(run.keys);
       if (holder && holder.runId !== run.id) return { taken: holder };
@@ -119,7 +122,7 @@ export class SqliteRunStore implements RunStore {
       this.#open.add(open);
       transaction.onRollback(() => this.#open.remove(run.id));
       if (open.claim) return { token: open.claim.token };
-      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id: run.id }));
       return 'created';
     });
   }
@@ -155,7 +158,7 @@ export class SqliteRunStore implements RunStore {
     return this.#open.countQueued(keyId);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+  async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
     if (!this.#closed && !this.#open.next(this.#options.steady.now(), options)) return undefined;
     return await this.#writer.run((transaction) => {
@@ -165,7 +168,7 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
+  claim(id: RunId, options: { leaseMs: number; force: boolean }) {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
       if (!run || (!options.force && !isFree(run, this.#options.steady.now()))) return undefined;
@@ -197,7 +200,7 @@ export class SqliteRunStore implements RunStore {
       if (!run) return;
       if (run.claim?.token !== options.token) return this.#claims.excuse(run, options.token, transaction);
       this.#claims.release(run, transaction);
-      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id }));
     });
   }
 
@@ -276,7 +279,7 @@ export class SqliteRunStore implements RunStore {
       const run = this.#open.get(id);
       if (!run) return cancelOfEnded(this.#records.ended(id));
       if (!run.cancelRequested) this.#claims.requestCancel(run, transaction);
-      transaction.onCommit(() => this.#changes.emit({ type: 'cancel', id }));
+      transaction.onCommit(() => this.#changes.tell({ type: 'cancel', id }));
       return { result: 'accepted' };
     });
   }
@@ -301,7 +304,8 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    for (const some of [this.#keys, ...this.beside.expiring]) {
+    const { conversations, deliveries, readings } = this.beside;
+    for (const some of [this.#keys, conversations, deliveries, readings]) {
       const remove = () => this.#writer.run(() => some.removeExpired(REMOVED_AT_ONCE));
       while ((await remove()) === REMOVED_AT_ONCE);
     }
@@ -316,7 +320,7 @@ export class SqliteRunStore implements RunStore {
   async check(): ReturnType<RunStore['check']> {
     try {
       await this.#writer.run(() => this.#records.probe(this.#options.clock.now()));
-      const problem = this.#options.health.problem();
+      const problem = this.#options.health?.problem();
       return problem === undefined ? { ok: true } : { ok: false, reason: problem };
     } catch (thrown) {
       return { ok: false, reason: sqliteReason(thrown) };
@@ -330,7 +334,7 @@ export class SqliteRunStore implements RunStore {
     this.#closed = true;
     await this.#options.checkpoints?.stop();
     this.#db.close();
-    this.#options.health.close();
+    this.#options.health?.close();
     this.#options.onClose();
   }
 
@@ -339,7 +343,7 @@ export class SqliteRunStore implements RunStore {
     try {
       return read();
     } catch (thrown) {
-      this.#options.health.note(thrown);
+      this.#options.health?.note(thrown);
       throw sqliteFailure(thrown);
     }
   }

@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../base/text.ts';
 import { ToolError } from '../tool.ts';
 
 const SCHEME = 'corpus:';
@@ -21,7 +22,7 @@ export function corpusPath(url: string): string {
     .slice(SCHEME.length)
     .replace(/[?#].*$/s, '')
     .replace(/^\/+/, '');
-  const parts = path.split('/').map(decodePart);
+  const parts = path.split('/').map(percentDecoded);
   const isPlain = parts.every(
     (part) => part !== undefined && part !== '' && !part.startsWith('.') && !/[/\\\0:]/.test(part),
   );
@@ -32,12 +33,4 @@ export function corpusPath(url: string): string {
 /** The answer for every corpus URL that cannot be read, whatever the reason. */
 export function noSuchDocument(url: string): ToolError {
   return new ToolError('not_found', `The corpus has no document ${url.slice(0, 200)}.`);
-}
-
-function decodePart(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
 }

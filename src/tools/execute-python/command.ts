@@ -12,11 +12,16 @@ export interface SandboxCommand {
 }
 
 /** The programs of the sandbox folder. */
-const PROGRAMS = {
-  main: new URL('./sandbox/main.ts', import.meta.url),
-  'make-snapshot': new URL('./sandbox/make-snapshot.ts', import.meta.url),
+export const PROGRAMS = {
+  main: fileURLToPath(new URL('./sandbox/main.ts', import.meta.url)),
+  'make-snapshot': fileURLToPath(new URL('./sandbox/make-snapshot.ts', import.meta.url)),
 };
 export type SandboxProgram = keyof typeof PROGRAMS;
+
+/** The folder of Pyodide. */
+export function pyodideFolder(): string {
+  return dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+}
 
 export interface SandboxBounds {
   /** The most memory that Python can have, in MiB. */
@@ -49,7 +54,7 @@ const SHELL = '/bin/sh';
  */
 export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): SandboxCommand {
   const sandbox = fileURLToPath(new URL('./sandbox/', import.meta.url));
-  const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+  const pyodide = pyodideFolder();
   const node = [
     '--permission',
     `--allow-fs-read=${sandbox}*`,
@@ -61,7 +66,7 @@ export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): 
     '--disallow-code-generation-from-strings',
     `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MOST_PAGES)}`,
     `--max-old-space-size=${JAVASCRIPT_HEAP_MB}`,
-    fileURLToPath(PROGRAMS[program]),
+    PROGRAMS[program],
     pyodide,
     ...(bounds.fromSnapshot ? ['from-snapshot'] : []),
   ];

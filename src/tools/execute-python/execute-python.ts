@@ -59,7 +59,12 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     maxWaiting: MOST_WAITING,
     idleMs: idleSeconds * 1000,
   });
-  const explain = (breakdown: Breakdown) => BREAKDOWN_MESSAGES[breakdown]({ timeoutSeconds, memoryMb });
+  const messages: Readonly<Record<Breakdown, string>> = {
+    timeout: `The code ran longer than ${timeoutSeconds} seconds and was stopped.`,
+    memory_limit: `The code used more than ${memoryMb} MB of memory and was stopped.`,
+    crashed: 'The Python interpreter ended unexpectedly while it ran the code.',
+    forged: 'The code interfered with its sandbox and was stopped.',
+  };
   return {
     name: 'execute_python',
     description:
@@ -75,26 +80,11 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
       const { code } = parseArguments(args);
       const run = await pool.run(code, { signal: context.signal, log: context.log });
       if (run.breakdown) context.log.warn({ reason: run.breakdown }, 'a Python run was stopped');
-      return toOutput(run, explain);
+      return toOutput(run, messages);
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
-
-const BREAKDOWN_MESSAGES: Readonly<
-  Record<Breakdown, (limits: { timeoutSeconds: number; memoryMb: number }) => { code: string; message: string }>
-> = {
-  timeout: ({ timeoutSeconds }) => ({
-    code: 'timeout',
-    message: `The code ran longer than ${timeoutSeconds} seconds and was stopped.`,
-  }),
-  memory_limit: ({ memoryMb }) => ({
-    code: 'memory_limit',
-    message: `The code used more than ${memoryMb} MB of memory and was stopped.`,
-  }),
-  crashed: () => ({ code: 'crashed', message: 'The Python interpreter ended unexpectedly while it ran the code.' }),
-  forged: () => ({ code: 'crashed', message: 'The code interfered with its sandbox and was stopped.' }),
-};
 
 function parseArguments(args: JsonObject): { code: string } {
   const parsed = argumentsSchema.safeParse(args);
@@ -106,16 +96,17 @@ function parseArguments(args: JsonObject): { code: string } {
 }
 
 function toOutput(
-  run: SandboxResult,
-  explain: (breakdown: Breakdown) => { code: string; message: string },
+  { outcome, breakdown = 'crashed', stdout, stderr, truncated }: SandboxResult,
+  messages: Readonly<Record<Breakdown, string>>,
 ): ToolOutput {
-  const error = run.outcome ? run.outcome.error : explain(run.breakdown ?? 'crashed');
+  const stopped = { message: messages[breakdown], code: breakdown === 'forged' ? 'crashed' : breakdown };
+  const error = outcome ? outcome.error : stopped;
   const result: JsonObject = {
-    stdout: run.stdout,
-    stderr: run.stderr,
-    result: run.outcome?.result ?? null,
+    stdout,
+    stderr,
+    result: outcome?.result ?? null,
     ...(error && { error: { message: error.message, code: error.code } }),
-    ...(run.truncated && { truncated: true }),
+    ...(truncated && { truncated }),
   };
   return { sources: [], failed: error !== undefined, result: () => result };
 }

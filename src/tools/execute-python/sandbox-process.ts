@@ -103,12 +103,9 @@ export class SandboxProcess implements Disposable {
 
   /** Whether the process alone keeps the gateway's process alive: a spare one must not. */
   hold(held: boolean): void {
-    const handles = [this.#child, this.#child.stdin, this.#child.stderr, this.#child.stdio[REPORT_FD]];
-    for (const handle of handles) {
-      if (handle && 'ref' in handle && 'unref' in handle) {
-        if (held) callMethod(handle.ref, handle);
-        else callMethod(handle.unref, handle);
-      }
+    for (const handle of [this.#child, ...this.#child.stdio]) {
+      const change: unknown = handle && Reflect.get(handle, held ? 'ref' : 'unref');
+      if (typeof change === 'function') change.call(handle);
     }
   }
 
@@ -170,8 +167,4 @@ export class SandboxProcess implements Disposable {
     this.#child.kill('SIGKILL');
     this.#finished.resolve();
   }
-}
-
-function callMethod(method: unknown, owner: object): void {
-  if (typeof method === 'function') method.call(owner);
 }

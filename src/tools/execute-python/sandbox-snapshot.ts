@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { type FileHandle, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Duplex } from 'node:stream';
+import { Readable } from 'node:stream';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -72,22 +73,19 @@ async function snapshotBytes(signal: AbortSignal): Promise<Buffer> {
 }
 
 async function readSnapshot(child: ChildProcess): Promise<Buffer> {
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
+  const ended = once(child, 'close');
   ended.catch(() => {});
   const chunks: Buffer[] = [];
   let size = 0;
   const stream = child.stdio[REPORT_FD];
-  if (stream instanceof Duplex) {
+  if (stream instanceof Readable) {
     for await (const chunk of stream) {
       chunks.push(chunk);
       size += chunk.length;
       if (size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`);
     }
   }
-  const code = await ended;
+  const [code] = await ended;
   if (code !== 0 || size === 0) throw new Error(`making it ended with code ${code}`);
   return Buffer.concat(chunks, size);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Logger } from '../../base/logger.ts';
+import { percentDecoded } from '../../base/text.ts';
 import { isFileUrl } from '../attached-file.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
@@ -9,10 +10,8 @@ import { ToolError } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { describeContent } from './content-kind.ts';
 import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-source.ts';
-import { parsedDocument } from './parsing/child-message.ts';
-import { ParseFailure } from './parsing/parse-failure.ts';
 import { CONTENT_KINDS, hasPlainText } from './parsing/parse-job.ts';
-import type { ParsePool } from './parsing/parse-pool.ts';
+import { ParseFailure, type ParsePool, parsedDocument } from './parsing/parse-pool.ts';
 
 const readPage = parsedDocument.extend({
   /** After redirects. */
@@ -124,9 +123,5 @@ function onlyFailures(error: unknown): undefined {
 function nameFromUrl(url: string): string {
   const parsed = URL.parse(url);
   const name = parsed?.pathname.split('/').filter(Boolean).at(-1) ?? '';
-  try {
-    return decodeURIComponent(name) || (parsed?.host ?? url);
-  } catch {
-    return name;
-  }
+  return (percentDecoded(name) ?? name) || (parsed?.host ?? url);
 }

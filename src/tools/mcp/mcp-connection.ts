@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { abortable } from '../../base/abort.ts';
+import { steadyClock } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { StandstillWatch } from '../../base/load/standstill.ts';
 import { type Logger, REDACTED } from '../../base/logger.ts';
@@ -49,7 +50,7 @@ export class McpConnection implements AsyncDisposable {
    * @throws ToolError if the server cannot be reached and never could.
    */
   async tools(options: { signal: AbortSignal }): Promise<readonly RemoteTool[]> {
-    if (this.#list && Date.now() < this.#list.until) return this.#list.tools;
+    if (this.#list && steadyClock.now() < this.#list.until) return this.#list.tools;
     this.#listing ??= this.#refreshList().finally(() => {
       this.#listing = undefined;
     });
@@ -131,7 +132,7 @@ export class McpConnection implements AsyncDisposable {
   #open(): Promise<McpClient> {
     if (this.#opening) return this.#opening;
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
-    if (this.#failure && Date.now() < this.#failure.until) return Promise.reject(this.#failure.error);
+    if (this.#failure && steadyClock.now() < this.#failure.until) return Promise.reject(this.#failure.error);
     const opening: Promise<McpClient> = this.#openOnceMore(() => this.#forget(opening));
     this.#opening = opening;
     opening.then(
@@ -141,7 +142,7 @@ export class McpConnection implements AsyncDisposable {
       (error: unknown) => {
         this.#forget(opening);
         const known = toToolError(error, this.server);
-        this.#failure = { error: known, until: Date.now() + this.#options.restMs };
+        this.#failure = { error: known, until: steadyClock.now() + this.#options.restMs };
         this.#options.log.warn({ server: this.server.name, reason: known.message }, 'an MCP server cannot be reached');
       },
     );
@@ -194,7 +195,7 @@ export class McpConnection implements AsyncDisposable {
     try {
       const listed = await this.#repeatedOnce(this.#closing.signal, (client) => this.#listTools(client));
       const tools = remoteTools(listed, this.server, this.#options.log);
-      this.#list = { tools, until: Date.now() + this.#options.listLifetimeMs };
+      this.#list = { tools, until: steadyClock.now() + this.#options.listLifetimeMs };
       return tools;
     } catch (error) {
       if (this.#list) return this.#list.tools;

@@ -1,6 +1,7 @@
 import type { AuthProvider } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
+import { steadyClock } from '../../base/clock.ts';
 import { parseJson } from '../../base/json.ts';
 import { ToolError } from '../tool.ts';
 
@@ -37,7 +38,7 @@ export class TokenGrant implements AuthProvider {
 
   /** @throws ToolError `mcp_unauthorized` if the authorization server gives none. */
   async token(): Promise<string> {
-    if (this.#token && Date.now() < this.#token.expiresAt) return this.#token.value;
+    if (this.#token && steadyClock.now() < this.#token.expiresAt) return this.#token.value;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
@@ -57,7 +58,7 @@ export class TokenGrant implements AuthProvider {
     const parsed = answerSchema.safeParse(answer);
     if (!parsed.success) throw refused('its answer holds no token');
     const { access_token, expires_in = DEFAULT_LIFETIME_SECONDS } = parsed.data;
-    this.#token = { value: access_token, expiresAt: Date.now() + expires_in * 1000 - MARGIN_MS };
+    this.#token = { value: access_token, expiresAt: steadyClock.now() + expires_in * 1000 - MARGIN_MS };
     return access_token;
   }
 

@@ -1,29 +1,12 @@
 import type { Logger } from '../../base/logger.ts';
-import {
-  SEARCH_PROVIDERS,
-  type SearchOption,
-  type SearchProviderName,
-  searchableCountry,
-} from '../../config/search-providers.ts';
+import type { ToolsConfig } from '../../config/schema.ts';
+import { SEARCH_PROVIDERS, type SearchOption, searchableCountry } from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import { isPrivate } from '../shared-answers.ts';
 import type { Embeddings, SearchProvider } from './search-provider.ts';
 
 /** One entry of `tools.web_search` or its `fallbacks` (docs/configuration.md, "tools"). */
-export interface SearchBackend {
-  provider: SearchProviderName;
-  /** For `local`. */
-  folder?: string | undefined;
-  /** For `searxng` the instance, for the others another address than their own. */
-  url?: string | undefined;
-  api_key?: string | undefined;
-  /** For `google`: the id of the Programmable Search Engine. */
-  engine_id?: string | undefined;
-  /** For `searxng`: the engines to ask, such as `duckduckgo`; absent: those of the instance. */
-  engines?: readonly string[] | undefined;
-  /** For services that know it: a language code such as `en` or `pt-BR`. */
-  language?: string | undefined;
-}
+type SearchBackend = ToolsConfig['web_search']['fallbacks'][number];
 
 /** What the code of a provider is given. The options that its row needs are there. */
 export interface SearchProviderOptions extends SearchBackend {

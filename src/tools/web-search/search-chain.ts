@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { sleep, TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -35,21 +36,10 @@ interface SearchOptions {
 }
 
 /** Answers that one run got and that nobody else is shown: the last ones. */
-export class RunHits {
-  readonly #hits = new Map<string, readonly SearchHit[]>();
+export type RunHits = LRUCache<string, SearchHit[]>;
 
-  get(key: string): SearchHit[] | undefined {
-    const hits = this.#hits.get(key);
-    return hits && [...hits];
-  }
-
-  set(key: string, hits: readonly SearchHit[]): void {
-    this.#hits.set(key, hits);
-    for (const oldest of this.#hits.keys()) {
-      if (this.#hits.size <= MAX_OWN) return;
-      this.#hits.delete(oldest);
-    }
-  }
+export function createRunHits(): RunHits {
+  return new LRUCache({ max: MAX_OWN });
 }
 
 interface Link {
@@ -91,20 +81,12 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   }));
   const chainName = options.providers.map(({ name }) => name).join(',');
 
-  async function attempt(link: Link, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
-    const { gate } = link;
+  async function attempt({ provider, gate }: Link, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
+    const { signal, log } = options;
     if (gate.closedForMs() > 0) throw closed(gate);
     using _ = await gate.enter(options);
     // It may have closed while this search waited for its place.
     if (gate.closedForMs() > 0) throw closed(gate);
-    return await askProvider(link, query, options);
-  }
-
-  async function askProvider(
-    { provider, gate }: Link,
-    query: SearchQuery,
-    { signal, log }: SearchOptions,
-  ): Promise<FoundHits> {
     try {
       const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
       const { restMs, ...found } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
@@ -129,11 +111,8 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
       } catch (error) {
         options.signal.throwIfAborted();
         const failure = toFailure(error);
-        failures.push({
-          name: link.provider.name,
-          failure,
-          waitMs: failure.retryAfterMs ?? (link.gate.closedForMs() || Number.POSITIVE_INFINITY),
-        });
+        const waitMs = failure.retryAfterMs ?? (link.gate.closedForMs() || Number.POSITIVE_INFINITY);
+        failures.push({ name: link.provider.name, failure, waitMs });
       }
     }
     return { failures };
@@ -158,7 +137,10 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
       if (remembered) return { hits: remembered };
       const { cacheable, ...found } = await askPatiently(query, options);
       if (cache && cacheable && found.private) options.ownHits?.set(key, found.hits);
-      else if (cache && cacheable) await remember(cache, key, found.hits);
+      else if (cache && cacheable) {
+        const hits = found.hits.map((hit) => ({ ...hit }));
+        await cache.store.set(key, hits, cache.ttlMs).catch(() => {});
+      }
       return found;
     },
   };
@@ -176,15 +158,6 @@ function cacheKey(chainName: string, query: SearchQuery): string {
     ...(country ? [country] : []),
   ];
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
-}
-
-async function remember(
-  cache: { store: ToolCache; ttlMs: number },
-  key: string,
-  hits: readonly SearchHit[],
-): Promise<void> {
-  const value = hits.map((hit) => ({ ...hit }));
-  await cache.store.set(key, value, cache.ttlMs).catch(() => {});
 }
 
 /** A cache that is down costs a search, not the call. */

@@ -6,7 +6,7 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool
 import { mergeByRank } from './merge.ts';
 import { isInRange } from './published.ts';
 import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
-import { createSearchChain, RunHits, type SearchChainOptions } from './search-chain.ts';
+import { createRunHits, createSearchChain, type RunHits, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
 export interface WebSearchOptions extends SearchChainOptions {
@@ -76,26 +76,23 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
           queries.map((text) => chain.search({ text, ...limits }, { signal, log, ownHits: run.ownHits })),
         );
         signal.throwIfAborted();
-        const lists = answers.map((answer) =>
-          answer.status === 'fulfilled'
-            ? answer.value.hits
-                .filter(({ url }) => wanted.every((layer) => admits(layer, url)))
-                .filter(({ published }) => isInRange(published, timeRange, now()) && isPublishedWithin(published, run))
-            : [],
-        );
+        const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+        const isWanted = ({ url, published }: SearchHit) =>
+          wanted.every((layer) => admits(layer, url)) &&
+          isInRange(published, timeRange, now()) &&
+          isPublishedWithin(published, run);
+        const lists = found.map(({ hits }) => hits.filter(isWanted));
         const errors = queries.flatMap((query, at) => {
           const answer = answers[at];
           return answer?.status === 'rejected' ? [{ query, message: messageOf(answer.reason) }] : [];
         });
         if (errors.length === queries.length) {
           const reasons = [...new Set(errors.map(({ message }) => message))].join(' / ');
-          throw new ToolError(
-            'search_failed',
-            `The search could not be carried out (this does not mean that there are no results): ${reasons}`,
-          );
+          const message = 'The search could not be carried out (this does not mean that there are no results)';
+          throw new ToolError('search_failed', `${message}: ${reasons}`);
         }
         const isNarrowed = timeRange !== undefined || sites.length > 0;
-        const notes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value.note ?? []) : []));
+        const notes = found.flatMap(({ note }) => note ?? []);
         return toOutput(mergeByRank(lists, shownResults), { errors, dropped, isNarrowed, notes });
       },
     };
@@ -105,7 +102,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
     ...toolFor([filters]),
     forRun: (request) => {
       const { allowedDomains, blockedDomains = [] } = request;
-      return toolFor([filters, { allowedDomains, blockedDomains }], { ...request, ownHits: new RunHits() });
+      return toolFor([filters, { allowedDomains, blockedDomains }], { ...request, ownHits: createRunHits() });
     },
   };
 }

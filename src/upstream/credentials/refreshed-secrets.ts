@@ -36,13 +36,11 @@ export class RefreshedSecrets implements Disposable {
 
   /** Asks the sources that are new, and waits for their first answers, in vain or not. Never throws. */
   async prepare(providers: Providers): Promise<void> {
+    const { log } = this.#options;
+    const changed = () => this.#changed();
     const asked = sourcesIn(providers).map(({ name, source }) => {
-      const known = this.#held.get(idOf(source));
-      if (known) return known.first;
-      const changed = () => this.#changed();
-      const held = new HeldSecret({ name, source, log: this.#options.log, changed });
-      this.#held.set(idOf(source), held);
-      return held.first;
+      const make = () => new HeldSecret({ name, source, log, changed });
+      return this.#held.getOrInsertComputed(idOf(source), make).first;
     });
     this.#awaited.add(providers);
     await Promise.all(asked);

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { MessagePhase, TokenLogprob } from '../../protocol/items.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
@@ -28,10 +29,8 @@ export interface DecoderOptions {
   isQuotation?: ((block: string) => boolean) | undefined;
   /** A turn without output is a turn. */
   mayBeEmpty?: boolean;
-  /** The model begins with reasoning without an opening tag. */
-  startsThinking?: boolean;
-  /** See `RequestTraits`. */
-  reasoningBeside?: boolean;
+  /** What answers of the model taught so far; this one may teach more. Absent: nothing. */
+  learned?: Pick<RequestTraits, 'startsThinking' | 'reasoningBeside'> | undefined;
   /** Takes what the provider tells of tokens, where the turn asked for it. */
   logprobs?: TokenLogprobs | undefined;
 }
@@ -56,19 +55,16 @@ const MOST_KEPT = 64 * 1024 * 1024;
 export class Deltas {
   readonly #mostCharacters: number;
   #parts: Delta[] = [];
-  #text = '';
   #reasoning = 0;
-  #characters = 0;
   #kept = 0;
-  #isVisible = false;
+  text = '';
+  characters = 0;
+  /** Whether there is any output beyond white space. */
+  hasOutput = false;
 
   /** `mostCharacters`: a turn that brings more is a fault of its stream. */
   constructor({ mostCharacters }: { mostCharacters: number }) {
     this.#mostCharacters = mostCharacters;
-  }
-
-  get text(): string {
-    return this.#text;
   }
 
   /** An estimate of the reasoning's tokens. */
@@ -76,20 +72,11 @@ export class Deltas {
     return Math.ceil(this.#reasoning / 4);
   }
 
-  get characters(): number {
-    return this.#characters;
-  }
-
-  /** Whether there is any output beyond white space. */
-  get hasOutput(): boolean {
-    return this.#isVisible;
-  }
-
   /** Counts output that is not shown, or not yet. @throws AttemptFailure for an answer without end. */
   count(output: string): void {
-    this.#characters += output.length;
-    this.#isVisible ||= saysSomething(output);
-    if (this.#characters > this.#mostCharacters) throw brokenStream('the answer does not end');
+    this.characters += output.length;
+    this.hasOutput ||= saysSomething(output);
+    if (this.characters > this.#mostCharacters) throw brokenStream('the answer does not end');
   }
 
   /**
@@ -113,7 +100,7 @@ export class Deltas {
 
   /** Shows what was counted when it came. */
   show(type: Delta['type'], delta: string, how: DeltaKind = {}): void {
-    if (type === 'text') this.#text += delta;
+    if (type === 'text') this.text += delta;
     else this.#reasoning += delta.length;
     const last = this.#parts.at(-1);
     if (last?.type === type && isSameKind(last, how)) last.delta += delta;
@@ -122,7 +109,7 @@ export class Deltas {
 
   /** What came as text so far was reasoning: it is kept out of the text, and shown so if it was not taken yet. */
   wasReasoning(): void {
-    this.#text = '';
+    this.text = '';
     for (const part of this.#parts) part.type = 'reasoning';
   }
 

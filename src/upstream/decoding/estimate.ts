@@ -66,20 +66,12 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/g;
 /** The estimated tokens of a request of the research loop. */
 export function estimateRequest(messages: readonly TurnMessage[], tools: readonly TurnTool[] = []): number {
   let tokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
-  for (const message of messages) tokens += estimateMessage(message);
+  for (const message of messages) tokens += estimates.getOrInsertComputed(message, countMessage);
   return tokens;
 }
 
 /** Messages are never changed, and most of them are sent again with every turn. */
 const estimates = new WeakMap<TurnMessage, number>();
-
-function estimateMessage(message: TurnMessage): number {
-  const known = estimates.get(message);
-  if (known !== undefined) return known;
-  const tokens = countMessage(message);
-  estimates.set(message, tokens);
-  return tokens;
-}
 
 function countMessage(message: TurnMessage): number {
   let tokens = MESSAGE_OVERHEAD;

@@ -41,12 +41,8 @@ export class EventStream {
   #hasBegun = false;
   /** The last characters fed. */
   #tail = '';
-  #done = false;
-
   /** Whether `[DONE]` was seen. */
-  get done(): boolean {
-    return this.#done;
-  }
+  done = false;
 
   feed(bytes: Uint8Array): Record<string, unknown>[] {
     return this.#text(this.#decoder.decode(bytes, { stream: true }));
@@ -58,7 +54,7 @@ export class EventStream {
     if (this.#start === 'unknown') return rest;
     // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
     this.#parser.feed('\n\n');
-    if (this.#partial !== '' && !this.#done) throw brokenStream('the stream ended inside a frame');
+    if (this.#partial !== '' && !this.done) throw brokenStream('the stream ended inside a frame');
     return [...rest, ...this.#take()];
   }
 
@@ -98,22 +94,17 @@ export class EventStream {
 
   /** One line after the other: the first that is wrong ends it. */
   #onLines(data: string, name: string | undefined): void {
-    let lines = 0;
-    for (let start = 0; start <= data.length; ) {
-      if (++lines > MAX_LINES) throw brokenStream('a frame is not JSON');
-      const end = data.indexOf('\n', start);
-      this.#onLine(end === -1 ? data.slice(start) : data.slice(start, end), name);
-      if (end === -1) return;
-      start = end + 1;
-    }
+    const lines = data.split('\n', MAX_LINES + 1);
+    if (lines.length > MAX_LINES) throw brokenStream('a frame is not JSON');
+    for (const line of lines) this.#onLine(line, name);
   }
 
   /** One line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
   #onLine(line: string, name: string | undefined): void {
-    if (this.#done || line.trim() === '') return;
+    if (this.done || line.trim() === '') return;
     if (line.trim() === '[DONE]') {
       if (this.#partial !== '') throw brokenStream('a frame is not JSON');
-      this.#done = true;
+      this.done = true;
       return;
     }
     const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
@@ -146,7 +137,7 @@ export class EventStream {
   #accept(read: unknown, name: string | undefined): void {
     // Gemini's errors come as lists.
     const payload: unknown = Array.isArray(read) && isObject(read[0]) && read[0].error ? read[0] : read;
-    if (this.#done || !isObject(payload)) return;
+    if (this.done || !isObject(payload)) return;
     this.#hasBegun = true;
     this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);
   }

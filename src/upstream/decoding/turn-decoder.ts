@@ -22,19 +22,19 @@ export class TurnDecoder implements TurnReader {
   readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
   readonly #calls = new NativeToolCalls(this.deltas);
   #end: StreamEnd | undefined;
-  #usage: TurnUsage | undefined;
-  #reasoningBeside: boolean;
+  usage: TurnUsage | undefined;
+  readonly #learned: NonNullable<DecoderOptions['learned']>;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-    this.#reasoningBeside = options.reasoningBeside ?? false;
+    this.#learned = options.learned ?? { startsThinking: false, reasoningBeside: false };
     const textCalls = options.tools?.length
       ? new TextToolCalls(options.tools, (text) => this.deltas.show('text', text), options.isQuotation)
       : undefined;
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(
       (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.show(section, text)),
-      { startsInside: options.startsThinking ?? false, onBareClosing: () => this.deltas.wasReasoning() },
+      { startsInside: this.#learned.startsThinking, onBareClosing: () => this.#onBareClosing() },
     );
   }
 
@@ -42,22 +42,8 @@ export class TurnDecoder implements TurnReader {
     return this.#end !== undefined;
   }
 
-  get usage(): TurnUsage | undefined {
-    return this.#usage;
-  }
-
   get hasOutput(): boolean {
     return this.deltas.hasOutput || this.#calls.size > 0;
-  }
-
-  /** What the turn taught about reasoning without an opening tag; undefined: nothing new. */
-  get startsThinking(): boolean | undefined {
-    if (this.#think.sawBareClosing) return true;
-    return this.#think.missedClosing && this.deltas.text !== '' ? false : undefined;
-  }
-
-  get reasoningBeside(): boolean {
-    return this.#reasoningBeside;
   }
 
   accept(payload: Record<string, unknown>): void {
@@ -78,17 +64,24 @@ export class TurnDecoder implements TurnReader {
     const written = this.#writtenCalls(native);
     const calls = [...native, ...written];
     const { text } = this.deltas;
-    return this.deltas.finish(
+    const finished = this.deltas.finish(
       {
         reason: this.#end,
         calls,
         writtenCalls: written.length,
         text: calls.length > 0 ? text.trim() : text,
-        usage: this.#usage,
+        usage: this.usage,
         replay: this.#replay.finish(extras),
       },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
     );
+    if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
+    return finished;
+  }
+
+  #onBareClosing(): void {
+    this.deltas.wasReasoning();
+    this.#learned.startsThinking = true;
   }
 
   /** Calls written as text that did not also come as native ones. */
@@ -146,8 +139,8 @@ export class TurnDecoder implements TurnReader {
   #readUsage(payload: Record<string, unknown>): void {
     const value = payload.usage ?? (isObject(payload.x_groq) ? payload.x_groq.usage : undefined);
     if (!value) return;
-    if (!this.#reasoningBeside) this.#reasoningBeside = showsReasoningBeside(value);
-    const usage = readUsage(value, { reasoningBeside: this.#reasoningBeside });
-    if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
+    this.#learned.reasoningBeside ||= showsReasoningBeside(value);
+    const usage = readUsage(value, this.#learned);
+    if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.usage)) this.usage = usage;
   }
 }

@@ -12,6 +12,8 @@ interface Parts {
 /** Takes a text apart at markers, wherever the chunks that it comes in cut them. */
 export class MarkerSplitter {
   readonly #parts: Parts;
+  /** What was looked for so far, by its markers. */
+  readonly #patterns = new Map<string, RegExp>();
   /** Characters that may be the start of a marker. */
   #held = '';
 
@@ -26,19 +28,20 @@ export class MarkerSplitter {
   push(chunk: string): void {
     const { markers, text, marker } = this.#parts;
     const whole = this.#held + chunk;
-    const scan = new MarkerScan(whole);
     for (let from = 0; ; ) {
       const wanted = markers();
-      const found = scan.find(wanted, from);
-      if (found === undefined) {
+      const pattern = this.#patterns.getOrInsertComputed(wanted.join('|'), () => patternOf(wanted));
+      pattern.lastIndex = from;
+      const found = pattern.exec(whole);
+      if (!found) {
         const end = whole.length - heldLength(whole.slice(from), wanted);
         this.#held = whole.slice(end);
         text(whole.slice(from, end));
         return;
       }
-      text(whole.slice(from, found.at));
-      from = found.at + found.marker.length;
-      marker(found.marker, whole.slice(found.at, from));
+      text(whole.slice(from, found.index));
+      from = pattern.lastIndex;
+      marker(lowerAscii(found[0]), found[0]);
     }
   }
 
@@ -88,38 +91,10 @@ function heldLength(text: string, markers: readonly string[]): number {
   return unfinishedEnd(lowerAscii(text.slice(-longest)), markers);
 }
 
-/**
- * Looks for markers in one text, from front to back. Where a marker is next is remembered, so that going over the text
- * costs its length however many markers stand in it.
- */
-class MarkerScan {
-  readonly #lower: string;
-  readonly #next = new Map<string, number>();
-
-  constructor(text: string) {
-    this.#lower = lowerAscii(text);
-  }
-
-  /** The first of `markers` from `from` on, which never goes back; of several in one place the longest. */
-  find(markers: readonly string[], from: number): { at: number; marker: string } | undefined {
-    let found: { at: number; marker: string } | undefined;
-    for (const marker of markers) {
-      const at = this.#placeOf(marker, from);
-      if (at === -1) continue;
-      if (found === undefined || at < found.at || (at === found.at && marker.length > found.marker.length)) {
-        found = { at, marker };
-      }
-    }
-    return found;
-  }
-
-  #placeOf(marker: string, from: number): number {
-    const known = this.#next.get(marker);
-    if (known !== undefined && (known === -1 || known >= from)) return known;
-    const at = this.#lower.indexOf(marker, from);
-    this.#next.set(marker, at);
-    return at;
-  }
+/** Finds the first of these markers, none where there are none; of several in one place the longest. */
+function patternOf(markers: readonly string[]): RegExp {
+  const longestFirst = markers.toSorted((a, b) => b.length - a.length);
+  return new RegExp(longestFirst.map((marker) => RegExp.escape(marker)).join('|') || '(?!)', 'gi');
 }
 
 /** Lower case without changing the length, as `toLowerCase` does for some letters. */

@@ -37,7 +37,6 @@ export class ThinkTags {
   #afterTick = false;
   /** Backticks at the end that a fence may begin with. */
   #ticks = '';
-  #bareClosing = false;
   /** What came since the start, where reasoning is expected without an opening tag: it may have been text after all. */
   #expected: string | undefined;
 
@@ -52,11 +51,6 @@ export class ThinkTags {
     this.#closing = '</think>';
     this.#edge.cut();
     this.#expected = '';
-  }
-
-  /** Whether a closing tag came without an opening one: what was given as text before it was reasoning. */
-  get sawBareClosing(): boolean {
-    return this.#bareClosing;
   }
 
   /** Whether reasoning was expected without an opening tag and did not come: the text was given as reasoning. */
@@ -95,10 +89,7 @@ export class ThinkTags {
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
       this.#expected = undefined;
     } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
-    else {
-      this.#bareClosing = true;
-      this.#onBareClosing();
-    }
+    else this.#onBareClosing();
     this.#edge.cut();
   }
 

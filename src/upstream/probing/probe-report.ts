@@ -35,15 +35,11 @@ export function reasoningFinding({ parts, turn }: { parts: readonly TurnPart[]; 
 }
 
 /** What the provider's refusals taught. */
-export function learnedFindings(learned: RequestTraits, before: RequestTraits): ProbeFinding[] {
+export function learnedFinding(learned: RequestTraits, before: RequestTraits): ProbeFinding {
+  const about = 'all parameters accepted';
   const details = learnedSince(before, learned);
-  return [
-    {
-      about: 'all parameters accepted',
-      result: details.length === 0 ? 'yes' : 'no',
-      detail: details.length === 0 ? 'nothing was refused' : `${details.join('; ')} (adapted by itself)`,
-    },
-  ];
+  if (details.length === 0) return { about, result: 'yes', detail: 'nothing was refused' };
+  return { about, result: 'no', detail: `${details.join('; ')} (adapted by itself)` };
 }
 
 /** What a model is taken to answer at most where its provider allows more, in tokens; its context is larger. */

@@ -8,9 +8,10 @@ import { askRoute } from '../routing/ask-route.ts';
 import { Provider } from '../routing/provider.ts';
 import type { Route } from '../routing/routes.ts';
 import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } from '../turn.ts';
+import { newRunTraits } from '../wires/replayed.ts';
 import {
   configurationText,
-  learnedFindings,
+  learnedFinding,
   type ProbeFinding,
   type ProbeReport,
   quoted,
@@ -58,12 +59,12 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
   const route: Route = { provider, model, credential: options.config.api_key };
   const ask = askingOf(route, options);
-  const findings: ProbeFinding[] = [listed.finding(model)];
+  const findings: ProbeFinding[] = [listedFinding(model, listed)];
   const plain = await plainTurn(ask, findings);
   const called = plain && (await toolTurn(ask, findings));
   if (called) await turnAfterTools(ask, called, findings);
   const traits = provider.traits(model);
-  findings.push(...learnedFindings(traits, startingTraits(options.config)));
+  findings.push(learnedFinding(traits, startingTraits(options.config)));
   return {
     provider: options.name,
     model,
@@ -84,12 +85,13 @@ type Ask = (about: string, request: TurnRequest, findings: ProbeFinding[]) => Pr
 
 function askingOf(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {
   return async (about, request, findings) => {
+    const run = newRunTraits();
     const seen: { turn?: DecodedTurn } = {};
     const onTurn = (turn: DecodedTurn) => {
       seen.turn = turn;
     };
     try {
-      const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, onTurn, signal }));
+      const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, run, onTurn, signal }));
       const last = parts.at(-1);
       if (!seen.turn || last?.type !== 'finish') return undefined;
       return { parts, turn: seen.turn, message: last.message };
@@ -153,30 +155,18 @@ async function turnAfterTools(ask: Ask, called: ProbedTurn, findings: ProbeFindi
   if (asked) findings.push({ about, result: 'yes', detail: quoted(asked.turn.text) });
 }
 
-interface Listing {
-  models: string[];
-  detail: string;
-  finding(model: string): ProbeFinding;
-}
-
-async function listModels(provider: Provider, signal: AbortSignal): Promise<Listing> {
+async function listModels(provider: Provider, signal: AbortSignal): Promise<{ models: string[]; detail: string }> {
   const target = provider.target(provider.config.api_key);
-  let models: string[] = [];
-  let detail = 'it lists none';
   try {
-    models = (await modelsOf(target, signal)) ?? [];
-    detail = `${models.length} listed`;
+    const models = (await modelsOf(target, signal)) ?? [];
+    return { models, detail: `${models.length} listed` };
   } catch (error) {
     signal.throwIfAborted();
-    detail = target.mask.message(messageOf(error));
+    return { models: [], detail: target.mask.message(messageOf(error)) };
   }
-  return {
-    models,
-    detail,
-    finding: (model) => ({
-      about: 'model is listed',
-      result: models.includes(model) ? 'yes' : models.length > 0 ? 'no' : 'unknown',
-      detail,
-    }),
-  };
+}
+
+function listedFinding(model: string, { models, detail }: { models: string[]; detail: string }): ProbeFinding {
+  const result = models.includes(model) ? 'yes' : models.length > 0 ? 'no' : 'unknown';
+  return { about: 'model is listed', result, detail };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { Logger } from '../../base/logger.ts';
+import { type Logger, REDACTED } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
@@ -9,7 +9,7 @@ import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import type { AssistantMessage, PassDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
-import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replayed.ts';
+import { learnReplayRefusal, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import type { Route } from './routes.ts';
@@ -25,7 +25,7 @@ export interface RouteRequestOptions {
   /** Another route could be asked: this one is not given all its time. */
   hasAlternative?: boolean;
   /** What the run learned about its history. */
-  run?: RunTraits;
+  run: RunTraits;
   /** Called with the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
@@ -43,10 +43,10 @@ export async function* askRoute(
   request: TurnRequest,
   options: RouteRequestOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
-  const run = options.run ?? newRunTraits();
+  const { run } = options;
   for (let learned = 0; ; learned += 1) {
     try {
-      yield* askOnce(route, request, { ...options, run });
+      yield* askOnce(route, request, options);
       return;
     } catch (error) {
       if (!(error instanceof AttemptFailure) || learned === MAX_LEARNED || !teaches(error, route, { request, run }))
@@ -62,12 +62,11 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const target = provider.target(credential, rules);
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
-  const run = options.run ?? newRunTraits();
-  const mask = (text: string) => target.maskText(text);
-  const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
+  const mask = (text: string) => target.mask.text(text, REDACTED);
+  const { body, names } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
   const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);
-  const parts = readTurn({
+  const turn = yield* readTurn({
     target,
     wire,
     body,
@@ -75,8 +74,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       tools: request.tools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
-      startsThinking: traits.startsThinking,
-      reasoningBeside: traits.reasoningBeside,
+      learned: traits,
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
@@ -87,18 +85,10 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     pass: options.pass,
     signal: options.signal,
   });
-  for await (const part of parts) {
-    if (part.type !== 'done') {
-      yield part;
-      continue;
-    }
-    traits.reasoningBeside ||= part.reasoningBeside;
-    if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
-    options.onTurn?.(part.turn);
-    meter.deliveredInAll(outputTokens(part.turn));
-    if (part.turn.usage) meter.reported(part.turn.usage, { whole: true });
-    yield* wholeParts(part.turn, { route, names, usage: usageOf(options.meters), mask });
-  }
+  options.onTurn?.(turn);
+  meter.deliveredInAll(outputTokens(turn));
+  if (turn.usage) meter.reported(turn.usage, { whole: true });
+  yield* wholeParts(turn, { route, names, usage: usageOf(options.meters), mask });
 }
 
 /** Whether a refusal taught how to ask again. */

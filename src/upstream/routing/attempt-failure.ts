@@ -67,6 +67,11 @@ export class AttemptFailure extends Error {
   }
 }
 
+/** The provider took too long. */
+export function timedOut(message: string): AttemptFailure {
+  return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
+}
+
 /** A broken, stalled or senseless stream: the provider is at fault, another try may do. */
 export function brokenStream(message: string): AttemptFailure {
   return new AttemptFailure(message, { kind: 'failed', advice: 'again', unhealthy: true });

@@ -262,7 +262,7 @@ export class Attempts {
       const pause = route.provider.limiter(route.credential).pauseMs;
       const id = routeId(route);
       if (pause <= this.#options.backoff.patienceMs) yield route;
-      else if (!this.#failures.has(id)) this.#failures.set(id, { route, failure: stillLimited(pause) });
+      else this.#failures.getOrInsertComputed(id, () => ({ route, failure: stillLimited(pause) }));
     }
   }
 
@@ -294,14 +294,12 @@ export class Attempts {
   }
 
   #record(route: Route): RouteRecord {
-    const id = routeId(route);
-    let record = this.#records.get(id);
-    if (!record) {
-      record = { tries: 0, givenUp: false, repeated: false, asking: false };
-      this.#records.set(id, record);
-    }
-    return record;
+    return this.#records.getOrInsertComputed(routeId(route), newRecord);
   }
+}
+
+function newRecord(): RouteRecord {
+  return { tries: 0, givenUp: false, repeated: false, asking: false };
 }
 
 /** The provider is named by the operator, the model by the provider. */
@@ -321,8 +319,9 @@ function endSpan(span: OpenSpan, outcome: Outcome | undefined): void {
   span.end();
 }
 
-function routeId(route: Route): string {
-  return route.provider.routeId(route.model);
+/** The same after a reload. */
+function routeId({ provider, model }: Route): string {
+  return `${provider.name}\n${model}`;
 }
 
 /** The failure of a route that was not even asked, because its provider told us to wait for long. */

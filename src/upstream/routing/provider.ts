@@ -70,18 +70,13 @@ export class Provider implements AsyncDisposable {
     remembered(this.#probes, model, () => new BackgroundProbe(this.breaker(model))).wanted(this.target(credential));
   }
 
-  /** Whether any of its models may be tried, by what is known. */
-  get usable(): boolean {
-    const breakers = [...this.#breakers.values()];
-    return breakers.length === 0 || breakers.some((breaker) => breaker.allows);
-  }
-
   /** How it stands with the provider and its models that were used, for operators. */
   get state(): ProviderState {
     const limiters = [...this.#limiters.values()];
+    const breakers = [...this.#breakers.values()];
     return {
       name: this.name,
-      usable: this.usable,
+      usable: breakers.length === 0 || breakers.some((breaker) => breaker.allows),
       running: limiters.reduce((sum, { running }) => sum + running, 0),
       pausedMs: Math.max(0, ...limiters.map(({ pauseMs }) => pauseMs)),
       models: [...this.#breakers].map(([model, { state, retryInMs }]) => ({ model, circuit: state, retryInMs })),
@@ -90,8 +85,7 @@ export class Provider implements AsyncDisposable {
 
   /** The provider under this credential. `rules`: of the model that is asked for, the same object each time. */
   target(credential: string | undefined, rules?: FailoverRules): ProviderTarget {
-    const targets = this.#targets.get(rules ?? this) ?? new Map<string | undefined, ProviderTarget>();
-    this.#targets.set(rules ?? this, targets);
+    const targets = this.#targets.getOrInsertComputed(rules ?? this, () => new Map());
     return remembered(targets, credential, () => new ProviderTarget(this, credential, rules));
   }
 
@@ -139,11 +133,6 @@ export class Provider implements AsyncDisposable {
   leave(): void {
     this.#users -= 1;
     this.#closeIfUnused();
-  }
-
-  /** What tells the routes to the provider's models apart, also after a reload. */
-  routeId(model: string): string {
-    return `${this.name}\n${model}`;
   }
 
   /** Closes the pool once nobody uses it, and tells. */

@@ -31,15 +31,15 @@ function numeric(value: unknown): number | undefined {
   return typeof value === 'string' && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined;
 }
 
-const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /** A duration in the words of OpenAI and Groq, in milliseconds. */
 export function durationMs(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   let total = 0;
   let end = 0;
-  for (const [part, amount, unit] of text.matchAll(/(\d{1,12}(?:\.\d{1,9})?)(ms|h|m|s)/gy)) {
-    if (unit === 'h' || unit === 'm' || unit === 's' || unit === 'ms') total += Number(amount) * UNIT_MS[unit];
+  for (const [part, amount, unit = ''] of text.matchAll(/(\d{1,12}(?:\.\d{1,9})?)(ms|h|m|s)/gy)) {
+    total += Number(amount) * (UNIT_MS[unit] ?? 0);
     end += part.length;
   }
   return end > 0 && end === text.length ? Math.ceil(total) : undefined;

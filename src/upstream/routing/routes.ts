@@ -17,6 +17,8 @@ export interface Route {
   rules?: FailoverRules | undefined;
 }
 
+type Providers = ReadonlyMap<string, Provider>;
+
 export interface RouteQuery {
   modelName: string;
   model: ModelConfig;
@@ -31,10 +33,7 @@ export interface RouteQuery {
  * the first secret of their source. `draw`, from 0 up to 1, decides which of several routes that share their load comes
  * first.
  */
-export function routesOf(
-  query: RouteQuery,
-  { providers, draw }: { providers: ReadonlyMap<string, Provider>; draw: number },
-): Route[] {
+export function routesOf(query: RouteQuery, { providers, draw }: { providers: Providers; draw: number }): Route[] {
   const { key } = query;
   const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
   return usableRoutes(inOrder(configured, draw), { key, providers, rules: rulesOf(query.model) });
@@ -98,15 +97,7 @@ function drawnByWeight(routes: readonly RouteConfig[], draw: number): RouteConfi
 /** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
 export function usableRoutes(
   configured: readonly RouteConfig[],
-  {
-    key,
-    providers,
-    rules,
-  }: {
-    key?: KeyConfig | undefined;
-    providers: ReadonlyMap<string, Provider>;
-    rules?: FailoverRules | undefined;
-  },
+  { key, providers, rules }: Pick<RouteQuery, 'key'> & Pick<Route, 'rules'> & { providers: Providers },
 ): Route[] {
   const routes: Route[] = [];
   for (const { provider: name, model, context_length: contextLength, price } of configured) {

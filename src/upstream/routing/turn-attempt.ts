@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { joinedBytes, jsonTexts } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
@@ -8,10 +9,11 @@ import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
-import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';
+import type { AnswerHead } from '../transport/held-call.ts';
 import type { PassDelta } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure, brokenStream } from './attempt-failure.ts';
+import type { FirstTokenTimes } from './first-token-times.ts';
 
 /** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
 const AFTER_FINISH_MS = 1000;
@@ -40,28 +42,21 @@ export interface AttemptOptions {
   meter: CallMeter;
   /** See `CallOptions`. */
   patience: number | undefined;
-  watch: FirstTokenWatch;
+  watch: FirstTokenTimes;
   /** See `TurnOptions`. */
   pass?: PassDelta | undefined;
   signal: AbortSignal;
 }
 
-export type AttemptPart =
-  | Delta
-  | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined; reasoningBeside: boolean };
-
 /**
- * Asks one route once and gives the parts as they come; `done` is last. Ending the iteration or aborting the signal
+ * Asks one route once: gives its deltas as they come, and returns the whole turn. Ending the iteration or aborting the signal
  * closes the connection at once.
  * @throws AttemptFailure, or the signal's reason.
  */
-export async function* readTurn(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
+export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, DecodedTurn, undefined> {
   const { target, wire, body, meter, signal } = options;
   const deltas = new WaitingDeltas(options.pass);
-  const left = new AbortController();
-  const onAbort = () => left.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  using left = linkSignals([signal]);
   const call = target.call<AttemptEnd>(
     {
       method: 'POST',
@@ -91,9 +86,8 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
     for (let ready = await deltas.next(); ready.length > 0; ready = await deltas.next()) yield* ready;
     const end = await call;
     if ('failure' in end) throw end.failure;
-    yield end;
+    return end.turn;
   } finally {
-    signal.removeEventListener('abort', onAbort);
     left.abort(READ_NO_FURTHER);
   }
 }
@@ -103,7 +97,7 @@ const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream
 /** A reason of its own: without one, an exception with a stack trace is made for each turn. */
 const READ_NO_FURTHER = new Error('the turn is read no further');
 
-type AttemptEnd = Extract<AttemptPart, { type: 'done' }> | { failure: AttemptFailure };
+type AttemptEnd = { turn: DecodedTurn } | { failure: AttemptFailure };
 
 /** Deltas between the provider that sends and the turn's reader that takes. */
 class WaitingDeltas {
@@ -143,9 +137,9 @@ class WaitingDeltas {
   /** What came since the last call, waited for; nothing once all came. */
   async next(): Promise<Delta[]> {
     if (this.#ready.length === 0 && !this.#isOver) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
       this.#wake = undefined;
     }
     const taken = this.#ready;
@@ -186,32 +180,26 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   data(chunk: Buffer): void {
-    try {
+    const end = this.#caught(() => {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
-      if (this.#stream.done || this.#decoder.complete) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
-    } catch (error) {
-      this.#control.finish(this.#failed(error));
-    }
+      const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
+      return isOver ? this.#end() : undefined;
+    });
+    if (end) this.#control.finish(end, 'turn' in end ? { lingerMs: AFTER_DONE_MS } : undefined);
   }
 
   end(): AttemptEnd {
-    try {
+    return this.#caught(() => {
       this.#read(this.#stream.end());
       return this.#end();
-    } catch (error) {
-      return this.#failed(error);
-    }
+    });
   }
 
   /** Once the finish reason is there the turn is whole; only what may follow did not come. */
   broken(failure: AttemptFailure): AttemptEnd {
-    if (!this.#decoder.finished || failure.kind !== 'timeout') return this.#failed(failure);
-    try {
-      return this.#end();
-    } catch (error) {
-      return this.#failed(error);
-    }
+    if (!this.#decoder.finished || failure.kind !== 'timeout') return { failure };
+    return this.#caught(() => this.#end());
   }
 
   #read(payloads: readonly Record<string, unknown>[]): void {
@@ -275,17 +263,16 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const { parts, turn } = this.#decoder.finish();
     this.#give(parts);
     this.#show(this.#masked.end());
-    return {
-      type: 'done',
-      turn,
-      startsThinking: this.#decoder.startsThinking,
-      reasoningBeside: this.#decoder.reasoningBeside ?? false,
-    };
+    return { turn };
   }
 
-  #failed(error: unknown): AttemptEnd {
-    if (!(error instanceof AttemptFailure)) throw error;
-    return { failure: error };
+  #caught<T>(work: () => T): T | { failure: AttemptFailure } {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof AttemptFailure) return { failure: error };
+      throw error;
+    }
   }
 }
 

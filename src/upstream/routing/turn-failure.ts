@@ -1,4 +1,5 @@
-import { TurnError, type TurnFailureKind, type TurnUsage } from '../turn.ts';
+import { GatewayError } from '../../base/errors.ts';
+import { CODE_OF_FAILURE, TurnError, type TurnFailureKind, type TurnUsage } from '../turn.ts';
 import type { FailedRoute } from './attempts.ts';
 import type { Route } from './routes.ts';
 
@@ -25,19 +26,31 @@ export function brokenTurn(failed: FailedRoute, usage: TurnUsage, routes: readon
   return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs, mostTries });
 }
 
+/**
+ * What a client is told when every route failed (docs/failover.md, "What a client gets when every route failed"): what the
+ * last one answered, never a credential.
+ */
+export function gatewayErrorOf(modelName: string, failures: readonly FailedRoute[]): GatewayError {
+  const last = failures.at(-1);
+  if (!last) return new GatewayError('upstream_error', `The model ${modelName} has no usable route.`);
+  const { retryAfterMs } = last.failure;
+  const code = CODE_OF_FAILURE[finalKind(failures)];
+  return new GatewayError(code, describe(last), retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
 /** What a failed attempt is called towards clients: the provider by its name, its answer without credentials. */
-export function describe({ route, failure }: FailedRoute): string {
+function describe({ route, failure }: FailedRoute): string {
   return `Provider ${route.provider.name} failed: ${failure.message}`;
 }
 
 /** As `jointKind`, where nobody makes the request shorter: it is too long only if every route said so. */
-export function finalKind(failures: readonly FailedRoute[]): TurnFailureKind {
+function finalKind(failures: readonly FailedRoute[]): TurnFailureKind {
   const others = failures.filter(({ failure }) => failure.kind !== 'context_length');
   return jointKind(others.length > 0 ? others : failures);
 }
 
 /** What several routes' failures are together: of one kind where all agree, too long a request where any said so. */
-export function jointKind(failures: readonly FailedRoute[]): TurnFailureKind {
+function jointKind(failures: readonly FailedRoute[]): TurnFailureKind {
   const kinds = failures.map(({ failure }) => failure.kind);
   if (kinds.includes('context_length')) return 'context_length';
   const [first] = kinds;

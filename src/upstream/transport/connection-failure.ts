@@ -1,12 +1,12 @@
-import { AttemptFailure } from '../routing/attempt-failure.ts';
+import { AttemptFailure, brokenStream, timedOut } from '../routing/attempt-failure.ts';
 import type { Phase } from './deadline.ts';
 
 /** What a failed read or connect means. */
 export function failureOfConnection(error: unknown): AttemptFailure {
   if (error instanceof AttemptFailure) return error;
   const code = networkCode(error);
-  const kind = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' ? 'timeout' : 'failed';
-  return new AttemptFailure(`the connection failed (${code})`, { kind, advice: 'again', unhealthy: true });
+  const failure = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' ? timedOut : brokenStream;
+  return failure(`the connection failed (${code})`);
 }
 
 const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
@@ -18,7 +18,7 @@ const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
 
 /** What a time limit that ran out means. */
 export function failureOfDeadline(phase: Phase, ms: number): AttemptFailure {
-  return new AttemptFailure(EXCEEDED[phase](ms), { kind: 'timeout', advice: 'again', unhealthy: true });
+  return timedOut(EXCEEDED[phase](ms));
 }
 
 /** The code of a network fault, wherever in the chain of causes it stands. */

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { hadItsShare, toldIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
+import type { FirstTokenTimes } from '../routing/first-token-times.ts';
 import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
@@ -62,12 +63,6 @@ export interface CallLimits {
   patience?: number | undefined;
 }
 
-/** Called with the wait for the first token, in milliseconds. */
-export interface FirstTokenWatch {
-  spoke(ms: number): void;
-  left(ms: number, details: { present: boolean }): void;
-}
-
 export interface HeldCallOptions<T> {
   /** Chooses who takes the body, by status and headers. */
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
@@ -75,7 +70,7 @@ export interface HeldCallOptions<T> {
   unanswered: (failure: AttemptFailure) => T;
   /** Called when the request goes out on a connection. */
   sent?: (() => void) | undefined;
-  watch?: FirstTokenWatch | undefined;
+  watch?: FirstTokenTimes | undefined;
   signal: AbortSignal;
 }
 
@@ -323,7 +318,6 @@ const LISTS = new Set(['content-encoding', 'content-language', 'cache-control'])
 
 /** Headers as they came, with one value each: the lines of a list are joined, of others the first counts. */
 function folded(headers: IncomingHttpHeaders): AnswerHead['headers'] {
-  if (isFolded(headers)) return headers;
   const single: Record<string, string | undefined> = {};
   for (const name in headers) {
     const lines = headers[name];
@@ -332,9 +326,4 @@ function folded(headers: IncomingHttpHeaders): AnswerHead['headers'] {
     else single[name] = lines;
   }
   return single;
-}
-
-function isFolded(headers: IncomingHttpHeaders): headers is Record<string, string | undefined> {
-  for (const name in headers) if (Array.isArray(headers[name])) return false;
-  return true;
 }

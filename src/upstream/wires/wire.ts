@@ -24,8 +24,6 @@ export interface WireRequest {
 export interface TurnReader {
   /** Whether the provider told why it stopped. */
   readonly finished: boolean;
-  /** Whether nothing more can follow, so that the end of the body need not be waited for. */
-  readonly complete?: boolean;
   readonly usage: TurnUsage | undefined;
   /** Whether the model has said anything, delivered or not. */
   readonly hasOutput: boolean;
@@ -33,10 +31,6 @@ export interface TurnReader {
   readonly isThinking?: boolean;
   /** The output so far. */
   readonly deltas: Deltas;
-  /** See `RequestTraits`; undefined: nothing new was seen. */
-  readonly startsThinking?: boolean | undefined;
-  /** See `RequestTraits`. */
-  readonly reasoningBeside?: boolean;
   /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void;
   /** Ends the turn. @throws AttemptFailure if it is not whole. */
@@ -48,6 +42,8 @@ export interface Wire {
   /** After the provider's base address. */
   path: string;
   api: string;
+  /** Nothing follows the event that tells the end: the end of the body need not be waited for. */
+  endsWithEvent?: true;
   request(request: TurnRequest, target: BodyTarget): WireRequest;
   reader(options: DecoderOptions): TurnReader;
 }

@@ -4,12 +4,10 @@ import { chunkInSteps } from '../../tools/web-search/local/chunks.ts';
 import { DocumentIndex, takeInSlices } from '../../tools/web-search/local/document-index.ts';
 import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
 import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
-import type { RankedPassage } from '../../tools/web-search/local/ranking.ts';
-import { type Attributes, attributeValue, type Filter, testOf } from '../filters.ts';
+import { fuseByRank, type RankedPassage } from '../../tools/web-search/local/ranking.ts';
+import { type Attributes, type Filter, testOf } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
 
-/** How fast a list loses weight, where several queries are asked at once; see `fuseByRank`. */
-const RANK_CONSTANT = 60;
 /** A score of the full-text index that is neither good nor bad. */
 const MIDDLING = 8;
 /** Names under which the index notes things. The second counts how often attributes were changed or documents taken out. */
@@ -60,7 +58,7 @@ export class CollectionIndex implements Disposable {
   }
 
   state(path?: string): IndexState {
-    return { files: this.#index.signatures(path) };
+    return this.#index.signatures(path);
   }
 
   /** How far this index is. */
@@ -132,16 +130,12 @@ export class CollectionIndex implements Disposable {
       if (!this.#index.database.isOpen) throw new Error('the index was closed meanwhile');
       byWords.push(this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)));
     }
-    const ranked = fused([...byWords, ...(await near)]).slice(0, limit);
+    const nameOf = ({ path, text }: RankedPassage) => `${path} ${text}`;
+    const better = (one: RankedPassage, other: RankedPassage) => (other.score > one.score ? other : one);
+    const ranked = fuseByRank([...byWords, ...(await near)], { nameOf, better }).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
     // The order is that of the joined lists. Scores are sorted by themselves: clients expect them to fall.
-    return ranked.map(({ path, text, page, section }, at) => ({
-      path,
-      text,
-      score: scores[at] ?? 0,
-      ...(page !== undefined && { page }),
-      ...(section !== undefined && { section }),
-    }));
+    return ranked.map(({ title, published, ...hit }, at) => ({ ...hit, score: scores[at] ?? 0 }));
   }
 
   /** Sees that passages get vectors, where this index has embeddings. */
@@ -191,32 +185,8 @@ export class CollectionIndex implements Disposable {
   /** Documents that pass, by the ids of their rows. */
   #within(filter: Filter): number[] {
     for (const { id, value } of this.#statements.since.all(this.#documents.at(-1)?.id ?? 0))
-      this.#documents.push({ id: Number(id), attributes: attributesIn(value) });
+      this.#documents.push({ id: Number(id), attributes: JSON.parse(String(value ?? '{}')) });
     const test = testOf(filter);
     return this.#documents.flatMap(({ id, attributes }) => (test(attributes) ? [id] : []));
   }
-}
-
-function attributesIn(value: unknown): Attributes {
-  const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : {};
-  const entries = Object.entries(parsed ?? {}).flatMap(([name, one]) => {
-    const read = attributeValue.safeParse(one);
-    return read.success ? [[name, read.data] as const] : [];
-  });
-  return Object.fromEntries(entries);
-}
-
-/** What stands high in several lists comes first; each passage once, with its best score. */
-function fused(lists: readonly (readonly RankedPassage[])[]): RankedPassage[] {
-  const found = new Map<string, { passage: RankedPassage; weight: number }>();
-  for (const list of lists) {
-    for (const [rank, passage] of list.entries()) {
-      const name = `${passage.path} ${passage.text}`;
-      const known = found.get(name) ?? { passage, weight: 0 };
-      known.weight += 1 / (RANK_CONSTANT + rank + 1);
-      if (passage.score > known.passage.score) known.passage = passage;
-      found.set(name, known);
-    }
-  }
-  return [...found.values()].sort((a, b) => b.weight - a.weight).map(({ passage }) => passage);
 }

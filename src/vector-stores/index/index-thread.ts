@@ -4,18 +4,18 @@
  * owner of the folder: whoever searches never waits for it.
  */
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
 import { lowerPriority } from '../../base/load/priority.ts';
 import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
+import type { EmbeddedTexts, ThreadReply } from '../../tools/web-search/local/search-messages.ts';
 import { CollectionIndex } from './collection-index.ts';
 import {
   type IndexAnswer,
   type IndexChange,
-  type IndexMessage,
   type IndexQuestion,
-  type IndexReply,
   type IndexSettings,
   type IndexThreadData,
   isInMemory,
@@ -29,7 +29,7 @@ const IN_MEMORY = 16;
  * How long an index stays in memory, or open to searches, that nobody asks, in milliseconds. One that another process
  * removed is on the disk until then.
  */
-const UNUSED_MS = 30_000;
+const UNUSED = { ttl: 30_000, ttlAutopurge: true, updateAgeOnGet: true };
 /** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
 const WIPE_MS = 5000;
 /** When that is tried again where it failed, in milliseconds: the disk is full, say. */
@@ -38,14 +38,14 @@ const AGAIN_MS = 20_000;
 const WRITE_MS = 40;
 const BESIDE_SEARCHES_MS = 3;
 
-const { folder, writes, settings: given }: IndexThreadData = workerData;
-let settings: IndexSettings = given;
+const { folder, writes }: IndexThreadData = workerData;
+let settings: IndexSettings = { owner: false, embeddingModel: undefined };
 const embeddings = new AskedEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
   max: OPEN,
   // Who writes may have vectors to ask for still.
-  ...(!writes && { ttl: UNUSED_MS, ttlAutopurge: true, updateAgeOnGet: true }),
+  ...(!writes && UNUSED),
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
     wiping.delete(store);
@@ -58,22 +58,18 @@ const open = new LRUCache<string, CollectionIndex>({
 
 const memoryIndexes = new LRUCache<string, CollectionIndex>({
   max: IN_MEMORY,
-  ttl: UNUSED_MS,
-  ttlAutopurge: true,
-  updateAgeOnGet: true,
+  ...UNUSED,
   dispose: (index) => index[Symbol.dispose](),
 });
 
 // Elsewhere it would be the whole process that stands back.
 if (writes && process.platform === 'linux') lowerPriority(0);
 
-parentPort?.on('message', (message: IndexMessage) => {
-  if ('owner' in message) {
-    settings = message;
-    return open.clear();
-  }
-  if ('type' in message) return embeddings.answered(message);
+parentPort?.on('message', (message: ({ id: number; settings: IndexSettings } & IndexQuestion) | EmbeddedTexts) => {
+  if ('vectors' in message) return embeddings.answered(message);
   const { id } = message;
+  if (!isDeepStrictEqual(settings, message.settings)) open.clear();
+  settings = message.settings;
   answer(message).then(
     (value) => reply({ id, value }),
     (thrown: unknown) => {
@@ -124,22 +120,18 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
 }
 
 function indexOf(store: string): CollectionIndex {
-  if (isInMemory(store)) {
-    const known = memoryIndexes.get(store);
-    const index = known ?? new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
-    if (!known) memoryIndexes.set(store, index);
-    return index;
-  }
-  const known = open.get(store);
+  const cache = isInMemory(store) ? memoryIndexes : open;
+  const known = cache.get(store);
   if (known) return known;
   const index = opened(store);
-  open.set(store, index);
+  cache.set(store, index);
   // What another or an earlier process left undone.
   index.work();
   return index;
 }
 
 function opened(store: string): CollectionIndex {
+  if (isInMemory(store)) return new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
   const { owner, embeddingModel: model } = settings;
   const by = model === undefined ? undefined : { model, embed: embeddings.embed };
   return new CollectionIndex(join(folder, `${store}.db`), { owner, sliceMs: WRITE_MS, embeddings: by });
@@ -155,6 +147,6 @@ function wipeSoon(store: string, afterMs = WIPE_MS): void {
   );
 }
 
-function reply(message: IndexReply): void {
+function reply(message: ThreadReply<IndexAnswer>): void {
   parentPort?.postMessage(message);
 }

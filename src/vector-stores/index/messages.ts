@@ -1,4 +1,3 @@
-import type { EmbeddedTexts, EmbedRequest } from '../../tools/web-search/local/search-messages.ts';
 import type { Attributes, Filter } from '../filters.ts';
 
 /** What a thread of the indexes begins with. */
@@ -6,10 +5,9 @@ export interface IndexThreadData {
   folder: string;
   /** Whether it is the one that writes, where this process does, or the one that searches. */
   writes: boolean;
-  settings: IndexSettings;
 }
 
-/** What a thread of the indexes works with; it may change. */
+/** What a thread of the indexes works with: it comes with each question, as it is then. */
 export interface IndexSettings {
   /** Whether it may write. */
   owner: boolean;
@@ -28,13 +26,10 @@ export function isInMemory(store: string): boolean {
   return store.startsWith(MEMORY);
 }
 
-/** What the gateway says to a thread of the indexes. */
-export type IndexMessage = IndexQuestion | IndexSettings | EmbeddedTexts;
-
-/** What the gateway asks a thread of the indexes; see `index-thread.ts`. `id` numbers what is answered. */
+/** What the gateway asks a thread of the indexes; see `index-thread.ts`. */
 export type IndexQuestion =
   | IndexChange
-  | ({ id: number; store: string } & (
+  | ({ store: string } & (
       | { ask: 'state'; path?: string }
       | { ask: 'progress' }
       /** What an earlier process left undone is done now. */
@@ -43,11 +38,8 @@ export type IndexQuestion =
       | { ask: 'drop' }
     ));
 
-/** A question without its number. */
-export type AskedOfIndex = IndexQuestion extends infer Q ? (Q extends { id: number } ? Omit<Q, 'id'> : never) : never;
-
 /** What is changed in an index. */
-export type IndexChange = { id: number; store: string } & (
+export type IndexChange = { store: string } & (
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
   | { ask: 'remove'; paths: readonly string[] }
@@ -66,11 +58,8 @@ export interface IndexFile {
   attributes: Attributes;
 }
 
-/** What an index holds. */
-export interface IndexState {
-  /** Signatures by path. */
-  files: ReadonlyMap<string, string>;
-}
+/** What an index holds: the signatures of its files by their paths. */
+export type IndexState = ReadonlyMap<string, string>;
 
 /** A passage that was found. */
 export interface IndexHit {
@@ -90,7 +79,3 @@ export interface IndexProgress {
 }
 
 export type IndexAnswer = IndexState | IndexHit[] | IndexProgress | undefined;
-
-export type IndexReply = EmbedRequest | IndexAnswered;
-
-export type IndexAnswered = { id: number; value: IndexAnswer } | { id: number; error: string };

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { abortable } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { embedTexts } from '../../tools/web-search/local/embed-texts.ts';
+import { AskedThread, type NoAnswer } from '../../tools/web-search/local/asked-thread.ts';
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
-import type { EmbedRequest } from '../../tools/web-search/local/search-messages.ts';
 import type { Embeddings } from '../../tools/web-search/search-provider.ts';
-import { AskedThread } from './asked-thread.ts';
 import {
-  type AskedOfIndex,
   type IndexAnswer,
   type IndexHit,
   type IndexProgress,
+  type IndexQuestion,
+  type IndexSettings,
   type IndexState,
+  type IndexThreadData,
   isInMemory,
 } from './messages.ts';
 
@@ -26,6 +26,11 @@ export interface StoreIndexesOptions {
   log: Logger;
 }
 
+/** Questions under way at once in a thread, at most. */
+const MAX_WAITING = 256;
+
+type IndexThread = AskedThread<IndexQuestion & { settings: IndexSettings }, IndexAnswer>;
+
 /**
  * The indexes of vector stores on this machine. Of the processes that share them one writes, in a thread of its own;
  * each searches in another thread, so that nobody who searches waits for what goes in.
@@ -35,9 +40,8 @@ export class StoreIndexes implements Disposable {
   readonly #log: Logger;
   readonly #folder: string;
   readonly #temporary: string | undefined;
-  readonly #closing = new AbortController();
-  readonly #reading: AskedThread;
-  readonly #writing: AskedThread;
+  readonly #reading: IndexThread;
+  readonly #writing: IndexThread;
   #ownership: Disposable | undefined;
 
   constructor({ folder, embeddings, log }: StoreIndexesOptions) {
@@ -70,7 +74,7 @@ export class StoreIndexes implements Disposable {
   /** What an index holds, or what it has of one file; only for the owner. */
   async state(store: string, path?: string): Promise<IndexState> {
     const state = await this.#ask(this.#writing, { ask: 'state', store, ...(path !== undefined && { path }) });
-    return state && 'files' in state ? state : { files: new Map() };
+    return state instanceof Map ? state : new Map();
   }
 
   async progress(store: string): Promise<IndexProgress> {
@@ -79,7 +83,7 @@ export class StoreIndexes implements Disposable {
   }
 
   async search(
-    question: Omit<Extract<AskedOfIndex, { ask: 'search' }>, 'ask'>,
+    question: Omit<Extract<IndexQuestion, { ask: 'search' }>, 'ask'>,
     signal: AbortSignal,
   ): Promise<IndexHit[]> {
     const { store } = question;
@@ -91,7 +95,7 @@ export class StoreIndexes implements Disposable {
   }
 
   /** Puts in, takes out or removes; only for the owner, unless the index lies in memory. */
-  async change(question: Exclude<AskedOfIndex, { ask: 'state' | 'progress' | 'search' | 'open' }>): Promise<void> {
+  async change(question: Exclude<IndexQuestion, { ask: 'state' | 'progress' | 'search' | 'open' }>): Promise<void> {
     if (isInMemory(question.store)) {
       // There is nothing to be taken out of a thread that nobody has asked yet.
       if (question.ask !== 'drop' || this.#reading.hasStarted) await this.#ask(this.#reading, question);
@@ -103,28 +107,36 @@ export class StoreIndexes implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#closing.abort(new Error('The indexes of vector stores are closed.'));
     this.#reading[Symbol.dispose]();
     this.#writing[Symbol.dispose]();
     this.#ownership?.[Symbol.dispose]();
     if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
   }
 
-  #thread({ writes }: { writes: boolean }): AskedThread {
+  #thread({ writes }: { writes: boolean }): IndexThread {
     return new AskedThread({
-      folder: this.#folder,
-      writes,
-      settings: () => ({ owner: writes && this.isOwner, embeddingModel: this.#embeddings()?.model }),
-      embed: (request) => this.#embed(request),
+      entry: new URL('./index-thread.ts', import.meta.url),
+      data: { folder: this.#folder, writes } satisfies IndexThreadData,
+      mostWaiting: MAX_WAITING,
+      embeddings: this.#embeddings,
       log: this.#log,
+      where: { indexes: this.#folder },
+      failure: (why, reason) => this.#failure(why, reason),
     });
+  }
+
+  #failure(why: NoAnswer, reason = 'it broke down'): GatewayError {
+    if (why === 'closed') return new GatewayError('shutting_down', 'The gateway is shutting down.');
+    if (why === 'too many') return new GatewayError('overloaded', 'Too many searches in vector stores are under way.');
+    if (why === 'refused') this.#log.warn({ err: reason }, 'an index of a vector store cannot be used');
+    return new GatewayError('internal_error', 'The index of this vector store cannot be used.', { cause: reason });
   }
 
   /**
    * Asks what searches, once more where that failed: an index may be closed or replaced meanwhile. One that cannot be read
    * is made anew by who writes, if that is this process.
    */
-  async #read(question: AskedOfIndex): Promise<IndexAnswer> {
+  async #read(question: IndexQuestion): Promise<IndexAnswer> {
     try {
       return await this.#ask(this.#reading, question);
     } catch (thrown) {
@@ -136,14 +148,8 @@ export class StoreIndexes implements Disposable {
     }
   }
 
-  #ask(thread: AskedThread, question: AskedOfIndex): Promise<IndexAnswer> {
-    if (this.#closing.signal.aborted)
-      return Promise.reject(new GatewayError('shutting_down', 'The gateway is shutting down.'));
-    return thread.ask(question);
-  }
-
-  #embed(request: EmbedRequest) {
-    const asked = { embeddings: this.#embeddings(), log: this.#log, where: { indexes: this.#folder } };
-    return embedTexts(request, asked, this.#closing.signal);
+  #ask(thread: IndexThread, question: IndexQuestion): Promise<IndexAnswer> {
+    const owner = thread === this.#writing && this.isOwner;
+    return thread.ask({ ...question, settings: { owner, embeddingModel: this.#embeddings()?.model } });
   }
 }

@@ -5,10 +5,11 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { tools as toolsSchema } from '../../../src/config/schema/tools.ts';
 import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 import { parseObject } from '../../../src/http/middleware/body.ts';
-import { Query } from '../../../src/http/query.ts';
+import { readQuery } from '../../../src/http/query.ts';
 import { parseSubmission } from '../../../src/http/submission/parse-submission.ts';
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
+import { getResponseQuery, listInputItemsQuery } from '../../../src/protocol/requests/queries.ts';
 import { checkedTarget, isPlainPath } from '../../../src/protocol/requests/request-target.ts';
 import { createChatCompletion, createResponseBody } from '../../../src/protocol/requests/requests.ts';
 import { type Boundary, fuzz, RUNS } from '../../support/fuzz.ts';
@@ -165,12 +166,10 @@ const boundaries: Boundary[] = [
     read(bytes) {
       const req = new IncomingMessage(new Socket());
       req.url = bytes.toString('latin1');
-      const query = new Query(req);
-      const { limit } = query.page({ limit: 20, max: 100 });
+      const { limit } = readQuery(req, listInputItemsQuery);
       assert.ok(Number.isSafeInteger(limit) && limit >= 1 && limit <= 100);
-      const after = query.integer('after', { min: 0, max: Number.MAX_SAFE_INTEGER });
+      const { after } = readQuery(req, getResponseQuery);
       assert.ok(after === undefined || Number.isSafeInteger(after));
-      query.flag('stream');
     },
     allows: isOurs,
   },

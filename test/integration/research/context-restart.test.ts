@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { decodeFrames, skipFrames } from '../../../src/protocol/frames.ts';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
+import { offsetAfter } from '../../../src/store/frames.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import {
@@ -182,7 +183,7 @@ async function interrupted(options: { conversation: Conversation; tool: Tool; re
     await until(() => (reached() ? true : undefined));
     await settled(store.store, run);
     if (end === 'died') {
-      await store.store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+      await store.store.claim(run.id, { leaseMs: 0, force: true });
     }
     await first.executor.stop({ graceMs: 0 });
   }
@@ -291,7 +292,7 @@ describe('a run that is taken up again', function () {
           // What comes with the end is stored with it, but was not in older gateways: here the answer is stored alone.
           const { end: _, frames, ...rest } = batch;
           const count = decodeFrames(frames).findIndex(({ type }) => type === 'response.output_text.done');
-          const kept = frames.subarray(0, frames.length - skipFrames(frames, count).length);
+          const kept = frames.subarray(0, offsetAfter(frames, count));
           assert.equal((await store.append(id, { ...rest, frames: kept, count })).result, 'ok');
           stuck.resolve();
           await over.promise;
@@ -303,7 +304,7 @@ describe('a run that is taken up again', function () {
       await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));
       await stuck.promise;
-      await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+      await store.claim(run.id, { leaseMs: 0, force: true });
 
       const silent = new ScriptedModel(() => assert.fail('no model is needed'));
       await using second = await openHarness({ chat: silent, tools: [pages()], store });

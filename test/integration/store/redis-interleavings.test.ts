@@ -70,18 +70,16 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
       : undefined;
     const replicas = waits && new Replicas(waits);
     const onClose = async () => await waits?.redis.close();
-    return new RedisRunStore({
-      ...{ redis, channels, keys, log: silentLogger, replicas, onClose },
-      clock: systemClock,
-      now: () => '',
-    });
+    const have = async (id: string) => await replicas?.have(id);
+    const parts = { redis, keys, now: () => '', have, awaitsReplicas: held };
+    return new RedisRunStore(parts, { channels, log: silentLogger, clock: systemClock, replicas, onClose });
   };
   const own = await connect();
   const writer = await open(own);
   const reader = await open(counted(await connect()));
   return {
     ...{ writer, reader, own, keys },
-    log: new RedisLog({ redis: own, keys, now: () => '', awaitsReplicas: held }),
+    log: new RedisLog({ redis: own, keys, now: () => '', have: async () => {}, awaitsReplicas: held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
       before = async (earlier) => {
@@ -192,7 +190,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
   it('are told that a run was created with its claim only once every set knows it, where replicas are waited for', async () => {
     await using pair = await openPair(server.port, { held: true });
     await atEachMoment(async (n) => {
-      const claim = { owner: 'one', leaseMs: 60_000 };
+      const claim = { leaseMs: 60_000 };
       let isTold = false;
       const wasTold = Promise.withResolvers<boolean>();
       const more = await pair.between(

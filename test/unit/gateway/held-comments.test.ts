@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
-import { createModelProxy } from '../../../src/gateway/model-proxy.ts';
+import { ModelProxy } from '../../../src/gateway/model-proxy.ts';
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { payloadsOf } from '../../support/proxy-gateway.ts';
@@ -28,7 +28,7 @@ async function startProxy(first: Script, second: Script) {
     keys: [{ id: 'k', secret: 's' }],
   });
   const upstream = stack.use(createUpstream(config.providers, { log: silentLogger }));
-  const proxy = createModelProxy({ upstream, holdMs: 0 });
+  const proxy = new ModelProxy({ upstream, holdMs: 0 });
   const { fast: model } = config.models;
   const [key] = config.keys;
   const [modelAt] = topLevelSpans(BODY, 'model');

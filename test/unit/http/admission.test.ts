@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { mock } from 'node:test';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
@@ -21,7 +23,7 @@ function setUp(limits: object) {
   const clock = { now: 0 };
   const admission = new Admission(memoryLimits(() => clock.now));
   const key = keyWith(limits);
-  const announced: Record<string, string>[] = [];
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
   const admit = async (id: string, options: { tokens?: number; runMs?: number; waits?: boolean } = {}) =>
     await admission.admit({
       key,
@@ -29,9 +31,9 @@ function setUp(limits: object) {
       tokens: options.tokens ?? 1,
       runMs: options.runMs ?? 1000,
       waits: options.waits ?? false,
-      announce: (headers) => void announced.push(headers),
+      res,
     });
-  return { admit, admission, announced, clock };
+  return { admit, admission, res, clock };
 }
 
 function used(tokens: number, cost = 0): Used {
@@ -101,20 +103,20 @@ describe('Admission', () => {
   });
 
   it('a request that is given back twice is one request of its minute', async () => {
-    const { admit, announced } = setUp({ requests_per_minute: 3 });
+    const { admit, res } = setUp({ requests_per_minute: 3 });
     await admit('a');
     const undone = await admit('b');
     await undone.undo();
     await undone.undo();
     await admit('c');
-    assert.equal(announced.at(-1)?.['x-ratelimit-remaining-requests'], '1');
+    assert.equal(res.getHeader('x-ratelimit-remaining-requests'), '1');
   });
 
   it('undoing gives back request, place and tokens', async () => {
-    const { admit, announced } = setUp({ concurrent_runs: 1, requests_per_minute: 2, tokens_per_day: 100 });
+    const { admit, res } = setUp({ concurrent_runs: 1, requests_per_minute: 2, tokens_per_day: 100 });
     for (let n = 0; n < 5; n++) await (await admit(`a${n}`, { tokens: 90 })).undo();
     await admit('b', { tokens: 90 });
-    assert.equal(announced.at(-1)?.['x-ratelimit-remaining-requests'], '1');
+    assert.equal(res.getHeader('x-ratelimit-remaining-requests'), '1');
   });
 
   it('a request refused by the rate limit keeps no place and no tokens', async () => {
@@ -148,9 +150,9 @@ describe('Admission', () => {
   });
 
   it('a key without limits holds nothing that its end would free', async () => {
-    const { admit, announced } = setUp({});
+    const { admit, res } = setUp({});
     assert.deepEqual((await admit('a')).held, {});
-    assert.deepEqual(announced, []);
+    assert.deepEqual(res.getHeaderNames(), []);
     const { admit: limited } = setUp({ concurrent_runs: 1 });
     assert.deepEqual((await limited('a')).held, { place: true });
   });
@@ -166,7 +168,7 @@ describe('Admission', () => {
       },
     });
     const key = keyWith({ tokens_per_day: 100 });
-    const call = async () => await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle(used(1, 0));
+    const call = async () => await (await admission.admit({ key, tokens: 1 })).settle(used(1, 0));
     for (let n = 0; n < 3; n++) await call();
     assert.equal(new Set(ids).size, 3);
   });
@@ -192,7 +194,7 @@ describe('Admission', () => {
 
   it('a run of a key without limits asks nothing of the store', async () => {
     const { admission, calls } = listing();
-    const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1, announce: () => {} });
+    const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1 });
     const run = { id: 'a', keyId: 'k', held, runMs: 1000, used: used(10, 1) };
     await admission.runBegins(run);
     await admission.runUsed(run);
@@ -206,7 +208,7 @@ describe('Admission', () => {
       const { admission, calls } = listing();
       let soFar = used(5);
       const key = keyWith({ tokens_per_day: 100 });
-      const call = await admission.admit({ key, tokens: 20, announce: () => {}, usedSoFar: () => soFar });
+      const call = await admission.admit({ key, tokens: 20, usedSoFar: () => soFar });
       const notes = () => calls.filter((name) => name === 'note').length;
       mock.timers.tick(1000);
       assert.equal(notes(), 1);
@@ -234,7 +236,7 @@ describe('Admission', () => {
     const [ann, bob] = ['ann', 'bob'].map((id) => ({ ...keyWith({ tokens_per_day: 80 }), id, team: 'sales' }));
     assert.ok(ann && bob);
     const run = async (key: KeyConfig, id: string, tokens: number) =>
-      await admission.admit({ key, id, runMs: 1000, tokens, cost: 0.1, announce: () => {} });
+      await admission.admit({ key, id, runMs: 1000, tokens, cost: 0.1 });
     const first = await run(ann, 'a', 60);
     assert.deepEqual(first.held, {
       tokens: 60,
@@ -265,8 +267,7 @@ describe('Admission', () => {
 
   it('tokens of a minute are free again with the next, and a run counts in the one in which it ends', async () => {
     const { admit, admission, clock } = setUp({ tokens_per_minute: 100 });
-    const call = async (tokens: number) =>
-      await admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens, announce: () => {} });
+    const call = async (tokens: number) => await admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens });
     const run = await admit('a', { tokens: 5000 });
     await admission.runUsed({ id: 'a', keyId: 'k', held: run.held, runMs: 1000, used: used(90) });
     await (await call(90)).settle(used(50));
@@ -279,7 +280,7 @@ describe('Admission', () => {
   it('what is spent in a month is forgotten after thirty days', async () => {
     const { admission, clock } = setUp({});
     const key = keyWith({ cost_per_month: 1 });
-    const call = async (cost: number) => await admission.admit({ key, tokens: 1, cost, announce: () => {} });
+    const call = async (cost: number) => await admission.admit({ key, tokens: 1, cost });
     await (await call(0.5)).settle(used(1, 1));
     clock.now = 29 * 86_400_000;
     await assert.rejects(call(0.1), refused('quota_exceeded'));

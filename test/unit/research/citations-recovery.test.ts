@@ -57,7 +57,7 @@ describe('the numbers of an answer that is cut', () => {
       for (const event of decodeFrames(frames)) if (event.type === 'response.output_text.delta') seen.push(event.delta);
       if (seen.join('').endsWith('and ')) break;
     }
-    await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+    await store.claim(run.id, { leaseMs: 0, force: true });
 
     const second = new ScriptedModel(() => ({ text: ['[2], [1] again.'] }));
     await using next = await openHarness({ chat: second, tools: [lookup()], store });

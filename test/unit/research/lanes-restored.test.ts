@@ -94,7 +94,7 @@ async function cutRun(kind: keyof typeof KINDS, options: { n: number; made: bool
     return undefined;
   }
   const stored = await parseTranscript(await store.readTranscript(run.id));
-  await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+  await store.claim(run.id, { leaseMs: 0, force: true });
   first.bury();
   const seen: { asked: TurnRequest[]; found: string[] } = { asked: [], found: [] };
   await using next = await openHarness({ ...parts(seen), store });

@@ -195,7 +195,7 @@ describe('a plan', () => {
       await using dying = await openHarness({ chat: new ScriptedModel(script), tools: [hanging], store });
       const { run } = await dying.runs.submit(question({ research: { ...(profile && { profile }) } }));
       await began.promise;
-      await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+      await store.claim(run.id, { leaseMs: 0, force: true });
       const found = testTool('lookup', () => ({ result: 'Found.' }));
       await using next = await openHarness({ chat: new ScriptedModel(script), tools: [found], store });
       const last = decodeFrames(await readAll(next.runs, run)).at(-1);

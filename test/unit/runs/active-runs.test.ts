@@ -17,7 +17,19 @@ const LEFT_MS = 3000;
 /** Cancels that are kept for runs that are driven nowhere. */
 const KEPT_CANCELS = 10_000;
 
-/** `ActiveRuns` as an executor that takes up no run by itself, over a model that thinks until its gate opens. */
+/** An executor that takes up no run by itself. */
+class IdleExecutor extends ActiveRuns {
+  async start() {}
+  wake() {}
+  override reserve() {
+    return undefined;
+  }
+  async stop(how: { graceMs: number }) {
+    await this.handOver(how);
+  }
+}
+
+/** An `IdleExecutor` over a model that thinks until its gate opens. */
 class Driven implements AsyncDisposable {
   readonly store: RunStore;
   readonly chat: ScriptedModel;
@@ -54,21 +66,8 @@ class Driven implements AsyncDisposable {
   }
 
   #executor(options: ExecutorOptions): Executor {
-    const active = new ActiveRuns({ ...options, mayRun: (run) => !this.#refused.has(run.id) });
-    this.#active = active;
-    return {
-      start: async () => {},
-      reserve: () => undefined,
-      wake: () => {},
-      cancel: (id) => active.cancel(id),
-      takeOver: (id, how) => active.takeOver(id, how),
-      driven: (id) => active.get(id),
-      active: 0,
-      overloaded: false,
-      waiting: 0,
-      waitingOf: () => 0,
-      stop: (how) => active.handOver(how),
-    };
+    this.#active = new IdleExecutor({ ...options, mayRun: (run) => !this.#refused.has(run.id) });
+    return this.#active;
   }
 
   get active(): ActiveRuns {
@@ -203,7 +202,7 @@ describe('the runs that an instance drives', () => {
     const begun = await driven.submit('chat_completions');
     // Created by an instance whose clock is half a minute ahead, claimed by it, and left.
     driven.now -= 30_000;
-    assert.ok(await driven.store.claim(begun.id, { owner: 'dead', leaseMs: 1, force: true }));
+    assert.ok(await driven.store.claim(begun.id, { leaseMs: 1, force: true }));
     assert.equal(await driven.drive(begun), 'ended');
     assert.equal(await driven.status(begun), 'failed');
     assert.equal(driven.chat.requests.length, 0);
@@ -256,7 +255,7 @@ describe('the runs that an instance drives', () => {
     assert.deepEqual(await Promise.all(ends), ['released', 'released']);
     for (const run of [before, meanwhile]) {
       assert.equal(await driven.status(run), 'in_progress');
-      assert.ok(await driven.store.claim(run.id, { owner: 'next', leaseMs: 1000, force: false }), 'it is free');
+      assert.ok(await driven.store.claim(run.id, { leaseMs: 1000, force: false }), 'it is free');
     }
   });
 });

@@ -30,7 +30,7 @@ describe('credentials of MCP servers that a request attaches', () => {
       { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
       { log: silentLogger },
     );
-    const opened: (readonly RequestedMcpServer[])[] = [];
+    const opened: unknown[] = [];
     {
       await using harness = await openHarness({
         chat: new ScriptedModel([]),
@@ -55,8 +55,8 @@ describe('credentials of MCP servers that a request attaches', () => {
       { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
       { log: silentLogger },
     );
-    const opened: (readonly RequestedMcpServer[])[] = [];
-    const onOpenTools = ({ mcpServers }: { mcpServers: readonly RequestedMcpServer[] }) => void opened.push(mcpServers);
+    const opened: unknown[] = [];
+    const onOpenTools = ({ mcpServers }: { mcpServers: unknown }) => void opened.push(mcpServers);
     const first = await openHarness({ chat: new ScriptedModel(() => ({ gate: new Promise(() => {}) })), store });
     const { run } = await first.runs.submit(question({ research: { mcpServers: [SERVER] } }));
     await first.executor.stop({ graceMs: 0 });

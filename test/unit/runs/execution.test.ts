@@ -44,6 +44,21 @@ describe('what a run holds of its limits', () => {
   });
 });
 
+describe('a run whose clock is set back', () => {
+  it('does not end before it began', async () => {
+    const clock = { ms: Date.now(), now: () => clock.ms };
+    const chat = new ScriptedModel(() => {
+      clock.ms -= 3_600_000;
+      return { text: ['done'] };
+    });
+    await using harness = await openHarness({ chat, clock });
+    const { run } = await harness.runs.submit(question());
+    await readAll(harness.runs, run);
+    const { started_at, completed_at } = await harness.runs.response(run);
+    assert.equal(completed_at, started_at);
+  });
+});
+
 describe('a tool call', () => {
   it('is made only once the log says so: an instance that lost its claim meanwhile calls nothing', async () => {
     const appending = Promise.withResolvers<void>();
@@ -171,43 +186,40 @@ describe('a claim that may have been lost', () => {
       started[n]?.resolve();
       return { gate: never.promise };
     });
-    let active: ActiveRuns | undefined;
     const driving: Promise<unknown>[] = [];
+    /** Drives what it is woken for, room or not. */
+    class EagerExecutor extends ActiveRuns {
+      async start() {}
+      override reserve() {
+        return undefined;
+      }
+      wake(id: string) {
+        const claimed = this.claim(id, { force: false });
+        driving.push(claimed.then((claim) => claim && this.drive(claim)));
+      }
+      async stop(how: { graceMs: number }) {
+        await this.handOver(how);
+      }
+    }
+    let active: EagerExecutor | undefined;
     await using harness = await openHarness({
       chat,
       store,
       executor: (options) => {
-        const runs = new ActiveRuns(options);
-        active = runs;
-        const drive = async (id: string) => {
-          const claim = await runs.claim(id, { force: false });
-          if (claim) await runs.drive(claim);
-        };
-        return {
-          start: async () => {},
-          reserve: () => undefined,
-          wake: (id) => void driving.push(drive(id)),
-          cancel: (id) => runs.cancel(id),
-          takeOver: (id, how) => runs.takeOver(id, how),
-          driven: (id) => runs.get(id),
-          active: 0,
-          overloaded: false,
-          waiting: 0,
-          waitingOf: () => 0,
-          stop: (how) => runs.handOver(how),
-        };
+        active = new EagerExecutor(options);
+        return active;
       },
     });
     const lost = (await harness.runs.submit(question())).run;
     const held = (await harness.runs.submit(question())).run;
     await Promise.all(started.map(({ promise }) => promise));
-    assert.ok(await inner.claim(lost.id, { owner: 'elsewhere', leaseMs: 5000, force: true }));
+    assert.ok(await inner.claim(lost.id, { leaseMs: 5000, force: true }));
     assert.ok(active);
     await active.confirm(lost.id);
     await active.confirm(held.id);
     assert.ok(renewed.includes(lost.id) && renewed.includes(held.id), 'the store was asked');
     await driving[0];
-    assert.equal(active.size, 1);
-    assert.ok(active.get(held.id));
+    assert.equal(active.active, 1);
+    assert.ok(active.driven(held.id));
   });
 });

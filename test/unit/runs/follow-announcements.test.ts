@@ -3,8 +3,7 @@ import { getEventListeners } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { followLog } from '../../../src/runs/reading/follow.ts';
-import type { LogHandlers } from '../../../src/store/listeners.ts';
-import type { Claim, LogBatch, RunStore } from '../../../src/store/run-store.ts';
+import type { Claim, LogBatch, LogHandlers, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 

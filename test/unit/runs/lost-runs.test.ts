@@ -89,9 +89,8 @@ describe('a failover to a replica that lacks the last writes', () => {
     for (const fate of ['deleted', 'ended elsewhere and deleted', 'held'] as const) {
       const run = newRun();
       await store.create(run);
-      const claim = await store.claim(run.id, { owner: 'one', leaseMs: 60_000, force: true });
-      const other =
-        fate === 'deleted' ? undefined : await store.claim(run.id, { owner: 'two', leaseMs: 60_000, force: true });
+      const claim = await store.claim(run.id, { leaseMs: 60_000, force: true });
+      const other = fate === 'deleted' ? undefined : await store.claim(run.id, { leaseMs: 60_000, force: true });
       if (fate === 'ended elsewhere and deleted')
         await store.append(run.id, ending(other?.token ?? '', 3, 'cancelled'));
       if (fate !== 'held') assert.equal(await store.delete(run.id), true);

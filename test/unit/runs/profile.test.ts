@@ -203,7 +203,7 @@ describe('a run with the profile of OpenAI', () => {
     await using dying = await openHarness({ chat, tools: hanging, store });
     const { run } = await dying.runs.submit(question({ research: { profile: 'openai' } }));
     await began.promise;
-    await store.claim(run.id, { owner: 'dying', leaseMs: 0, force: true });
+    await store.claim(run.id, { leaseMs: 0, force: true });
     await using next = await openHarness({ chat: new ScriptedModel(script), tools: TOOLS, store });
     const events = decodeFrames(await readAll(next.runs, run));
     const last = events.at(-1);

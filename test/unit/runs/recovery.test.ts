@@ -144,7 +144,7 @@ describe('a run whose instances die', function () {
 
   /** A claim that runs out at once. */
   async function died(id: string): Promise<Claim> {
-    const claim = await store.claim(id, { owner: 'dying', leaseMs: 0, force: true });
+    const claim = await store.claim(id, { leaseMs: 0, force: true });
     assert.ok(claim);
     return claim;
   }
@@ -170,7 +170,7 @@ describe('a run whose instances die', function () {
     const { run } = await harness.runs.submit(question());
     for (let n = 0; n < rounds; n++) {
       while (ends.length <= n) await turnOfLoop();
-      const taken = await store.claim(run.id, { owner: 'another', leaseMs: 60_000, force: true });
+      const taken = await store.claim(run.id, { leaseMs: 60_000, force: true });
       ends[n]?.();
       while (harness.executor.driven(run.id)) await turnOfLoop();
       await store.release(run.id, { token: taken?.token ?? '' });
@@ -296,7 +296,7 @@ describe('a run whose instances die', function () {
   it('is taken over once its claim has run out, not before', async () => {
     const run = await crashed(0);
     const now = Date.now();
-    const claim = await store.claim(run.id, { owner: 'alive', leaseMs: 1500, force: true });
+    const claim = await store.claim(run.id, { leaseMs: 1500, force: true });
     assert.ok(claim);
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
     const response = await responseOf(await readAll(harness.runs, run));

@@ -181,7 +181,7 @@ describe('the fold of a long log', () => {
     const id = newRunId();
     const request = JSON.stringify({ input: [], request: question().request });
     await store.create(newRunOf(id, question(), { now: Date.now(), retentionMs: 60_000, request }).run);
-    const claim = (await store.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
+    const claim = (await store.claim(id, { leaseMs: 60_000, force: true })) ?? assert.fail();
     const lease = new RunLease(claim, { store, log: silentLogger });
     const writer = new LogWriter({
       store,
@@ -231,7 +231,7 @@ describe('a log that a failover cut', () => {
     const request = JSON.stringify({ input: [], request: question().request });
     for (const each of [store, other]) {
       await each.create(newRunOf(id, question(), { now: 1_750_000_000_000, retentionMs: 60_000, request }).run);
-      const claim = (await each.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
+      const claim = (await each.claim(id, { leaseMs: 60_000, force: true })) ?? assert.fail();
       const lease = new RunLease(claim, { store: each, log: silentLogger });
       const writer = new LogWriter({
         store: each,

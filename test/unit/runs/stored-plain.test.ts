@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { DATA_VERSION } from '../../../src/runs/stored/stored-data.ts';
 import {
-  readGenerate,
-  readKeepMs,
   readPlainRequest,
+  readRequest,
   readResearchRequest,
   storedRequest,
 } from '../../../src/runs/stored/stored-request.ts';
@@ -53,7 +52,8 @@ describe('what is stored of a response of a plain model', () => {
     assert.deepEqual(await parseTranscript([TURN, ENTRY]), [JSON.parse(TURN), JSON.parse(ENTRY)]);
     const kept = recordOf(KEPT);
     assert.deepEqual(readPlainRequest(kept), JSON.parse(KEPT).request);
-    assert.deepEqual([readGenerate(kept), readKeepMs(kept)], [false, 3_900_000]);
+    const { generate, keepMs } = readRequest(kept);
+    assert.deepEqual([generate, keepMs], [false, 3_900_000]);
     for (const further of [SUMMARY, FOUND]) {
       assert.deepEqual(readPlainRequest(recordOf(further)), JSON.parse(further).request);
       assert.notEqual(further, KEPT);

@@ -15,14 +15,13 @@ describe('a store that another process of the gateway holds', () => {
   it('is unavailable once that process is gone, for calls under way and later ones, and readers are told', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
-    const { runs, closed } = await connectStore(server.path);
+    const { runs } = await connectStore(server.path);
     const { run } = await claimedRun(runs);
     let gaps = 0;
     using _ = await runs.subscribe(run.id, { onBatch: () => {}, onGap: () => void gaps++ });
-    const underWay = runs.create(newRun());
+    const underWay = assert.rejects(runs.create(newRun()), { code: 'store_unavailable' });
     await server[Symbol.asyncDispose]();
-    await closed;
-    await assert.rejects(underWay, { code: 'store_unavailable' });
+    await underWay;
     await assert.rejects(runs.get(run.id), { code: 'store_unavailable' });
     assert.deepEqual(await runs.check(), { ok: false, reason: 'the process that holds the store cannot be reached' });
     assert.equal(gaps, 1);

@@ -23,7 +23,6 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
 import { openStorage } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
-import { DatabaseHealth } from '../../../src/store/sqlite/files/health.ts';
 import { backUpDatabase, checkDatabase } from '../../../src/store/sqlite/maintenance.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { prepareDatabase } from '../../../src/store/sqlite/schema.ts';
@@ -440,7 +439,6 @@ describe('the SQLite store over its database', () => {
         log: silentLogger,
         clock: systemClock,
         steady: systemClock,
-        health: new DatabaseHealth(undefined),
         onClose: () => {},
       }),
     };

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
 import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { type Tool, ToolError, type ToolOutput } from '../../../src/tools/tool.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   event,
   reply,
@@ -217,6 +219,31 @@ describe('MCP servers that misbehave', () => {
     const asked = server.requests.length;
     for (let i = 0; i < 5; i++) await opened.tools({ signal: never });
     assert.equal(server.requests.length, asked);
+  });
+
+  it('are asked again in time, and their list is, where the clock of the machine is set back meanwhile', async () => {
+    let down = true;
+    await using server = await startScriptedMcpServer({
+      tools: { echo: { call: () => textResult('') } },
+      intercept: (_request, response) => {
+        if (down) response.writeHead(500).end('broken');
+        return down;
+      },
+    });
+    await using opened = open({ url: server.url }, { restMs: 20, listLifetimeMs: 20 });
+    await opened.tools({ signal: never });
+    down = false;
+    const now = mock.method(Date, 'now', () => performance.timeOrigin + performance.now() - 3_600_000);
+    try {
+      await eventually('it is back', async () => (await opened.tools({ signal: never }))[0]?.name === 's.echo', 5000);
+      const listed = server.methods.length;
+      await eventually('it is listed anew', async () => {
+        await opened.tools({ signal: never });
+        return server.methods.length > listed;
+      });
+    } finally {
+      now.mock.restore();
+    }
   });
 
   it('list their tools once for many runs, again when the list is old, and keep the old list when they are gone', async () => {

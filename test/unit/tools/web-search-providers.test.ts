@@ -472,8 +472,8 @@ describe('search services', () => {
 
   it('sends SearXNG the engines and the language that are configured', async () => {
     await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
-    const backend = { provider: 'searxng', url: service.origin, engines: ['duckduckgo'], language: 'de' } as const;
-    await using search = createSearchProvider(backend, safeFetch);
+    const asked = { url: service.origin, engines: ['duckduckgo'], language: 'de' };
+    await using search = createSearchProvider({ provider: 'searxng', ...asked }, safeFetch);
     const query = { text: 'x', limit: 3, filters: { allowedDomains: [], blockedDomains: [] } };
     await search.search(query, { signal: new AbortController().signal });
     const { engines, language } = Object.fromEntries(service.requests[0]?.parameters ?? []);

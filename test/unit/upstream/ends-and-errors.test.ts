@@ -53,7 +53,7 @@ describe('an error inside a stream', () => {
     };
     const read = (wire: keyof typeof WIRES, payload: object) => {
       const failureOf = (error: Record<string, unknown>) => failureOfStreamError(error, new SecretMask([]));
-      const reader = WIRES[wire].reader({ failureOf, startsThinking: false });
+      const reader = WIRES[wire].reader({ failureOf });
       reader.accept({ ...payload });
       return reader.finish().turn.text;
     };

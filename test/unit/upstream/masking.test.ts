@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { REDACTED } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { secretsIn } from '../../../src/config/secrets.ts';
 import { MaskedDeltas } from '../../../src/upstream/credentials/masked-deltas.ts';
@@ -23,8 +24,11 @@ describe('credentials in what a model says', () => {
   const { target } = configured('sk-provider-credential', { authorization: 'Bearer header-credential-1' });
 
   it('are blanked wherever they stand, with and without their scheme', () => {
-    assert.equal(target.maskText('key sk-provider-credential!'), 'key [redacted]!');
-    assert.equal(target.maskText('header-credential-1 and Bearer header-credential-1'), '[redacted] and [redacted]');
+    assert.equal(target.mask.text('key sk-provider-credential!', REDACTED), 'key [redacted]!');
+    assert.equal(
+      target.mask.text('header-credential-1 and Bearer header-credential-1', REDACTED),
+      '[redacted] and [redacted]',
+    );
   });
 
   it('are blanked where they come in pieces, and nothing else is held back at the end', () => {
@@ -46,7 +50,10 @@ describe('credentials in what a model says', () => {
 
   it('leave ordinary words alone, also short placeholders of keyless servers', () => {
     const keyless = configured('EMPTY', {}).target;
-    assert.equal(keyless.maskText('The list is EMPTY, said the Bearer.'), 'The list is EMPTY, said the Bearer.');
+    assert.equal(
+      keyless.mask.text('The list is EMPTY, said the Bearer.', REDACTED),
+      'The list is EMPTY, said the Bearer.',
+    );
   });
 });
 
@@ -59,13 +66,13 @@ describe('what of a provider is a secret', () => {
     const hidden = ['sk-provider-credential', 'header-credential-2'];
     const message = (text: string) => target.failureOfStreamError({ error: { message: text } }).message;
     for (const text of shown) {
-      assert.ok(target.maskText(text) === text, text);
+      assert.ok(target.mask.text(text, REDACTED) === text, text);
       assert.ok(target.mask.text(text) === text, text);
       assert.ok(message(text).includes(text), text);
       assert.ok(![...secretsIn(config)].includes(text), text);
     }
     for (const text of hidden) {
-      assert.ok(!target.maskText(text).includes(text), text);
+      assert.ok(!target.mask.text(text, REDACTED).includes(text), text);
       assert.ok(!target.mask.text(text).includes(text), text);
       assert.ok(!message(text).includes(text), text);
       assert.ok([...secretsIn(config)].includes(text), text);

@@ -1,8 +1,10 @@
 import { app, ask, go } from '../app.js';
 import { line, number } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Composer } from '../parts/composer.js';
-import { Button, ConfirmButton, Empty, Failure, Status } from '../parts/controls.js';
+import { ConfirmButton, Empty, Failure, Status } from '../parts/controls.js';
+import { FilePicker, useFiles, Waiting } from '../parts/file-picker.js';
 import { useTitle } from '../parts/title.js';
 import { Search } from './search.js';
 
@@ -18,14 +20,17 @@ export function Collection({ id }) {
   const [collection, setCollection] = useState(null);
   const [files, setFiles] = useState([]);
   const names = useNames(client);
-  const [error, setError] = useState(null);
+  const { attempt, error, setError } = useAttempt();
   /** Why the last look failed. */
   const [away, setAway] = useState(null);
   const reading = collection?.file_counts.in_progress > 0;
   useTitle(collection?.name ?? 'Documents');
   const look = async () => {
     try {
-      const [found, { data }] = await Promise.all([client.collection(id), client.filesIn(id, { limit: PAGE })]);
+      const [found, { data }] = await Promise.all([
+        client.collections.get(id),
+        client.collections.part(id, 'files', { limit: PAGE }),
+      ]);
       setCollection(found);
       setFiles(data);
       await names.look(data);
@@ -40,15 +45,14 @@ export function Collection({ id }) {
     const timer = setTimeout(look, LOOK_MS);
     return () => clearTimeout(timer);
   }, [collection, away]);
-  const { waiting, add } = useUploads(id, { onAdded: look, onProblem: setError });
-  const remove = async () => {
-    setError(null);
-    await client.removeCollection(id).then(() => go({ name: 'documents' }), setError);
+  const put = async (file) => {
+    const { id: uploaded } = await client.upload(file);
+    await client.collections.act(id, 'files', { file_id: uploaded });
+    await look();
   };
-  const takeOut = async (file) => {
-    setError(null);
-    await client.removeFile(file).then(look, setError);
-  };
+  const { waiting, add } = useFiles(put, { onProblem: setError });
+  const remove = () => attempt(() => client.collections.remove(id).then(() => go({ name: 'documents' })));
+  const takeOut = (file) => attempt(() => client.files.remove(file).then(look));
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
   return html`<section class="list">
     <header class="list-head"><h1 tabindex="-1" dir="auto">${collection?.name || (collection ? id : 'Documents')}</h1>
@@ -85,7 +89,7 @@ function useNames(client) {
   const [, draw] = useState(0);
   const look = async (files) => {
     if (files.every(({ id }) => known.current.has(id))) return;
-    const { data } = await client.files({ limit: MOST_NAMES });
+    const { data } = await client.files.list({ limit: MOST_NAMES });
     for (const { id } of files) known.current.set(id, id);
     for (const { id, filename } of data) known.current.set(id, filename);
     draw((n) => n + 1);
@@ -111,40 +115,13 @@ function countsOf({ total, completed, in_progress: open, failed }) {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Uploads files one after the other, and puts each into the collection. `waiting`: the names of those under way. */
-function useUploads(id, { onAdded, onProblem }) {
-  const { client } = app.value;
-  const [waiting, setWaiting] = useState([]);
-  const add = async (chosen) => {
-    onProblem(null);
-    setWaiting((before) => [...before, ...chosen]);
-    for (const file of chosen) {
-      try {
-        const { id: uploaded } = await client.upload(file);
-        await client.putInto(id, uploaded);
-        await onAdded();
-      } catch (problem) {
-        onProblem(problem);
-      }
-      setWaiting((before) => before.filter((other) => other !== file));
-    }
-  };
-  return { waiting, add };
-}
-
 /** Where files are dropped, or chosen. */
 function Drop({ onFiles, waiting }) {
-  const picker = useRef(null);
   const [over, setOver] = useState(false);
   const drop = (event) => {
     event.preventDefault();
     setOver(false);
     void onFiles([...event.dataTransfer.files]);
-  };
-  const chosen = (event) => {
-    const files = [...event.currentTarget.files];
-    event.currentTarget.value = '';
-    void onFiles(files);
   };
   return html`<div
     class="drop"
@@ -156,9 +133,8 @@ function Drop({ onFiles, waiting }) {
     onDragLeave=${() => setOver(false)}
     onDrop=${drop}
   >
-    <input ref=${picker} type="file" multiple hidden onChange=${chosen} />
-    <${Button} icon="clip" onClick=${() => picker.current.click()}>Add documents<//>
+    <${FilePicker} label="Add documents" onFiles=${onFiles} />
     <span class="quiet">or drop them here: PDF, Word, Excel, PowerPoint, EPUB, HTML, text, CSV, JSON</span>
-    ${waiting.map((file) => html`<span class="chip" role="status" key=${file.name + file.size}><span dir="auto">${file.name}</span> is being sent…</span>`)}
+    <${Waiting} files=${waiting} doing="sent" />
   </div>`;
 }

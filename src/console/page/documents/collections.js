@@ -1,45 +1,31 @@
 import { app, go } from '../app.js';
 import { bytes, when } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Button, Empty, Failure } from '../parts/controls.js';
+import { html, useState } from '../lib/preact.js';
+import { usePages } from '../parts/asking.js';
+import { Button, Empty, Failure, WideField } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
 import { documents } from './collection.js';
-
-const PAGE = 100;
 
 /** The collections of the key's user. */
 export function Collections() {
   const { client } = app.value;
   useTitle('Documents');
-  const [list, setList] = useState({ collections: undefined, hasMore: false });
+  const { entries: collections, attempt, error, read, older } = usePages((page) => client.collections.list(page));
   const [name, setName] = useState('');
-  const [error, setError] = useState(null);
-  const read = async (known = []) => {
-    setError(null);
-    try {
-      const { data, has_more: hasMore } = await client.collections({ limit: PAGE, after: known.at(-1)?.id });
-      setList({ collections: [...known, ...data], hasMore });
-    } catch (thrown) {
-      setError(thrown);
-    }
-  };
-  useEffect(() => void read(), []);
-  const create = async (event) => {
+  const create = (event) => {
     event.preventDefault();
-    setError(null);
-    await client.createCollection(name.trim()).then(({ id }) => go({ name: 'documents', id }), setError);
+    const made = () => client.collections.create({ name: name.trim() });
+    void attempt(() => made().then(({ id }) => go({ name: 'documents', id })));
   };
-  const { collections, hasMore } = list;
   return html`<section class="list">
     <header class="list-head"><h1 tabindex="-1">Documents</h1></header>
     <p class="quiet">Collections of your own documents: they are read once, searched, and asked with their pages cited.</p>
     <form class="list-tools" aria-label="New collection" onSubmit=${create}>
-      <label class="list-search"><span class="sr">Name of a new collection</span>
-        <input placeholder="Name of a new collection" dir="auto" maxlength="256" value=${name} onInput=${(event) => setName(event.currentTarget.value)} /></label>
+      <${WideField} label="Name of a new collection" maxlength="256" value=${name} onText=${setName} />
       <button type="submit" class="button primary" disabled=${name.trim() === ''}><span>Make it</span></button>
     </form>
-    <${Failure} error=${error} onRetry=${() => read()} />
+    <${Failure} error=${error} onRetry=${read} />
     ${collections?.length === 0 && html`<${Empty} title="No collections yet">Make one, and put documents into it.<//>`}
     ${
       collections?.length > 0 &&
@@ -56,6 +42,6 @@ export function Collections() {
         </div></li>`,
       )}</ul>`
     }
-    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(collections)}>Older<//></p>`}
+    ${older && html`<p class="more"><${Button} onClick=${older}>Older<//></p>`}
   </section>`;
 }

@@ -1,22 +1,21 @@
 import { app } from '../app.js';
 import { html, useState } from '../lib/preact.js';
-import { Failure } from '../parts/controls.js';
+import { useAttempt } from '../parts/asking.js';
+import { Failure, WideField } from '../parts/controls.js';
 
 /** Finds passages of a collection. */
 export function Search({ id }) {
   const { client } = app.value;
   const [query, setQuery] = useState('');
   const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  const search = async (event) => {
+  const { attempt, error } = useAttempt();
+  const search = (event) => {
     event.preventDefault();
-    setError(null);
-    await client.search(id, query).then(({ data }) => setFound(data), setError);
+    void attempt(async () => setFound((await client.collections.act(id, 'search', { query })).data));
   };
   return html`<section>
     <form class="list-tools" role="search" onSubmit=${search}>
-      <label class="list-search"><span class="sr">Search in these documents</span>
-        <input type="search" placeholder="Search in these documents" dir="auto" maxlength="1000" value=${query} onInput=${(event) => setQuery(event.currentTarget.value)} /></label>
+      <${WideField} type="search" label="Search in these documents" maxlength="1000" value=${query} onText=${setQuery} />
       <button type="submit" class="button" disabled=${query.trim() === ''}><span>Search</span></button>
     </form>
     <${Failure} error=${error} />

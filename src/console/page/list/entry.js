@@ -1,6 +1,7 @@
 import { forget } from '../app.js';
 import { compact, elapsed, exactly, line, money, whenOn } from '../format.js';
-import { html, useState } from '../lib/preact.js';
+import { html } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Button, ConfirmButton, Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useQuestion } from '../run/questions.js';
@@ -12,12 +13,9 @@ import { isOpen, KINDS, runOfEntry } from './kinds.js';
  */
 export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
   const { id, status, reason, model, created, took, title, tag } = entry;
-  const [error, setError] = useState(null);
+  const { attempt, error } = useAttempt();
   const { view, cancel, remove } = KINDS[kind];
-  const attempt = async (work) => {
-    setError(null);
-    await onAct(id, work).catch(setError);
-  };
+  const act = (work) => attempt(() => onAct(id, work));
   const leave = async () => {
     await remove(client, id);
     forget(id);
@@ -36,8 +34,8 @@ export function Entry({ entry, day, kind, client, chosen, onChoose, onAct }) {
     <//>
     ${
       isOpen(entry)
-        ? html`<${Button} kind="bare" icon="stop" aria-label="Stop" title="Stop" onClick=${() => attempt(() => cancel(client, id))} />`
-        : html`<${ConfirmButton} kind="bare" icon="trash" aria-label="Delete" title="Delete" question="Delete?" onConfirm=${() => attempt(leave)} />`
+        ? html`<${Button} kind="bare" icon="stop" aria-label="Stop" title="Stop" onClick=${() => act(() => cancel(client, id))} />`
+        : html`<${ConfirmButton} kind="bare" icon="trash" aria-label="Delete" title="Delete" question="Delete?" onConfirm=${() => act(leave)} />`
     }
     <${Failure} error=${error} />
   </div>`;

@@ -2,20 +2,20 @@ import { statusOf } from '../run/reasons.js';
 
 /** The two interfaces whose runs are listed, in one form. */
 export const KINDS = {
-  responses: {
+  runs: {
     statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
     list: (client, query) =>
-      client.responses(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
-    cancel: (client, id) => client.cancel(id).then(fromResponse),
-    remove: (client, id) => client.remove(id),
+      client.responses.list(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
+    cancel: (client, id) => client.responses.act(id, 'cancel').then(fromResponse),
+    remove: (client, id) => client.responses.remove(id),
     view: 'run',
   },
   tasks: {
     statuses: ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
     list: (client, query) =>
-      client.tasks(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
-    cancel: (client, id) => client.cancelTask(id).then(fromTask),
-    remove: (client, id) => client.removeTask(id),
+      client.tasks.list(query).then(({ tasks, has_more }) => ({ data: tasks.map(fromTask), has_more })),
+    cancel: (client, id) => client.tasks.act(id, 'cancel').then(fromTask),
+    remove: (client, id) => client.tasks.remove(id),
     view: 'task',
   },
 };

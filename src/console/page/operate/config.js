@@ -1,5 +1,6 @@
 import { app } from '../app.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html } from '../lib/preact.js';
+import { useAnswer } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
 
 /** Settings that are shown open at first. */
@@ -8,13 +9,8 @@ const OPEN = new Set(['models', 'providers', 'runs', 'server']);
 /** The configuration that holds now, with secrets masked. */
 export function Config() {
   const { client } = app.value;
-  const [config, setConfig] = useState(null);
-  const [error, setError] = useState(null);
-  const read = () => {
-    setError(null);
-    client.config().then(({ config: found }) => setConfig(found), setError);
-  };
-  useEffect(read, []);
+  const { found, error, read } = useAnswer(() => client.read('admin/config'), []);
+  const config = found?.config;
   return html`<div class="list-head"><h2>Configuration</h2><${Button} icon="replay" onClick=${read}>Read again<//></div>
     <p class="quiet">As it holds now, with its defaults; times in milliseconds, sizes in bytes where the name says so. Secrets, and texts that may be some, are ***.</p>
     <${Failure} error=${error} onRetry=${read} />

@@ -1,51 +1,25 @@
 import { app } from '../app.js';
 import { number } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Failure } from '../parts/controls.js';
+import { html, useState } from '../lib/preact.js';
+import { useAnswer } from '../parts/asking.js';
+import { Choice, Failure } from '../parts/controls.js';
 import { Table } from './table.js';
 
 /** What a key gets when it asks for a model: whether it may, by which routes, with whose credential. */
 export function Explain({ of: key }) {
-  const { client, models } = app.value;
+  const { models } = app.value;
   const [model, setModel] = useState('');
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    setFound(null);
-    setError(null);
-    if (model === '') return;
-    let left = false;
-    client.explainKey(key.id, model).then(
-      (explained) => !left && setFound(explained),
-      (thrown) => !left && setError(thrown),
-    );
-    return () => {
-      left = true;
-    };
-  }, [model, key]);
   return html`<div class="explain">
-    <label class="inline">What it gets of <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
-      <option value="">choose a model</option>
-      ${models.map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
-    </select></label>
-    <${Failure} error=${error} />
-    ${found && html`<${Explained} of=${found} />`}
+    <${Choice} label="What it gets of" value=${model} options=${[['', 'choose a model'], ...models.map(({ id }) => id)]} onChoose=${setModel} />
+    ${model !== '' && html`<${Explained} key=${model} model=${model} of=${key} />`}
   </div>`;
 }
 
-function Explained({ of }) {
-  const {
-    allowed,
-    apis,
-    routes,
-    routes_of: whose,
-    tools,
-    may,
-    webhook,
-    expires_at: expires,
-    allow_from: networks,
-    limits,
-  } = of;
+function Explained({ model, of: key }) {
+  const { found, error } = useAnswer(() => app.value.client.keys.part(key.id, 'explain', { model }), [key]);
+  if (!found) return html`<${Failure} error=${error} />`;
+  const { allowed, apis, routes, tools, may, webhook, limits } = found;
+  const { routes_of: whose, expires_at: expires, allow_from: networks } = found;
   return html`<div role="status">
     <p class="run-about"><span class="status" data-status=${allowed ? 'completed' : 'failed'}>${allowed ? 'may be used' : 'may not be used'}</span>
       <span>answers ${apis.join(', ')}</span></p>

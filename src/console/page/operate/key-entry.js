@@ -1,7 +1,8 @@
 import { app } from '../app.js';
 import { exactly } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Button, ConfirmButton, Failure } from '../parts/controls.js';
+import { html, useState } from '../lib/preact.js';
+import { useAnswer, useAttempt } from '../parts/asking.js';
+import { Button, Choice, ConfirmButton, Failure } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
 import { Explain } from './explain.js';
 import { KeyForm } from './key-form.js';
@@ -9,11 +10,11 @@ import { Limits } from './limits.js';
 
 /** How long the secret of before is taken, too, in seconds. */
 const OVERLAPS = [
-  { seconds: 0, label: 'ends at once' },
-  { seconds: 3600, label: 'is taken for an hour' },
-  { seconds: 86_400, label: 'is taken for a day' },
-  { seconds: 7 * 86_400, label: 'is taken for a week' },
-  { seconds: 30 * 86_400, label: 'is taken for 30 days' },
+  ['0', 'ends at once'],
+  ['3600', 'is taken for an hour'],
+  ['86400', 'is taken for a day'],
+  ['604800', 'is taken for a week'],
+  ['2592000', 'is taken for 30 days'],
 ];
 
 /** One key: what it is in a line, and opened what it used and what can be done with it. */
@@ -27,7 +28,7 @@ export function KeyEntry({ of: key, open, onToggle, onChanged, onRotate, onRevok
     key.mcp_servers && 'MCP',
     key.expires_at && `until ${String(key.expires_at).slice(0, 10)}`,
   ].filter(Boolean);
-  return html`<li class="key">
+  return html`<li>
     <h3><button type="button" class="key-head" aria-expanded=${String(open)} onClick=${onToggle}>
       <span class="key-id" dir="auto">${id}</span>
       <span class="mark">${source === 'file' ? 'in the file' : 'in the store'}</span>
@@ -40,30 +41,17 @@ export function KeyEntry({ of: key, open, onToggle, onChanged, onRotate, onRevok
 
 function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
   const { client } = app.value;
-  const [used, setUsed] = useState(undefined);
+  const { found, error } = useAnswer(() => client.keys.get(key.id), [key]);
+  const used = found?.used;
   const [changing, setChanging] = useState(false);
-  const [overlap, setOverlap] = useState(OVERLAPS[1].seconds);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    let left = false;
-    client.key(key.id).then(
-      (found) => !left && setUsed(found.used),
-      (thrown) => !left && setError(thrown),
-    );
-    return () => {
-      left = true;
-    };
-  }, [key]);
-  const attempt = (work) => async () => {
-    setError(null);
-    await work().catch(setError);
-  };
+  const [overlap, setOverlap] = useState('3600');
+  const { attempt, error: refusal } = useAttempt();
   const change = async (changes) => {
-    if (Object.keys(changes).length > 0) onChanged(await client.updateKey(key.id, changes));
+    if (Object.keys(changes).length > 0) onChanged(await client.keys.change(key.id, changes));
     setChanging(false);
   };
   return html`<div class="key-details">
-    <${Failure} error=${error} />
+    <${Failure} error=${refusal ?? error} />
     ${used?.length === 0 && html`<p class="quiet">It has no limits.</p>`}
     ${used?.length > 0 && html`<${Limits} limits=${used} />`}
     <p class="run-about">
@@ -82,12 +70,10 @@ function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
       html`<div class="actions">
         <${Button} icon="pen" onClick=${() => setChanging(true)}>Change<//>
         <span class="rotate">
-          <${Button} icon="replay" onClick=${attempt(() => onRotate(key.id, overlap))}>Rotate<//>
-          <label class="inline">The old secret <select value=${String(overlap)} onChange=${(event) => setOverlap(Number(event.currentTarget.value))}>
-            ${OVERLAPS.map(({ seconds, label }) => html`<option value=${String(seconds)} key=${seconds}>${label}</option>`)}
-          </select></label>
+          <${Button} icon="replay" onClick=${() => attempt(() => onRotate(key.id, Number(overlap)))}>Rotate<//>
+          <${Choice} label="The old secret" value=${overlap} options=${OVERLAPS} onChoose=${setOverlap} />
         </span>
-        <${ConfirmButton} icon="trash" question="Revoke it for good?" onConfirm=${attempt(() => onRevoke(key.id))}>Revoke<//>
+        <${ConfirmButton} icon="trash" question="Revoke it for good?" onConfirm=${() => attempt(() => onRevoke(key.id))}>Revoke<//>
       </div>`
     }
   </div>`;

@@ -1,6 +1,15 @@
+import { capital } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
 
+/** Settings that are one word, and those that are several; with what holds where they are empty. */
+const TEXTS = { user: ['User', 'the id'], team: ['Team', 'none'] };
+const LISTS = {
+  models: ['Models', 'all'],
+  tags: ['Tags', 'none'],
+  allow_from: ['Networks', 'all, or such as 10.1.2.0/24'],
+};
 const LIMITS = [
   'requests_per_minute',
   'concurrent_runs',
@@ -13,38 +22,29 @@ const LIMITS = [
 /** A key to make, or one to change: then only what is another is sent. */
 export function KeyForm({ of: key, onSubmit, onCancel }) {
   const [fields, setFields] = useState(() => fieldsOf(key ?? {}));
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const form = useRef(null);
   useEffect(() => form.current.querySelector('input').focus(), []);
   const typed = (name) => (event) => setFields({ ...fields, [name]: event.currentTarget.value });
   const checked = (name) => (event) => setFields({ ...fields, [name]: event.currentTarget.checked });
   const text = (name, label, placeholder) =>
     html`<label class="field">${label} <input dir="auto" autocomplete="off" spellcheck="false" placeholder=${placeholder} value=${fields[name]} onInput=${typed(name)} /></label>`;
-  const submit = async (event) => {
+  const send = async () => {
+    const wrong = form.current.querySelector('input:invalid');
+    if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: this cannot be read.`);
+    await onSubmit(key ? changesOf(fieldsOf(key), fields) : newKeyOf(fields));
+  };
+  const submit = (event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const wrong = form.current.querySelector('input:invalid');
-      if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: this cannot be read.`);
-      await onSubmit(key ? changesOf(fieldsOf(key), fields) : newKeyOf(fields));
-    } catch (thrown) {
-      setError(thrown);
-    }
-    setBusy(false);
+    void attempt(send);
   };
   return html`<form class="key-form" noValidate ref=${form} aria-label=${key ? `Change ${key.id}` : 'New key'} onSubmit=${submit}>
     <div class="options-grid">
       ${!key && text('id', 'Id', 'the gateway’s choice')}
-      ${text('user', 'User', 'the id')}
-      ${text('team', 'Team', 'none')}
-      ${text('models', 'Models', 'all')}
-      ${text('tags', 'Tags', 'none')}
-      ${text('allow_from', 'Networks', 'all, or such as 10.1.2.0/24')}
+      ${Object.entries({ ...TEXTS, ...LISTS }).map(([name, words]) => text(name, ...words))}
       <label class="field">Expires <input type="date" value=${fields.expires_at} onInput=${typed('expires_at')} /></label>
       <fieldset class="wide limits-fields"><legend>Limits</legend>
-        ${LIMITS.map((name) => html`<label class="field" key=${name}>${sayLimit(name)} <input type="number" min="0" step="any" placeholder="none" value=${fields[name]} onInput=${typed(name)} /></label>`)}
+        ${LIMITS.map((name) => html`<label class="field" key=${name}>${capital(name.replaceAll('_', ' '))} <input type="number" min="0" step="any" placeholder="none" value=${fields[name]} onInput=${typed(name)} /></label>`)}
       </fieldset>
       <fieldset class="wide choices"><legend>May</legend>
         <label class="check"><input type="checkbox" checked=${fields.admin} onChange=${checked('admin')} /> operate the gateway</label>
@@ -59,43 +59,31 @@ export function KeyForm({ of: key, onSubmit, onCancel }) {
   </form>`;
 }
 
-export function sayLimit(name) {
-  const words = name.replaceAll('_', ' ');
-  return words[0].toUpperCase() + words.slice(1);
-}
-
 /** A key's settings as they stand in fields. */
-function fieldsOf({ user, team, models, tags, allow_from: networks, expires_at: expires, limits = {}, ...key }) {
+function fieldsOf({ limits = {}, ...key }) {
   return {
     id: '',
-    user: user ?? '',
-    team: team ?? '',
-    models: listed(models),
-    tags: listed(tags),
-    allow_from: listed(networks),
-    expires_at: expires === undefined ? '' : String(expires).slice(0, 10),
+    ...each(TEXTS, (name) => key[name] ?? ''),
+    ...each(LISTS, (name) => (key[name] ?? []).join(', ')),
+    expires_at: String(key.expires_at ?? '').slice(0, 10),
     ...Object.fromEntries(LIMITS.map((name) => [name, String(limits[name] ?? '')])),
     admin: key.admin === true,
     mcp_servers: key.mcp_servers === true,
   };
 }
 
-const listed = (values = []) => values.join(', ');
+const each = (names, read) => Object.fromEntries(Object.keys(names).map((name) => [name, read(name)]));
 
 /** What fields say, null where they are empty: a setting goes back to its default. */
 function settingsOf(fields) {
-  const text = (name) => fields[name].trim() || null;
   const list = (name) => {
     const values = fields[name].split(/[\s,]+/).filter(Boolean);
     return values.length > 0 ? values : null;
   };
   const limits = LIMITS.filter((name) => fields[name] !== '').map((name) => [name, Number(fields[name])]);
   return {
-    user: text('user'),
-    team: text('team'),
-    models: list('models'),
-    tags: list('tags'),
-    allow_from: list('allow_from'),
+    ...each(TEXTS, (name) => fields[name].trim() || null),
+    ...each(LISTS, list),
     expires_at: fields.expires_at === '' ? null : `${fields.expires_at}T00:00:00Z`,
     limits: limits.length > 0 ? Object.fromEntries(limits) : null,
     admin: fields.admin,

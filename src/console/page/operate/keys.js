@@ -1,5 +1,6 @@
 import { app } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Button, Empty, Failure } from '../parts/controls.js';
 import { KeyEntry } from './key-entry.js';
 import { KeyForm } from './key-form.js';
@@ -12,40 +13,36 @@ export function Keys() {
   const { client } = app.value;
   /** `after`: the last key of the store that was read; those that were made meanwhile stand behind it. */
   const [list, setList] = useState({ keys: undefined, hasMore: false, after: undefined });
-  const [error, setError] = useState(null);
+  const { attempt, error } = useAttempt();
   const [making, setMaking] = useState(false);
   /** `{id, secret}`: shown until its reader says that it is kept. */
   const [shown, setShown] = useState(null);
   const [open, setOpen] = useState(null);
   const heading = useRef(null);
-  const read = async ({ keys = [], after } = {}) => {
-    setError(null);
-    try {
-      const { data, has_more: hasMore } = await client.keys({ limit: PAGE, after });
+  const read = ({ keys = [], after } = {}) =>
+    attempt(async () => {
+      const { data, has_more: hasMore } = await client.keys.list({ limit: PAGE, after });
       const read = new Set(data.map(({ id }) => id));
       const last = data.findLast(({ source }) => source === 'store')?.id ?? after;
       setList({ keys: [...keys.filter(({ id }) => !read.has(id)), ...data], hasMore, after: last });
-    } catch (thrown) {
-      setError(thrown);
-    }
-  };
+    });
   useEffect(() => void read(), []);
   const { keys, hasMore } = list;
   const replace = (changed) =>
     setList((before) => ({ ...before, keys: before.keys.map((key) => (key.id === changed.id ? changed : key)) }));
   const create = async (body) => {
-    const { secret, ...key } = await client.createKey(body);
+    const { secret, ...key } = await client.keys.create(body);
     setMaking(false);
     setShown({ id: key.id, secret });
     setList((before) => ({ ...before, keys: [...(before.keys ?? []).filter(({ id }) => id !== key.id), key] }));
   };
   const rotate = async (id, overlap) => {
-    const { secret, ...key } = await client.rotateKey(id, overlap);
+    const { secret, ...key } = await client.keys.act(id, 'rotate', { overlap_seconds: overlap });
     setShown({ id, secret });
     replace(key);
   };
   const revoke = async (id) => {
-    await client.removeKey(id);
+    await client.keys.remove(id);
     setList((before) => ({ ...before, keys: before.keys.filter((key) => key.id !== id) }));
     heading.current.focus();
   };
@@ -57,7 +54,7 @@ export function Keys() {
     ${keys?.length === 0 && html`<${Empty} title="No keys" />`}
     ${
       keys?.length > 0 &&
-      html`<ul class="keys">${keys.map(
+      html`<ul class="entries">${keys.map(
         (key) => html`<${KeyEntry}
           key=${key.id}
           of=${key}

@@ -3,16 +3,14 @@ import { html } from '../lib/preact.js';
 
 /** Limits with what counts against them now: `{name, limit, used}`. */
 export function Limits({ limits }) {
-  return html`<ul class="limits">${limits.map((limit) => html`<${Limit} key=${limit.name} ...${limit} />`)}</ul>`;
-}
-
-function Limit({ name, limit, used }) {
-  const label = name.replaceAll('_', ' ');
-  return html`<li>
-    <span dir="auto">${label}</span>
-    <meter min="0" max=${limit} high=${limit * 0.9} value=${Math.min(limit, used)} aria-label=${label}></meter>
-    <span>${shown(used)} of ${shown(limit)}</span>
-  </li>`;
+  return html`<ul class="limits">${limits.map(({ name, limit, used }) => {
+    const label = name.replaceAll('_', ' ');
+    return html`<li key=${name}>
+      <span dir="auto">${label}</span>
+      <meter min="0" max=${limit} high=${limit * 0.9} value=${Math.min(limit, used)} aria-label=${label}></meter>
+      <span>${shown(used)} of ${shown(limit)}</span>
+    </li>`;
+  })}</ul>`;
 }
 
 /** Costs have parts. */

@@ -1,7 +1,9 @@
 import { app } from '../app.js';
 import { compact, duration, exactly, number, when } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useRef, useState } from '../lib/preact.js';
+import { useLooking } from '../parts/asking.js';
 import { Failure } from '../parts/controls.js';
+import { Meter } from '../run/meters.js';
 import { FirstTokens } from './first-tokens.js';
 import { Limits } from './limits.js';
 import { gauge, rateBetween } from './metrics.js';
@@ -22,11 +24,11 @@ export function Overview() {
         ${error ? html`<span class="bad">not updated since ${when(overview.time * 1000)}</span>` : html`<span>live</span>`}</p>
     ${reasons.length > 0 && html`<ul class="notes">${reasons.map((reason) => html`<li key=${reason} data-bad="true"><p>${reason}</p></li>`)}</ul>`}
     <dl class="meters">
-      <${Figure} name="Running" value=${number(runs.in_progress)} about=${`of ${number(runs.max_concurrent)} an instance`} />
-      <${Figure} name="Waiting" value=${number(runs.queued)} about=${`of ${number(runs.max_queued)}`} />
-      <${Figure} name="Streams" value=${number(gauge(metrics.now, 'gateway_sse_streams'))} about="open here" />
-      <${Figure} name="Requests" value=${`${compact(rateBetween(metrics, 'gateway_http_requests_total'))}/s`} about="this instance" />
-      <${Figure} name="Memory" value=${`${number(Math.round(gauge(metrics.now, 'process_resident_memory_bytes') / 1024 ** 2))} MB`} about="this instance" />
+      <${Meter} name="Running" value=${number(runs.in_progress)} about=${`of ${number(runs.max_concurrent)} an instance`} />
+      <${Meter} name="Waiting" value=${number(runs.queued)} about=${`of ${number(runs.max_queued)}`} />
+      <${Meter} name="Streams" value=${number(gauge(metrics.now, 'gateway_sse_streams'))} about="open here" />
+      <${Meter} name="Requests" value=${`${compact(rateBetween(metrics, 'gateway_http_requests_total'))}/s`} about="this instance" />
+      <${Meter} name="Memory" value=${`${number(Math.round(gauge(metrics.now, 'process_resident_memory_bytes') / 1024 ** 2))} MB`} about="this instance" />
     </dl>
     <div class="panels">
       <${Panel} title="Instances" count=${instances.length}>
@@ -137,10 +139,6 @@ function latency(ms) {
   return ms === 0 ? '–' : duration(ms);
 }
 
-function Figure({ name, value, about }) {
-  return html`<div class="meter"><dt>${name}</dt><dd>${value}<span>${about}</span></dd></div>`;
-}
-
 function Panel({ title, count, children }) {
   return html`<section class="panel"><h2>${title} <span class="count">${count}</span></h2>${children}</section>`;
 }
@@ -160,33 +158,19 @@ function Circuits({ provider }) {
 function useOverview() {
   const { client } = app.value;
   const [shown, setShown] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
-  useEffect(() => {
-    let timer;
-    let left = false;
-    let read = performance.now();
-    const look = async () => {
-      try {
-        if (!document.hidden) {
-          const [overview, text] = await Promise.all([client.overview(), client.metrics().catch(() => '')]);
-          if (left) return;
-          const now = performance.now();
-          setShown(({ metrics }) => ({
-            overview,
-            error: null,
-            metrics: { now: text, before: metrics.now, seconds: (now - read) / 1000 },
-          }));
-          read = now;
-        }
-      } catch (error) {
-        if (!left) setShown((before) => ({ ...before, error }));
-      }
-      if (!left) timer = setTimeout(look, REFRESH_MS);
-    };
-    void look();
-    return () => {
-      left = true;
-      clearTimeout(timer);
-    };
+  const read = useRef(performance.now());
+  useLooking(async () => {
+    if (document.hidden) return REFRESH_MS;
+    try {
+      const [overview, text] = await Promise.all([client.read('admin/overview'), client.metrics().catch(() => '')]);
+      const now = performance.now();
+      const seconds = (now - read.current) / 1000;
+      read.current = now;
+      setShown(({ metrics }) => ({ overview, error: null, metrics: { now: text, before: metrics.now, seconds } }));
+    } catch (error) {
+      setShown((before) => ({ ...before, error }));
+    }
+    return REFRESH_MS;
   }, []);
   return shown;
 }

@@ -1,17 +1,19 @@
 import { app, move } from '../app.js';
-import { compact, money, number } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
-import { Button, Empty, Failure } from '../parts/controls.js';
+import { capital, compact, money, number } from '../format.js';
+import { html } from '../lib/preact.js';
+import { useAnswer, useAttempt } from '../parts/asking.js';
+import { Button, Choice, Days, Empty, Failure } from '../parts/controls.js';
 import { save } from '../parts/exports.js';
 import { Bars } from './bars.js';
 import { Table } from './table.js';
 
 const GROUPS = ['key', 'team', 'model', 'tag', 'day'];
+/** What bars stand for, of a row. */
 const SHOWN = {
-  requests: 'Requests',
-  errors: 'Errors',
-  tokens: 'Tokens',
-  cost: 'Cost',
+  requests: (row) => row.requests,
+  errors: (row) => row.errors,
+  tokens: (row) => row.input_tokens + row.output_tokens,
+  cost: (row) => row.cost,
 };
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -28,43 +30,29 @@ export function Usage({ place }) {
   const asked = (place.by ?? 'model').split(',').filter((name) => GROUPS.includes(name));
   const groups = asked.length > 0 ? asked : ['model'];
   const shows = Object.hasOwn(SHOWN, place.show) ? place.show : 'requests';
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
   const query = { from, to, group_by: groups.join(',') };
-  const read = async (isWanted = () => true) => {
-    setError(null);
-    try {
-      const [byGroup, byDay] = await Promise.all([client.usage(query), client.usage({ ...query, group_by: 'day' })]);
-      if (isWanted()) setFound({ groups, byGroup, byDay });
-    } catch (thrown) {
-      if (isWanted()) setError(thrown);
-    }
+  const ask = async () => {
+    const asked = [query, { ...query, group_by: 'day' }].map((each) => client.read('admin/usage', each));
+    const [byGroup, byDay] = await Promise.all(asked);
+    return { groups, byGroup, byDay };
   };
-  useEffect(() => {
-    let left = false;
-    void read(() => !left);
-    return () => {
-      left = true;
-    };
-  }, [from, to, query.group_by]);
-  const csv = async () => {
-    setError(null);
-    await client.usageCsv(query).then((blob) => save(`usage-${from}-${to}.csv`, blob), setError);
-  };
+  const { found, error, read } = useAnswer(ask, [from, to, query.group_by]);
+  const { attempt, error: refusal } = useAttempt();
+  const csv = () => attempt(async () => save({ name: `usage-${from}-${to}.csv`, blob: await client.usageCsv(query) }));
   const toggle = (name) => {
     const next = groups.includes(name) ? groups.filter((other) => other !== name) : [...groups, name];
     move({ by: next.join(',') });
   };
   return html`<h2>Usage</h2>
     <form class="list-tools" onSubmit=${(event) => event.preventDefault()}>
-      <label class="inline">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
-      <label class="inline">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
+      <${Days} from=${from} to=${to} onMove=${move} />
       <fieldset class="choices"><legend class="inline">By</legend>
         ${GROUPS.map((name) => html`<label class="check" key=${name}><input type="checkbox" checked=${groups.includes(name)} onChange=${() => toggle(name)} /> ${name}</label>`)}
       </fieldset>
       <${Button} icon="save" onClick=${csv}>CSV<//>
     </form>
-    <${Failure} error=${error} onRetry=${() => read()} />
+    <${Failure} error=${error} onRetry=${read} />
+    <${Failure} error=${refusal} />
     ${found && html`<${Found} ...${found} shows=${shows} />`}`;
 }
 
@@ -75,7 +63,7 @@ function dayIn(text) {
 function Found({ groups, byGroup, byDay, shows }) {
   const { data, currency, from, to } = byGroup;
   if (data.length === 0) return html`<${Empty} title="Nothing was used">From ${from} to ${to} no call ended.<//>`;
-  const value = (row) => ({ tokens: tokensOf(row), ...row })[shows];
+  const value = SHOWN[shows];
   const say = (amount) => (shows === 'cost' ? money({ total: amount, currency }) : number(amount));
   const known = new Map(byDay.data.map((row) => [row.day, row]));
   const bars = daysFrom(from, to).map((day) => {
@@ -86,12 +74,10 @@ function Found({ groups, byGroup, byDay, shows }) {
   const most = Math.max(...bars.map((bar) => bar.value));
   return html`<figure class="usage">
       <figcaption>
-        <label class="inline">By day <select value=${shows} onChange=${(event) => move({ show: event.currentTarget.value })}>
-          ${Object.entries(SHOWN).map(([name, word]) => html`<option value=${name} key=${name}>${word.toLowerCase()}</option>`)}
-        </select></label>
+        <${Choice} label="By day" value=${shows} options=${Object.keys(SHOWN)} onChoose=${(show) => move({ show })} />
         <span><strong>${say(total)}</strong> in all, ${say(most)} on the busiest day</span>
       </figcaption>
-      <${Bars} bars=${bars} label=${`${SHOWN[shows]} by day from ${from} to ${to}, ${say(most)} at most`} />
+      <${Bars} bars=${bars} label=${`${capital(shows)} by day from ${from} to ${to}, ${say(most)} at most`} />
       <p class="bars-ends" aria-hidden="true"><span>${from}</span><span>${to}</span></p>
     </figure>
     <${Rows} groups=${groups} data=${data} currency=${currency} />`;
@@ -113,10 +99,6 @@ function Rows({ groups, data, currency }) {
   return html`<${Table} label="Usage" columns=${columns} rows=${rows} numbers=${groups.length} />
     ${data.length > MOST_ROWS && html`<p class="quiet">${number(data.length - MOST_ROWS)} more rows are in the CSV.</p>`}`;
 }
-
-const tokensOf = ({ input_tokens: input, output_tokens: output }) => input + output;
-
-const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
 function daysFrom(from, to) {
   const days = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;

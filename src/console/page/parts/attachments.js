@@ -1,6 +1,6 @@
 import { app } from '../app.js';
-import { html, useRef } from '../lib/preact.js';
-import { Button } from './controls.js';
+import { html } from '../lib/preact.js';
+import { FilePicker, Waiting } from './file-picker.js';
 import { Icon } from './icons.js';
 
 const MAX_TEXT = 1024 * 1024;
@@ -9,35 +9,15 @@ const TEXT_NAME = /\.(txt|md|markdown|csv|tsv|json|ya?ml|xml|html?|log|ts|tsx|js
 
 const DOCUMENT_NAME = /\.(pdf|docx?|xlsx?|pptx?|odt|ods|odp|epub|rtf)$/i;
 
-/** Files that go with a question: texts as text, pictures for models that read them, documents as the gateway's files. */
-export function Attachments({ files, onChange, onProblem, reading, onReading: setReading }) {
-  const picker = useRef(null);
-  // Others may have been added or removed while one was read.
-  const latest = useRef(files);
-  latest.current = files;
-  const set = (next) => {
-    latest.current = next;
-    onChange(next);
-  };
-  const add = async (event) => {
-    const chosen = [...event.currentTarget.files];
-    event.currentTarget.value = '';
-    onProblem(null);
-    setReading((before) => [...before, ...chosen]);
-    for (const file of chosen) {
-      try {
-        const read = await readFile(file);
-        set([...latest.current, read]);
-      } catch (problem) {
-        onProblem(problem);
-      }
-      setReading((before) => before.filter((other) => other !== file));
-    }
-  };
+/**
+ * Files that go with a question: texts as text, pictures for models that read them, documents as the gateway's files.
+ * `onChange` gets what changes them; `reading`: files that are being read.
+ */
+export function Attachments({ files, onChange, reading, onAdd }) {
   const remove = (file) => {
-    set(latest.current.filter((other) => other !== file));
+    onChange((before) => before.filter((other) => other !== file));
     // Nobody else knows of it.
-    if (file.fileId) app.value.client.removeFile(file.fileId).catch(() => {});
+    if (file.fileId) app.value.client.files.remove(file.fileId).catch(() => {});
   };
   return html`<div class="attachments">
     ${files.map(
@@ -46,9 +26,8 @@ export function Attachments({ files, onChange, onProblem, reading, onReading: se
         <button type="button" aria-label=${`Remove ${file.name}`} onClick=${() => remove(file)}><${Icon} name="cross" /></button>
       </span>`,
     )}
-    ${reading.map((file) => html`<span class="chip" role="status" key=${file.name + file.size}><span dir="auto">${file.name}</span> is being read…</span>`)}
-    <input ref=${picker} type="file" multiple hidden onChange=${add} />
-    <${Button} kind="link" icon="clip" onClick=${() => picker.current.click()}>Attach a file<//>
+    <${Waiting} files=${reading} doing="read" />
+    <${FilePicker} kind="link" label="Attach a file" onFiles=${onAdd} />
   </div>`;
 }
 
@@ -60,11 +39,12 @@ export function partsOf(files) {
   });
 }
 
-/** @throws Error that says what can be attached. */
-async function readFile(file) {
+/** What goes with a question of a file. @throws Error that says what can be attached. */
+export async function readFile(file) {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) {
     if (file.size > MAX_IMAGE) throw new Error(`${file.name} is larger than 5 MB.`);
-    return { name: file.name, image: await dataUrl(file) };
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    return { name: file.name, image: `data:${file.type};base64,${bytes.toBase64()}` };
   }
   if (DOCUMENT_NAME.test(file.name)) {
     const { id } = await app.value.client.upload(file);
@@ -75,13 +55,4 @@ async function readFile(file) {
   }
   if (file.size > MAX_TEXT) throw new Error(`${file.name} is larger than 1 MB.`);
   return { name: file.name, text: await file.text() };
-}
-
-function dataUrl(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result);
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
 }

@@ -1,19 +1,18 @@
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { Attachments, partsOf } from './attachments.js';
-import { Failure } from './controls.js';
+import { useAttempt, useOnce } from './asking.js';
+import { Attachments, partsOf, readFile } from './attachments.js';
+import { Choice, Failure } from './controls.js';
+import { useFiles } from './file-picker.js';
 import { Icon } from './icons.js';
 import { McpServers } from './mcp-servers.js';
 
-const EFFORTS = [
-  { id: '', label: "model's own" },
-  { id: 'low', label: 'low' },
-  { id: 'medium', label: 'medium' },
-  { id: 'high', label: 'high' },
-];
+const EFFORTS = [['', "model's own"], 'low', 'medium', 'high'];
 const TOOLS = [
   { type: 'web_search', label: 'Search and read' },
   { type: 'code_interpreter', label: 'Python' },
 ];
+/** Numbers that a request may hold. */
+const LIMITS = ['max_tool_calls', 'max_output_tokens', 'max_cost'];
 const TITLE_LENGTH = 200;
 
 const FRESH = {
@@ -24,9 +23,9 @@ const FRESH = {
   others: [],
   instructions: '',
   schema: '',
-  maxToolCalls: '',
-  maxOutputTokens: '',
-  maxCost: '',
+  max_tool_calls: '',
+  max_output_tokens: '',
+  max_cost: '',
   propose: false,
   clarify: false,
   charts: false,
@@ -58,7 +57,6 @@ export function Composer({
   const [options, setOptions] = useState(() => ({ ...FRESH, ...optionsOf(given) }));
   const [servers, setServers] = useState([]);
   const [files, setFiles] = useState([]);
-  const [reading, setReading] = useState([]);
   const form = useRef(null);
   const field = useRef(null);
   useEffect(() => {
@@ -74,10 +72,24 @@ export function Composer({
     if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: expected a number.`);
     return bodyOf({ text, model, previous, thread, options, servers, files });
   };
+  const { attempt, busy, error, setError } = useAttempt();
+  const attach = async (file) => {
+    const attached = await readFile(file);
+    setFiles((before) => [...before, attached]);
+  };
+  const { waiting: reading, add } = useFiles(attach, { onProblem: setError });
   const isEmpty = text.trim() === '' || reading.length > 0;
-  const { submit, busy, error, setError } = useSubmit({ isEmpty, read, onSubmit });
+  const onceFor = useOnce();
+  const send = async () => {
+    const body = read();
+    await onSubmit(body, { once: onceFor(JSON.stringify(body)) });
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    if (!busy && !isEmpty) void attempt(send);
+  };
   const keys = (event) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event);
   };
 
   return html`<form class="composer" noValidate ref=${form} data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
@@ -91,14 +103,10 @@ export function Composer({
       value=${text}
       onInput=${(event) => setText(event.currentTarget.value)}
     ></textarea>
-    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} reading=${reading} onReading=${setReading} />
+    <${Attachments} files=${files} onChange=${setFiles} reading=${reading} onAdd=${add} />
     <div class="composer-bar">
-      <label class="inline">Model <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
-        ${models.map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
-      </select></label>
-      <label class="inline">Effort <select value=${options.effort} onChange=${(event) => change('effort')(event.currentTarget.value)}>
-        ${EFFORTS.map(({ id, label }) => html`<option value=${id} key=${id}>${label}</option>`)}
-      </select></label>
+      <${Choice} label="Model" value=${model} options=${models.map(({ id }) => id)} onChoose=${setModel} />
+      <${Choice} label="Effort" value=${options.effort} options=${EFFORTS} onChoose=${change('effort')} />
       <span class="grow"></span>
       <button type="submit" class="button primary" disabled=${busy || isEmpty}>
         <span>${busy ? 'Sending…' : answers ? 'Answer' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
@@ -111,37 +119,6 @@ export function Composer({
       <${McpServers} servers=${servers} onChange=${setServers} />
     </details>
   </form>`;
-}
-
-/** Sends what `read` gives, which throws for what cannot be sent, and one at a time. */
-function useSubmit({ isEmpty, read, onSubmit }) {
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const once = useRef(null);
-  const submit = async (event) => {
-    event?.preventDefault();
-    if (busy || isEmpty) return;
-    setError(null);
-    let body;
-    try {
-      body = read();
-    } catch (problem) {
-      setError(problem);
-      return;
-    }
-    setBusy(true);
-    // The same key for the same body: pressing again after a lost answer does not ask twice.
-    const sent = JSON.stringify(body);
-    if (once.current?.sent !== sent)
-      once.current = { sent, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
-    try {
-      await onSubmit(body, { once: once.current.key });
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(false);
-    }
-  };
-  return { submit, busy, error, setError };
 }
 
 function Options({ options, change }) {
@@ -174,9 +151,9 @@ function Options({ options, change }) {
     </fieldset>
     <fieldset class="wide in-a-row">
       <legend>Limits</legend>
-      <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
-      <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
-      <label class="field">Cost <input type="number" min="0" step="any" placeholder="no limit" value=${options.maxCost} onInput=${typed('maxCost')} /></label>
+      <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.max_tool_calls} onInput=${typed('max_tool_calls')} /></label>
+      <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.max_output_tokens} onInput=${typed('max_output_tokens')} /></label>
+      <label class="field">Cost <input type="number" min="0" step="any" placeholder="no limit" value=${options.max_cost} onInput=${typed('max_cost')} /></label>
     </fieldset>
     <label class="field wide">Instructions <textarea rows="3" dir="auto" placeholder="Said before the question, for example what kind of report you need" value=${options.instructions} onInput=${typed('instructions')}></textarea></label>
     <label class="field wide">JSON schema of the answer <textarea rows="3" class="code" spellcheck="false" placeholder=${'{ "type": "object", "properties": { … } }'} value=${options.schema} onInput=${typed('schema')}></textarea></label>
@@ -184,23 +161,14 @@ function Options({ options, change }) {
 }
 
 /** The options that show what a request says. */
-function optionsOf({
-  reasoning,
-  instructions,
-  max_tool_calls: calls,
-  max_output_tokens: tokens,
-  max_cost: cost,
-  ...body
-}) {
+function optionsOf({ reasoning, instructions, ...body }) {
   const schema = body.text?.format?.schema;
   const { charts = false, lanes, sources } = body.research ?? {};
   return {
     effort: reasoning?.effort ?? '',
     instructions: instructions ?? '',
     schema: schema ? JSON.stringify(schema, null, 2) : '',
-    maxToolCalls: String(calls ?? ''),
-    maxOutputTokens: String(tokens ?? ''),
-    maxCost: String(cost ?? ''),
+    ...Object.fromEntries(LIMITS.map((name) => [name, String(body[name] ?? '')])),
     charts,
     lanes: String(lanes ?? ''),
     sites: sources?.allowed_domains?.join(', ') ?? '',
@@ -216,7 +184,7 @@ function optionsOf({
 
 /** @throws Error that names the field. */
 function bodyOf({ text, model, previous, thread, options, servers, files }) {
-  const { effort, ownTools, tools, others, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
+  const { effort, ownTools, tools, others, instructions, schema } = options;
   const title = text.replace(/\s+/g, ' ').trim();
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
@@ -237,9 +205,7 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   if (instructions.trim() !== '') body.instructions = instructions;
   if (schema.trim() !== '')
     body.text = { format: { type: 'json_schema', name: 'answer', schema: parsed(schema), strict: true } };
-  if (maxToolCalls !== '') body.max_tool_calls = Number(maxToolCalls);
-  if (maxOutputTokens !== '') body.max_output_tokens = Number(maxOutputTokens);
-  if (maxCost !== '') body.max_cost = Number(maxCost);
+  for (const name of LIMITS) if (options[name] !== '') body[name] = Number(options[name]);
   return body;
 }
 

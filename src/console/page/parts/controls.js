@@ -41,6 +41,29 @@ export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest
   <//>`;
 }
 
+/** A label and what can be chosen: `options` are values, or `[value, word]`. */
+export function Choice({ label, value, options, onChoose, kind = 'inline' }) {
+  return html`<label class=${kind}>${label} <select value=${value} onChange=${(event) => onChoose(event.currentTarget.value)}>
+    ${options.map((option) => {
+      const [id, word = id] = [option].flat();
+      return html`<option value=${id} key=${id}>${word}</option>`;
+    })}
+  </select></label>`;
+}
+
+/** Days from and to, which stand in the address. */
+export function Days({ from, to, onMove }) {
+  const day = (name) => (event) => onMove({ [name]: event.currentTarget.value });
+  return html`<label class="inline">From <input type="date" value=${from} max=${to} onChange=${day('from')} /></label>
+    <label class="inline">To <input type="date" value=${to} min=${from} onChange=${day('to')} /></label>`;
+}
+
+/** A field whose name stands in it while it is empty. */
+export function WideField({ label, onText, ...rest }) {
+  return html`<label class="list-search"><span class="sr">${label}</span>
+    <input placeholder=${label} dir="auto" ...${rest} onInput=${(event) => onText(event.currentTarget.value)} /></label>`;
+}
+
 /** A failure in the gateway's own words, with what helps to find it again. */
 export function Failure({ error, onRetry }) {
   if (!error) return null;
@@ -104,54 +127,32 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
   </div>`;
 }
 
-/** A menu that opens under its button. `entries`: `{label, icon, onPick}`. */
+/** A menu that opens under its button: a popover, which browsers close. `entries`: `{label, icon, onPick}`. */
 export function Menu({ label, icon, entries, kind }) {
-  const [open, setOpen] = useState(false);
-  const box = useRef(null);
-  useEffect(() => {
-    if (!open) return;
-    box.current.querySelector('[role=menuitem]')?.focus();
-    const away = (event) => {
-      if (!box.current?.contains(event.target)) setOpen(false);
-    };
-    addEventListener('pointerdown', away);
-    return () => removeEventListener('pointerdown', away);
-  }, [open]);
+  const list = useRef(null);
   const keys = (event) => {
-    const items = [...box.current.querySelectorAll('[role=menuitem]')];
-    const at = items.indexOf(document.activeElement);
-    if (event.key === 'Escape' && open) {
-      event.stopPropagation();
-      setOpen(false);
-      box.current.querySelector('button').focus();
-    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      event.preventDefault();
-      items.at((at + (event.key === 'ArrowDown' ? 1 : -1)) % items.length)?.focus();
-    } else if (event.key === 'Tab') setOpen(false);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Tab') list.current.hidePopover();
+    if (!step) return;
+    event.preventDefault();
+    const items = [...list.current.children];
+    items.at((items.indexOf(document.activeElement) + step) % items.length)?.focus();
   };
-  return html`<div class="menu" ref=${box} onKeyDown=${keys}>
-    <${Button} icon=${icon} kind=${kind} aria-haspopup="menu" aria-expanded=${String(open)} onClick=${() => setOpen(!open)}>
-      ${label}
-    <//>
-    ${
-      open &&
-      html`<div class="menu-list" role="menu" aria-label=${label}>
+  const pick = (onPick) => () => {
+    list.current.hidePopover();
+    onPick();
+  };
+  return html`<div class="menu" onKeyDown=${keys}>
+    <${Button} icon=${icon} kind=${kind} aria-haspopup="menu" popovertarget="menu">${label}<//>
+    <div class="menu-list" role="menu" aria-label=${label} id="menu" popover="auto" ref=${list}>
       ${entries.map(
-        ({ label: name, icon: picture, onPick }) => html`<button
-          type="button"
-          role="menuitem"
-          tabindex="-1"
-          key=${name}
-          onClick=${() => {
-            setOpen(false);
-            box.current.querySelector('button').focus();
-            onPick();
-          }}
-        >
+        (
+          { label: name, icon: picture, onPick },
+          at,
+        ) => html`<button type="button" role="menuitem" tabindex="-1" autofocus=${at === 0} key=${name} onClick=${pick(onPick)}>
           <${Icon} name=${picture} />${name}
         </button>`,
       )}
-    </div>`
-    }
+    </div>
   </div>`;
 }

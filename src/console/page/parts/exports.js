@@ -1,5 +1,5 @@
 /** Gives a file to the browser's downloads. */
-export function save(name, blob) {
+export function save({ name, blob }) {
   const address = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = address;

@@ -1,4 +1,5 @@
 import { html, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from './asking.js';
 import { Button, Failure } from './controls.js';
 
 /** Whether a run ended with a plan that it has not begun to work on: it waits for its user to agree. */
@@ -19,20 +20,14 @@ export function asksBack({ response, sources, calls, message }) {
 export function PlanToApprove({ plan, onGo }) {
   const proposed = plan.items.map(({ text }) => text);
   const [items, setItems] = useState(() => proposed.map((text, key) => ({ key, text })));
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const next = useRef(proposed.length);
   const list = useRef(null);
   const change = (key, text) => setItems(items.map((item) => (item.key === key ? { key, text } : item)));
   const wanted = items.map(({ text }) => text.trim()).filter(Boolean);
-  const go = async (event) => {
+  const go = (event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    await onGo(saidOf(wanted, proposed)).catch((thrown) => {
-      setError(thrown);
-      setBusy(false);
-    });
+    void attempt(() => onGo(saidOf(wanted, proposed)));
   };
   const add = () => {
     setItems([...items, { key: next.current++, text: '' }]);

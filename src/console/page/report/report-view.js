@@ -57,23 +57,21 @@ function useCard() {
   const leaving = useRef(0);
   const hovering = useMemo(() => {
     const hold = () => clearTimeout(leaving.current);
-    return {
-      hold,
-      look(annotation, element) {
-        hold();
-        setCard((before) =>
-          before?.element === element ? before : { annotation, element, key: (before?.key ?? 0) + 1 },
-        );
-      },
-      leave() {
-        hold();
-        leaving.current = setTimeout(() => setCard(null), WAY_MS);
-      },
-      close() {
-        hold();
-        setCard(null);
-      },
+    const close = () => {
+      hold();
+      setCard(null);
     };
+    const leave = () => {
+      hold();
+      leaving.current = setTimeout(close, WAY_MS);
+    };
+    const look = (annotation, element) => {
+      hold();
+      setCard((before) =>
+        before?.element === element ? before : { annotation, element, key: (before?.key ?? 0) + 1 },
+      );
+    };
+    return { hold, close, leave, look };
   }, []);
   useEffect(() => () => clearTimeout(leaving.current), []);
   return [card, hovering];

@@ -3,59 +3,34 @@ import { html, useState } from '../lib/preact.js';
 import { Button, ConfirmButton, Menu } from '../parts/controls.js';
 import { copy, jsonFile, save } from '../parts/exports.js';
 
-/** What can be done with a run. `onProblem`: gets what was refused. */
-export function Actions({ session, onProblem, onReplay }) {
+const FORMATS = { md: 'Markdown', html: 'HTML, in one file', docx: 'Word', json: 'JSON, the report' };
+
+/** What can be done with a run, by `attempt`. */
+export function Actions({ session, attempt, busy, onReplay }) {
   const [copied, setCopied] = useState(false);
-  const [stopping, setStopping] = useState(false);
   const { client } = app.value;
   const { id, state } = session;
-  const tell = (work) => async () => {
-    onProblem(null);
-    try {
-      await work();
-    } catch (error) {
-      onProblem(error);
-    }
-  };
-  const stop = tell(async () => {
-    setStopping(true);
-    try {
-      await client.cancel(id);
-    } finally {
-      setStopping(false);
-    }
-  });
+  const tell = (work) => () => attempt(work);
+  const stop = tell(() => client.responses.act(id, 'cancel'));
   const remove = tell(async () => {
-    await client.remove(id);
+    await client.responses.remove(id);
     forget(id);
     go({ name: 'runs' }, { replace: true });
   });
-  const report = (format) =>
-    tell(async () => {
-      const { name, blob } = await client.report(id, format);
-      save(name, blob);
-    });
+  const report = (format) => tell(async () => save(await client.report(id, format)));
   const copyReport = tell(async () => {
     await copy(await (await client.report(id, 'md')).blob.text());
     setCopied(true);
     setTimeout(() => setCopied(false), 2000);
   });
-  const json = tell(async () => {
-    const { name, blob } = jsonFile(await client.response(id));
-    save(name, blob);
-  });
+  const json = tell(async () => save(jsonFile(await client.responses.get(id))));
   if (!state.ended) {
-    return html`<div class="actions"><${Button} kind="stop" icon="stop" disabled=${stopping} onClick=${stop}>${stopping ? 'Stopping…' : 'Stop'}<//></div>`;
+    return html`<div class="actions"><${Button} kind="stop" icon="stop" disabled=${busy} onClick=${stop}>${busy ? 'Stopping…' : 'Stop'}<//></div>`;
   }
   const written = (state.message?.text ?? '').trim() !== '';
   const files = [
     ...(written
-      ? [
-          { label: 'Markdown', icon: 'save', onPick: report('md') },
-          { label: 'HTML, in one file', icon: 'save', onPick: report('html') },
-          { label: 'Word', icon: 'save', onPick: report('docx') },
-          { label: 'JSON, the report', icon: 'save', onPick: report('json') },
-        ]
+      ? Object.entries(FORMATS).map(([format, label]) => ({ label, icon: 'save', onPick: report(format) }))
       : []),
     { label: 'JSON, the whole run', icon: 'save', onPick: json },
     ...(written ? [{ label: 'Print or PDF', icon: 'print', onPick: () => print() }] : []),

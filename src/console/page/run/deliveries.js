@@ -1,6 +1,7 @@
 import { app } from '../app.js';
 import { exactly, line, toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
 
 /** How often it is looked how a delivery goes that is under way, in milliseconds. */
@@ -11,7 +12,7 @@ export function useDeliveries(id, { ended }) {
   const { client } = app.value;
   const [deliveries, setDeliveries] = useState([]);
   const read = () =>
-    client.deliveries(id).then(
+    client.deliveries.list({ run: id }).then(
       ({ data }) => setDeliveries(data),
       // Of a run that is gone the page says so itself.
       () => {},
@@ -30,11 +31,8 @@ const STATUS = { delivered: 'completed', failed: 'failed', pending: 'in_progress
 
 export function Deliveries({ deliveries, reread }) {
   const { client } = app.value;
-  const [error, setError] = useState(null);
-  const again = async (id) => {
-    setError(null);
-    await client.redeliver(id).then(reread, setError);
-  };
+  const { attempt, error } = useAttempt();
+  const again = (id) => attempt(() => client.deliveries.act(id, 'redeliver').then(reread));
   return html`<${Failure} error=${error} />
     <ul class="deliveries">${deliveries.map(
       (each) => html`<li key=${each.id}>

@@ -168,23 +168,7 @@ function textOf(item) {
 
 /** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */
 function callOf(item) {
-  const {
-    type,
-    name,
-    arguments: args,
-    input,
-    result,
-    output,
-    error,
-    action,
-    code,
-    outputs,
-    queries,
-    results,
-    operation,
-    server_label,
-    tools,
-  } = item;
+  const { type, name, arguments: args, result, error, action, queries, results, server_label } = item;
   switch (type) {
     case 'reasoning':
     case 'message':
@@ -195,18 +179,22 @@ function callOf(item) {
       if (action?.type === 'open_page') return { name: 'fetch_url_content', arguments: json({ url: action.url }) };
       return { name: 'web_search', arguments: json(action) };
     case 'code_interpreter_call': {
-      const logs = (outputs ?? []).map((entry) => entry?.logs ?? json(entry)).join('\n');
-      return { name: 'execute_python', arguments: json({ code }), result: outputs && json({ stdout: logs }) };
+      const logs = (item.outputs ?? []).map((entry) => entry?.logs ?? json(entry)).join('\n');
+      return {
+        name: 'execute_python',
+        arguments: json({ code: item.code }),
+        result: item.outputs && json({ stdout: logs }),
+      };
     }
     case 'mcp_list_tools':
-      return { name: String(server_label), arguments: '', result: error ?? json(tools) };
+      return { name: String(server_label), arguments: '', result: error ?? json(item.tools) };
     default: {
       const label = name ? `${server_label ?? type}.${name}` : String(type);
-      const given = args ?? input ?? json(action ?? operation ?? (queries && { queries }));
+      const given = args ?? item.input ?? json(action ?? item.operation ?? (queries && { queries }));
       return {
         name: label,
         arguments: given,
-        result: result ?? output ?? failureOf(error) ?? (results && json(results)) ?? undefined,
+        result: result ?? item.output ?? failureOf(error) ?? (results && json(results)) ?? undefined,
       };
     }
   }

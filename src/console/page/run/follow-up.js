@@ -1,5 +1,6 @@
 import { app, ask } from '../app.js';
-import { html, useRef } from '../lib/preact.js';
+import { html } from '../lib/preact.js';
+import { useOnce } from '../parts/asking.js';
 import { Composer } from '../parts/composer.js';
 import { Link } from '../parts/link.js';
 import { asksBack, isProposal, PlanToApprove } from '../parts/plan.js';
@@ -40,15 +41,11 @@ function givenTo({ instructions, reasoning, text, ...response }, asked = {}) {
 function Approval({ session, asked, model, thread }) {
   const { response } = session.state;
   const { plan, metadata } = response;
-  /** The same words have the same key: pressing again after a lost answer does not ask twice. */
-  const once = useRef(new Map());
+  const onceFor = useOnce();
   const go = (text) => {
-    const key = once.current.get(text) ?? `${Date.now()}-${Math.random()}`;
-    once.current.set(text, key);
     const title = String(metadata?.title ?? text);
     const said = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
-    const body = { ...givenTo(response, asked), ...said };
-    return ask(body, { once: key });
+    return ask({ ...givenTo(response, asked), ...said }, { once: onceFor(text) });
   };
   return html`<${PlanToApprove} plan=${plan} onGo=${go} />`;
 }

@@ -1,6 +1,6 @@
 import { line, number } from '../format.js';
 import { html, useRef, useState } from '../lib/preact.js';
-import { Empty } from '../parts/controls.js';
+import { Choice, Empty } from '../parts/controls.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { LongText } from './call-details.js';
 
@@ -11,7 +11,9 @@ export function Log({ session, state }) {
   const [chosen, setChosen] = useState(null);
   const [type, setType] = useState('');
   const shown = useShown(session.events, { last: state.last, type });
-  const types = [...state.counts.keys()].sort();
+  const types = [...state.counts]
+    .sort()
+    .map(([name, count]) => [name, `${name.replace(/^response\./, '')} (${count})`]);
   const draw = (at) => {
     const event = shown[at];
     return html`<button
@@ -27,10 +29,7 @@ export function Log({ session, state }) {
   };
   return html`<div class="log">
     <div class="log-tools">
-      <label>Events <select value=${type} onChange=${(event) => setType(event.currentTarget.value)}>
-        <option value="">all ${number(state.last)}</option>
-        ${types.map((name) => html`<option value=${name} key=${name}>${name.replace(/^response\./, '')} (${state.counts.get(name)})</option>`)}
-      </select></label>
+      <${Choice} kind=${null} label="Events" value=${type} options=${[['', `all ${number(state.last)}`], ...types]} onChoose=${setType} />
       <span class="quiet">Byte for byte what every reader of this run gets.</span>
     </div>
     <div class="log-body" data-chosen=${chosen !== null}>

@@ -56,7 +56,7 @@ function Cost({ state: { ended, response }, turns, currency, limit }) {
   return html`<${Meter} name="Cost" value=${money({ total, currency })} about=${['so far', limit].filter(Boolean).join(', ')} />`;
 }
 
-function Meter({ name, value, about }) {
+export function Meter({ name, value, about }) {
   return html`<div class="meter"><dt>${name}</dt><dd>${value}${about && html`<span>${about}</span>`}</dd></div>`;
 }
 

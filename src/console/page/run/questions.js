@@ -1,4 +1,5 @@
 import { useEffect, useState } from '../lib/preact.js';
+import { useLooking } from '../parts/asking.js';
 
 /** Questions that are read at the same time for a search. */
 const AT_ONCE = 4;
@@ -11,21 +12,14 @@ const MOST = 2000;
 /** What was asked: the last user message of a run's input. `undefined` while it is read. */
 export function useQuestion(client, id) {
   const [question, setQuestion] = useState(client.questions.get(id));
-  useEffect(() => {
-    let left = false;
-    let timer;
-    const look = async () => {
+  useLooking(
+    async (isWanted) => {
       const found = await read(client, id);
-      if (left) return;
-      setQuestion(found);
-      if (!found) timer = setTimeout(look, RETRY_MS);
-    };
-    void look();
-    return () => {
-      left = true;
-      clearTimeout(timer);
-    };
-  }, [id]);
+      if (isWanted()) setQuestion(found);
+      return found ? undefined : RETRY_MS;
+    },
+    [id],
+  );
   return question;
 }
 
@@ -53,7 +47,7 @@ async function read(client, id) {
   const { questions } = client;
   if (questions.has(id)) return questions.get(id);
   try {
-    const { data } = await client.input(id);
+    const { data } = await client.responses.part(id, 'input_items', { limit: 100 });
     questions.set(id, questionIn(data));
     if (questions.size > MOST) questions.delete(questions.keys().next().value);
     return questions.get(id);

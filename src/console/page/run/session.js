@@ -27,7 +27,6 @@ export class RunSession {
   /** Whether the connection was lost since it was last fine; shown for a moment when it is back. */
   resumed = false;
   #client;
-  #id;
   #listeners = new Set();
   #drawing = 0;
   #back = 0;
@@ -38,11 +37,7 @@ export class RunSession {
 
   constructor({ client, id }) {
     this.#client = client;
-    this.#id = id;
-  }
-
-  get id() {
-    return this.#id;
+    this.id = id;
   }
 
   /**
@@ -114,15 +109,13 @@ export class RunSession {
 
   /** Reads until the connection ends; gives what ended it, if it was a failure. */
   async #readOnce(signal) {
-    const attempt = new AbortController();
-    const stop = () => attempt.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+    const silence = new AbortController();
     let watch;
     const heard = () => {
       clearTimeout(watch);
       watch = setTimeout(() => {
         this.#silenceMs = Math.min(MAX_SILENCE_MS, this.#silenceMs * 2);
-        attempt.abort(new Error('The connection is silent.'));
+        silence.abort(new Error('The connection is silent.'));
       }, this.#silenceMs);
     };
     heard();
@@ -135,16 +128,14 @@ export class RunSession {
           this.#draw();
         }, BACK_MS);
       };
-      const options = { after: this.state.last, signal: attempt.signal, onBytes: heard, onOpen };
-      for await (const events of this.#client.stream(this.#id, options)) {
-        this.#take(events);
-      }
+      const either = AbortSignal.any([signal, silence.signal]);
+      const options = { after: this.state.last, signal: either, onBytes: heard, onOpen };
+      for await (const events of this.#client.stream(this.id, options)) this.#take(events);
       return undefined;
     } catch (thrown) {
       return thrown;
     } finally {
       clearTimeout(watch);
-      signal.removeEventListener('abort', stop);
     }
   }
 
@@ -174,11 +165,10 @@ export class RunSession {
   }
 
   #pause(ms, signal) {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = resolve;
-      signal.addEventListener('abort', resolve, { once: true });
-      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-    });
+    const { promise, resolve } = Promise.withResolvers();
+    const timer = setTimeout(resolve, ms);
+    this.#wake = resolve;
+    signal.addEventListener('abort', resolve, { once: true });
+    return promise.finally(() => clearTimeout(timer));
   }
 }

@@ -83,13 +83,8 @@ function cards({ state, onOpen, limit }) {
 
 function Card({ source, onOpen }) {
   const { word, title } = markOf(source);
-  const open = () => onOpen(source);
-  return useMemo(() => card({ source, word, title, open }), [source, onOpen]);
-}
-
-function card({ source, word, title, open }) {
-  return html`<li class="card" data-mark=${word} data-cited=${source.cited}>
-    <button type="button" class="card-button" onClick=${open}>
+  const draw = () => html`<li class="card" data-mark=${word} data-cited=${source.cited}>
+    <button type="button" class="card-button" onClick=${() => onOpen(source)}>
       <span class="card-title" dir="auto"
         >${source.cited && Number.isSafeInteger(source.number) && html`<span class="card-number">${source.number}</span>`}${line(source.title || placeOf(source.url), 120)}</span
       >
@@ -97,6 +92,7 @@ function card({ source, word, title, open }) {
       <span class="mark" data-mark=${word} title=${title}>${word}</span>
     </button>
   </li>`;
+  return useMemo(draw, [source, onOpen]);
 }
 
 /** A source beside the report, at the passage that a claim rests on. `cited`: the citation that opened it and its claim. */

@@ -49,23 +49,23 @@ export function Timeline({ state, timeline, items: given, label = 'Timeline' }) 
   />`;
 }
 
+/** How an item ended that did not end well. */
+const ENDED = new Map([
+  ['failed', 'failed'],
+  ['incomplete', 'cut'],
+]);
+
 function Entry({ item, plan, running, took, open, inLane, onToggle }) {
-  const { title, icon } = headingOf(item, plan);
+  const { icon, name, about } = headingOf(item, plan);
   const working = running && !item.done;
-  const state = working
-    ? 'working'
-    : item.status === 'failed'
-      ? 'failed'
-      : item.status === 'incomplete'
-        ? 'cut'
-        : 'done';
+  const state = working ? 'working' : (ENDED.get(item.status) ?? 'done');
   const details = `details-${item.index}`;
   return html`<div class="entry" data-kind=${item.kind} data-state=${state}>
     <button type="button" class="entry-head" aria-expanded=${String(open)} aria-controls=${open ? details : undefined} onClick=${onToggle}>
       <span class="entry-mark"><${Icon} name=${state === 'failed' ? 'cross' : icon} /></span>
       <span class="entry-title">
-        <span class="entry-name">${title.name}</span>${item.lane !== undefined && !inLane && html`<span class="mark">lane ${item.lane}</span> `}
-        ${!open && title.about && html`<span class="entry-about" dir="auto">${title.about}</span>`}
+        <span class="entry-name">${name}</span>${item.lane !== undefined && !inLane && html`<span class="mark">lane ${item.lane}</span> `}
+        ${!open && about && html`<span class="entry-about" dir="auto">${about}</span>`}
       </span>
       <span class="entry-side">
         ${state === 'failed' && html`<span class="bad">failed</span>`}
@@ -84,40 +84,36 @@ function Details({ item }) {
   return html`<${MarkdownText} class="thought-text" text=${item.text} writing=${!item.done} />`;
 }
 
-/** What a row says while it is closed. */
+/** What a row says while it is closed: `{icon, name, about}`. */
 export function headingOf(item, plan) {
   if (item.kind === 'thought') {
-    return {
-      icon: 'thought',
-      title: { name: plan ? 'Plan' : 'Thought', about: line(unmarked(item.text.slice(0, 900)), 220) },
-    };
+    return { icon: 'thought', name: plan ? 'Plan' : 'Thought', about: line(unmarked(item.text.slice(0, 900)), 220) };
   }
-  if (item.kind === 'answer') return { icon: 'pen', title: { name: 'Report', about: '' } };
-  if (item.kind === 'tools') return { icon: 'plug', title: { name: 'Tools', about: `of ${line(item.name, 80)}` } };
+  if (item.kind === 'answer') return { icon: 'pen', name: 'Report', about: '' };
+  if (item.kind === 'tools') return { icon: 'plug', name: 'Tools', about: `of ${line(item.name, 80)}` };
   const args = parseJson(item.arguments) ?? {};
   const result = parseJson(item.result);
   switch (item.name) {
     case UPDATE_PLAN: {
       const steps = planOf(args);
-      return { icon: 'runs', title: { name: 'Plan', about: steps ? progressOf(steps) : '' } };
+      return { icon: 'runs', name: 'Plan', about: steps ? progressOf(steps) : '' };
     }
     case 'web_search': {
       const queries = [args.queries ?? args.query ?? []].flat().map(String);
       const results = result?.results ?? args.sources;
       const found = Array.isArray(results) ? ` (${results.length} found)` : '';
-      return { icon: 'search', title: { name: 'Search', about: line(queries.join(' · '), 200) + found } };
+      return { icon: 'search', name: 'Search', about: line(queries.join(' · '), 200) + found };
     }
     case 'fetch_url_content': {
-      const about =
-        typeof result?.title === 'string' && result.title !== '' ? result.title : placeOf(String(args.url ?? ''));
-      return { icon: 'read', title: { name: 'Read', about: line(about, 160) } };
+      const title = typeof result?.title === 'string' ? result.title : '';
+      return { icon: 'read', name: 'Read', about: line(title || placeOf(String(args.url ?? '')), 160) };
     }
     case 'execute_python':
     case 'code_interpreter':
-      return { icon: 'code', title: { name: 'Python', about: line(String(args.code ?? ''), 120) } };
+      return { icon: 'code', name: 'Python', about: line(String(args.code ?? ''), 120) };
     default: {
       const about = line(item.arguments ?? '', 140);
-      return { icon: 'plug', title: { name: line(String(item.name), 60), about: about === '{}' ? '' : about } };
+      return { icon: 'plug', name: line(String(item.name), 60), about: about === '{}' ? '' : about };
     }
   }
 }

@@ -23,20 +23,17 @@ const TABS = [
 ];
 
 /** Two runs side by side, for whoever tunes a model. */
-export function Compare({ ids, place = {} }) {
+export function Compare({ left: leftId, right: rightId, place = {} }) {
   useTitle('Compare');
-  const left = useRun(ids[0]);
-  const right = useRun(ids[1]);
+  const left = useRun(leftId);
+  const right = useRun(rightId);
   const tab = TABS.some(({ id }) => id === place.tab) ? place.tab : 'report';
-  const sides = [
-    { session: left, other: right },
-    { session: right, other: left },
-  ];
   return html`<section class="compare">
     <header class="list-head"><h1 tabindex="-1">Compare</h1><${Link} class="button" to=${{ name: 'runs' }}>All runs<//></header>
     <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${(next) => move({ tab: next })} tabs=${TABS} />
     <div class="compare-sides" id="compare-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
-      ${sides.map(({ session, other }) => html`<${Side} key=${session.id} session=${session} other=${other} tab=${tab} />`)}
+      <${Side} key=${left.id} session=${left} other=${right} tab=${tab} />
+      <${Side} key=${right.id} session=${right} other=${left} tab=${tab} />
     </div>
   </section>`;
 }
@@ -69,22 +66,20 @@ function Side({ session, other, tab }) {
 function Shared({ state, other }) {
   const { sources } = state;
   const theirs = other.sources;
-  return useMemo(() => shared({ state, other }), [sources, sources.version, theirs, theirs.version]);
-}
-
-function shared({ state, other }) {
-  const sources = sorted(state.sources);
-  const both = sources.filter(({ url }) => other.sources.has(url)).length;
-  return html`<p class="quiet">${number(sources.length)} sources, ${number(both)} of them in both runs.</p>
-    <ul class="plain">
-      ${sources.map(
-        (source) => html`<li key=${source.url} data-both=${other.sources.has(source.url)}>
-          <span dir="auto">${line(source.title || placeOf(source.url), 100)}</span>
-          <span class="mark" data-mark=${source.state === 'read' ? 'read' : 'listed'}>${source.state === 'read' ? 'read' : source.state}</span>
-          ${!other.sources.has(source.url) && html`<span class="mark">only here</span>`}
-        </li>`,
-      )}
-    </ul>`;
+  const draw = () => {
+    const both = [...sources.keys()].filter((url) => theirs.has(url)).length;
+    return html`<p class="quiet">${number(sources.size)} sources, ${number(both)} of them in both runs.</p>
+      <ul class="plain">
+        ${sorted(sources).map(
+          (source) => html`<li key=${source.url} data-both=${theirs.has(source.url)}>
+            <span dir="auto">${line(source.title || placeOf(source.url), 100)}</span>
+            <span class="mark" data-mark=${source.state === 'read' ? 'read' : 'listed'}>${source.state}</span>
+            ${!theirs.has(source.url) && html`<span class="mark">only here</span>`}
+          </li>`,
+        )}
+      </ul>`;
+  };
+  return useMemo(draw, [sources, sources.version, theirs, theirs.version]);
 }
 
 function Counts({ state, other }) {

@@ -14,11 +14,13 @@ const PAGES = {
   audit: { title: 'Audit', load: () => import('../operate/audit.js').then((loaded) => loaded.Audit) },
 };
 
+const FIRST = 'overview';
+
 /** What keys with `admin: true` see of the gateway, and change. */
-export function Operate({ page = 'overview', place = {} }) {
+export function Operate({ page = FIRST, place = {} }) {
   const isAdmin = useStore(app, (value) => value.admin);
   const { title, load } = PAGES[page];
-  useTitle(page === 'overview' ? 'Operate' : title);
+  useTitle(page === FIRST ? 'Operate' : title);
   // Until it is known whether the key may see this, nothing is asked.
   if (isAdmin === undefined) return html`<section class="operate"><h1 tabindex="-1">Operate</h1></section>`;
   if (!isAdmin) {
@@ -31,7 +33,7 @@ export function Operate({ page = 'overview', place = {} }) {
     <nav class="tabs" aria-label="Operate">
       ${Object.entries(PAGES).map(
         ([name, { title: label }]) =>
-          html`<${Link} key=${name} to=${{ name: 'operate', page: name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
+          html`<${Link} key=${name} to=${{ name: 'operate', page: name === FIRST ? undefined : name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
       )}
     </nav>
     <${Later} key=${page} load=${load} place=${place} />

@@ -1,10 +1,10 @@
 import { app, move } from '../app.js';
 import { exactly, line } from '../format.js';
 import { html, useCallback, useEffect, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
-import { useWide } from '../parts/wide.js';
 import { Outline, showPart } from '../report/outline.js';
 import { Actions } from '../run/actions.js';
 import { Connection } from '../run/connection.js';
@@ -41,8 +41,7 @@ export function Run({ id, asked, place = {} }) {
   const tab = TABS.includes(place.tab) ? place.tab : 'report';
   const [headings, setHeadings] = useState([]);
   const report = useRef(null);
-  const isWide = useWide();
-  const [problem, setProblem] = useState(null);
+  const { attempt, busy, error: problem } = useAttempt();
   const question = useQuestion(app.value.client, id);
   const state = position === null ? session.state : session.stateAt(position);
   useTitle(question?.text ?? 'Run');
@@ -76,11 +75,7 @@ export function Run({ id, asked, place = {} }) {
   return html`<article class="run" data-tab=${tab} data-whole=${WHOLE.includes(tab)}>
     <header class="run-head">
       <${Title} state=${state} question=${question} />
-      <${Actions}
-        session=${session}
-        onProblem=${setProblem}
-        onReplay=${() => setReplaying(true)}
-      />
+      <${Actions} session=${session} attempt=${attempt} busy=${busy} onReplay=${() => setReplaying(true)} />
     </header>
     <p class="sr" role="status">${said}</p>
     <${Connection} session=${session} />
@@ -97,14 +92,14 @@ export function Run({ id, asked, place = {} }) {
         tabs=${tabsOf(state, told)}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
-        ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${!isWide && outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
+        ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
         ${tab === 'timeline' && html`<div class="timeline-wide"><${PlanView} plan=${state.plan} open=${!ended} />${state.lanes > 1 ? html`<${Lanes} state=${state} timeline=${times.timeline} />` : html`<${Timeline} state=${state} timeline=${times.timeline} />`}</div>`}
         ${tab === 'waterfall' && html`<${Waterfall} state=${state} ...${times} />`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${isWide && tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
+      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} asked=${asked} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}

@@ -5,7 +5,7 @@ import { Entry } from '../list/entry.js';
 import { KINDS, runOfEntry } from '../list/kinds.js';
 import { dayStart, daysOf, fits, threadsOf } from '../list/threads.js';
 import { useList } from '../list/use-list.js';
-import { Button, Empty, Failure, Tabs } from '../parts/controls.js';
+import { Button, Choice, Days, Empty, Failure, Tabs, WideField } from '../parts/controls.js';
 import { useTitle } from '../parts/title.js';
 import { useQuestions } from '../run/questions.js';
 
@@ -15,12 +15,14 @@ const SEARCH_PAGE = 100;
 /** A search begins when its reader pauses, in milliseconds. */
 const PAUSE_MS = 250;
 
+const ALL = ['', 'all'];
+
 /** Responses and tasks of this key's user, newest first. What they are filtered by stands in the address. */
-export function Runs({ kind = 'responses', place = {} }) {
+export function Runs({ kind = 'runs', place = {} }) {
   const { client } = app.value;
   useTitle(kind === 'tasks' ? 'Tasks' : 'Runs');
   const status = KINDS[kind].statuses.includes(place.status) ? place.status : '';
-  const model = kind === 'responses' ? (place.model ?? '') : '';
+  const model = kind === 'runs' ? (place.model ?? '') : '';
   const query = (place.q ?? '').slice(0, 200);
   const { from = '', to = '' } = place;
   const [chosen, setChosen] = useState([]);
@@ -41,15 +43,15 @@ export function Runs({ kind = 'responses', place = {} }) {
     kind=${kind}
     client=${client}
     chosen=${chosen.includes(entry.id)}
-    onChoose=${kind === 'responses' && (() => choose(entry.id))}
+    onChoose=${kind === 'runs' && (() => choose(entry.id))}
     onAct=${act}
   />`;
   return html`<section class="list">
     <header class="list-head">
       <h1 tabindex="-1">Runs</h1>
       ${
-        kind === 'responses' &&
-        html`<${Button} icon="compare" disabled=${chosen.length !== 2} onClick=${() => go({ name: 'compare', ids: chosen })}>${chosen.length === 0 ? 'Choose two to compare' : `Compare (${chosen.length} of 2)`}<//>`
+        kind === 'runs' &&
+        html`<${Button} icon="compare" disabled=${chosen.length !== 2} onClick=${() => go({ name: 'compare', left: chosen[0], right: chosen[1] })}>${chosen.length === 0 ? 'Choose two to compare' : `Compare (${chosen.length} of 2)`}<//>`
       }
     </header>
     <${Tabs}
@@ -60,7 +62,7 @@ export function Runs({ kind = 'responses', place = {} }) {
         setChosen([]);
         go({ name: 'runs', kind: next }, { replace: true });
       }}
-      tabs=${[{ id: 'responses', label: 'Responses' }, { id: 'tasks', label: 'Tasks' }]}
+      tabs=${[{ id: 'runs', label: 'Responses' }, { id: 'tasks', label: 'Tasks' }]}
     />
     <div id="list-panel" role="tabpanel" aria-labelledby=${`tab-${kind}`}>
       <${Filters} key=${kind} kind=${kind} status=${status} model=${model} query=${query} from=${from} to=${to} />
@@ -105,22 +107,12 @@ function Filters({ kind, status, model, query, from, to }) {
   }, [typed]);
   const names = models.filter(({ supported_apis: apis }) => apis.includes('responses')).map(({ id }) => id);
   if (model !== '' && !names.includes(model)) names.push(model);
+  const statuses = KINDS[kind].statuses.map((name) => [name, name.toLowerCase().replace('_', ' ')]);
   return html`<form class="list-tools" role="search" onSubmit=${(event) => event.preventDefault()}>
-    <label class="list-search"><span class="sr">Search in questions and tags</span>
-      <input type="search" placeholder="Search in questions and tags" dir="auto" value=${typed} maxlength="200" onInput=${(event) => setTyped(event.currentTarget.value)} /></label>
-    <label class="inline">State <select value=${status} onChange=${(event) => move({ status: event.currentTarget.value })}>
-      <option value="">all</option>
-      ${KINDS[kind].statuses.map((name) => html`<option value=${name} key=${name}>${name.toLowerCase().replace('_', ' ')}</option>`)}
-    </select></label>
-    ${
-      kind === 'responses' &&
-      html`<label class="inline">Model <select value=${model} onChange=${(event) => move({ model: event.currentTarget.value })}>
-        <option value="">all</option>
-        ${names.map((id) => html`<option value=${id} key=${id}>${id}</option>`)}
-      </select></label>`
-    }
-    <label class="inline">From <input type="date" value=${from} max=${to} onChange=${(event) => move({ from: event.currentTarget.value })} /></label>
-    <label class="inline">To <input type="date" value=${to} min=${from} onChange=${(event) => move({ to: event.currentTarget.value })} /></label>
+    <${WideField} type="search" label="Search in questions and tags" value=${typed} maxlength="200" onText=${setTyped} />
+    <${Choice} label="State" value=${status} options=${[ALL, ...statuses]} onChoose=${(chosen) => move({ status: chosen })} />
+    ${kind === 'runs' && html`<${Choice} label="Model" value=${model} options=${[ALL, ...names]} onChoose=${(chosen) => move({ model: chosen })} />`}
+    <${Days} from=${from} to=${to} onMove=${move} />
   </form>`;
 }
 

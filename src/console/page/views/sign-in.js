@@ -1,5 +1,6 @@
 import { app, signIn } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { useAttempt } from '../parts/asking.js';
 import { Failure } from '../parts/controls.js';
 import { useTitle } from '../parts/title.js';
 
@@ -7,23 +8,15 @@ import { useTitle } from '../parts/title.js';
 export function SignIn() {
   useTitle('');
   const { wellKnownKey, refusal } = app.value;
+  const { attempt, busy, error } = useAttempt(refusal);
   const [key, setKey] = useState(wellKnownKey);
   const [keep, setKeep] = useState(true);
-  const [error, setError] = useState(refusal);
-  const [busy, setBusy] = useState(false);
   const field = useRef(null);
   useEffect(() => field.current.focus(), []);
   const submit = async (event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await signIn(key.trim(), { keep });
-    } catch (thrown) {
-      setError(thrown);
-      setBusy(false);
-      field.current?.focus();
-    }
+    await attempt(() => signIn(key.trim(), { keep }));
+    field.current?.focus();
   };
   return html`<form class="sign-in" onSubmit=${submit}>
     <h1 tabindex="-1">research-gateway</h1>

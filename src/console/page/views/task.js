@@ -1,6 +1,8 @@
 import { app, go } from '../app.js';
 import { exactly } from '../format.js';
-import { html, useEffect, useState } from '../lib/preact.js';
+import { html, useRef, useState } from '../lib/preact.js';
+import { isOpen, runOfEntry } from '../list/kinds.js';
+import { useLooking } from '../parts/asking.js';
 import { Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
@@ -15,31 +17,29 @@ export function Task({ id }) {
   useTitle('Task');
   const [task, setTask] = useState(null);
   const [error, setError] = useState(null);
-  const run = id.replace(/^task_/, 'resp_');
-  useEffect(() => {
-    let timer;
-    let left = false;
-    const look = async () => {
-      try {
-        const found = await client.task(id);
-        if (left) return;
-        setTask(found);
-        setError(null);
-        if (/^(CREATED|IN_PROGRESS)$/.test(found.status)) timer = setTimeout(look, REFRESH_MS);
-      } catch (thrown) {
-        if (left) return;
-        setError(thrown);
-        // What is refused stays refused; what cannot be reached comes back.
-        if (!(thrown.status >= 400 && thrown.status < 500)) timer = setTimeout(look, REFRESH_MS);
+  const run = runOfEntry({ id });
+  /** Whether it is known to be no run: a research run is read through either interface, and shown as one. */
+  const isTask = useRef(false);
+  useLooking(async (isWanted) => {
+    try {
+      isTask.current ||= await client.responses.get(run).then(
+        () => false,
+        () => true,
+      );
+      if (!isTask.current) {
+        if (isWanted()) go({ name: 'run', id: run }, { replace: true });
+        return undefined;
       }
-    };
-    // A research run is read through either interface; a proxy model's task only as a task.
-    client.response(run).then(() => !left && go({ name: 'run', id: run }, { replace: true }), look);
-    return () => {
-      left = true;
-      clearTimeout(timer);
-    };
-  }, [id]);
+      const found = await client.tasks.get(id);
+      setTask(found);
+      setError(null);
+      return isOpen(found) ? REFRESH_MS : undefined;
+    } catch (thrown) {
+      setError(thrown);
+      // What is refused stays refused; what cannot be reached comes back.
+      return thrown.status >= 400 && thrown.status < 500 ? undefined : REFRESH_MS;
+    }
+  }, []);
   const answer = task?.result?.choices?.[0]?.message?.content;
   return html`<article class="run">
     <header class="run-head">

@@ -1,6 +1,6 @@
 import { elapsed } from '../format.js';
 import { html, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
-import { Button } from '../parts/controls.js';
+import { Button, Choice } from '../parts/controls.js';
 import { clockOf } from './clock.js';
 import { play } from './replay.js';
 
@@ -36,9 +36,7 @@ export function Scrubber({ session, timeline, error, position, onPosition, onClo
     <${Button} kind="round" icon=${playing ? 'pause' : 'play'} aria-label=${playing ? 'Pause' : 'Play'} onClick=${() => setPlaying(!playing)} />
     <input type="range" min="0" max=${last} value=${at} aria-label="Event" aria-valuetext=${`event ${at} of ${last}`} onInput=${seek} />
     <span class="scrubber-place">${timeOf ? `${elapsed(at === 0 ? 0 : timeOf(at))} of ${elapsed(timeOf(last))}` : `${at} / ${last}`}</span>
-    <label class="scrubber-speed">Speed <select value=${String(speed)} onChange=${(event) => setSpeed(Number(event.currentTarget.value))}>
-      ${SPEEDS.map((value) => html`<option value=${String(value)} key=${value}>${value}×</option>`)}
-    </select></label>
+    <${Choice} kind="scrubber-speed" label="Speed" value=${String(speed)} options=${SPEEDS.map((value) => [String(value), `${value}×`])} onChoose=${(value) => setSpeed(Number(value))} />
     <${Button} kind="bare" icon="cross" aria-label="Close replay" onClick=${onClose} />
     <p class="scrubber-note">${noteOn({ timeline, error, timeOf })}</p>
   </div>`;

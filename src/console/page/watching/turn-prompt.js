@@ -1,27 +1,16 @@
 import { app } from '../app.js';
 import { number } from '../format.js';
-import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { html, useEffect, useRef } from '../lib/preact.js';
+import { useAnswer } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
 
 /** What the model was asked with in a turn: for operators, message by message. */
 export function TurnPrompt({ id, turn, name, onClose }) {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
+  const path = `admin/responses/${encodeURIComponent(id)}/turns/${turn}`;
+  const { found, error } = useAnswer(() => app.value.client.read(path), []);
   const panel = useRef(null);
   // Whoever asked from far down in the list sees it.
-  useEffect(() => panel.current.scrollIntoView({ block: 'nearest' }), [turn, found]);
-  useEffect(() => {
-    setFound(null);
-    setError(null);
-    let left = false;
-    app.value.client.turnPrompt(id, turn).then(
-      (prompt) => !left && setFound(prompt),
-      (thrown) => !left && setError(thrown),
-    );
-    return () => {
-      left = true;
-    };
-  }, [id, turn]);
+  useEffect(() => panel.current.scrollIntoView({ block: 'nearest' }), [found]);
   return html`<section class="turn-prompt" ref=${panel} aria-label=${`Prompt of ${name}`}>
     <div class="turn-prompt-head"><h3>Prompt of ${name}</h3><${Button} kind="bare" icon="cross" aria-label="Close the prompt" onClick=${onClose} /></div>
     <${Failure} error=${error} />

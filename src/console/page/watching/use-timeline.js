@@ -24,7 +24,7 @@ export function useTimeline(session, wanted = true) {
     const read = async () => {
       const at = Date.now();
       try {
-        const timeline = await client.timeline(id);
+        const timeline = await client.responses.part(id, 'timeline');
         if (ended) kept.set(id, timeline);
         if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
         if (current.current === id) setShown((before) => (before.at > at ? before : { timeline, error: null, at }));

@@ -40,7 +40,7 @@ export function Waterfall({ state, timeline, error }) {
     html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${asked(at)} isAsked=${prompt !== null && prompt.turn === rows[at].number} />`;
   return html`<div class="waterfall">
     <${Shares} rows=${rows} end=${end} />
-    ${prompt && html`<${TurnPrompt} id=${timeline.id} ...${prompt} onClose=${() => setPrompt(null)} />`}
+    ${prompt && html`<${TurnPrompt} key=${prompt.turn} id=${timeline.id} ...${prompt} onClose=${() => setPrompt(null)} />`}
     <div class="fall-axis" aria-hidden="true"><span></span><span class="fall-ticks">${Array.from({ length: TICKS + 1 }, (_, at) => html`<span key=${at}>${at === 0 ? '0' : duration((end * at) / TICKS)}</span>`)}</span><span></span></div>
     <${VirtualList}
       key=${list}
@@ -86,14 +86,14 @@ function Shares({ rows, end }) {
 function Line({ row, end, currency, name, onPrompt, isAsked }) {
   const { kind, item, turn, lane, start, wait } = row;
   const took = row.end - start;
-  const { title } = item ? headingOf(item) : { title: { name, about: '' } };
+  const heading = item ? headingOf(item) : { name, about: '' };
   const failed = item?.status === 'failed';
   const place = (from, to) => ({
     insetInlineStart: `${(from / end) * 100}%`,
     inlineSize: `${((to - from) / end) * 100}%`,
   });
   return html`<div class="fall-row" data-kind=${kind} data-asked=${isAsked} data-state=${row.open ? 'working' : failed ? 'failed' : 'done'}>
-    <span class="fall-name"><span>${title.name}</span>${lane !== undefined && html` <span class="mark">lane ${lane}</span>`}${title.about && html` <span class="fall-about" dir="auto">${title.about}</span>`}</span>
+    <span class="fall-name"><span>${heading.name}</span>${lane !== undefined && html` <span class="mark">lane ${lane}</span>`}${heading.about && html` <span class="fall-about" dir="auto">${heading.about}</span>`}</span>
     <span class="fall-track" aria-hidden="true">
       ${wait > 0 && html`<span class="fall-bar" data-part="wait" style=${place(start, start + wait)}></span>`}
       <span class="fall-bar" data-part=${kind} style=${place(start + wait, row.end)}></span>
@@ -108,11 +108,7 @@ function Line({ row, end, currency, name, onPrompt, isAsked }) {
   </div>`;
 }
 
-function tokensInFull({
-  input_tokens: input,
-  cached_tokens: cached,
-  output_tokens: output,
-  reasoning_tokens: reasoning,
-}) {
-  return `${number(input)} tokens read, ${number(cached)} of them from the provider's cache; ${number(output)} written, ${number(reasoning)} of them thoughts`;
+function tokensInFull(turn) {
+  const read = `${number(turn.input_tokens)} tokens read, ${number(turn.cached_tokens)} of them from the provider's cache`;
+  return `${read}; ${number(turn.output_tokens)} written, ${number(turn.reasoning_tokens)} of them thoughts`;
 }

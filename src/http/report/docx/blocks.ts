@@ -10,7 +10,6 @@ const QUOTE_INDENT = 360;
 const MAX_INDENT = 5400;
 const LAST_HEADING = 6;
 
-/** In how many lists and quotations a block stands. */
 interface Place {
   lists: number;
   quotes: number;
@@ -21,15 +20,11 @@ interface Place {
  * file nests no deeper where the text does.
  */
 export class BlockWriter {
-  readonly #inline: InlineWriter;
-  readonly #lists: DocxLists;
-  /** The level that the highest heading of the text has. */
-  readonly #top: number;
+  readonly #parts: { inline: InlineWriter; lists: DocxLists; top: number };
 
-  constructor({ inline, lists, top }: { inline: InlineWriter; lists: DocxLists; top: number }) {
-    this.#inline = inline;
-    this.#lists = lists;
-    this.#top = top;
+  /** `top`: the level that the highest heading of the text has. */
+  constructor(parts: { inline: InlineWriter; lists: DocxLists; top: number }) {
+    this.#parts = parts;
   }
 
   /** The paragraphs and the rows of tables, piece by piece. */
@@ -47,11 +42,11 @@ export class BlockWriter {
     const indent = indentOf(place);
     switch (token.type) {
       case 'heading': {
-        const level = Math.min(Math.max(token.depth - this.#top + 1, 1), LAST_HEADING);
+        const level = Math.min(Math.max(token.depth - this.#parts.top + 1, 1), LAST_HEADING);
         return this.#paragraph(token.tokens ?? [], { style: `Heading${level}`, indent });
       }
       case 'code':
-        return paragraph(this.#inline.code(token.text, { lines: true }), { style: 'Code', indent });
+        return paragraph(this.#parts.inline.code(token.text, { lines: true }), { style: 'Code', indent });
       case 'hr':
         return paragraph('', { style: 'Rule' });
       default: {
@@ -63,7 +58,7 @@ export class BlockWriter {
 
   *#list({ ordered, start, items }: Tokens.List | Tokens.Generic, place: Place): Generator<string> {
     const level = Math.min(place.lists, LIST_LEVELS - 1);
-    const id = ordered ? this.#lists.counting(Number(start) || 0, level) : this.#lists.bullets;
+    const id = ordered ? this.#parts.lists.counting(Number(start) || 0, level) : this.#parts.lists.bullets;
     const inside = { ...place, lists: place.lists + 1 };
     const about = { style: 'ListParagraph', list: { id, level }, indent: indentOf(inside), hanging: LEVEL_INDENT };
     for (const { tokens } of items) {
@@ -85,7 +80,7 @@ export class BlockWriter {
 
   #paragraph(tokens: readonly Token[], about: ParagraphStyle, bold = false): string {
     const rtl = isRightToLeft(textOfTokens(tokens), about.rtl);
-    return paragraph(this.#inline.runs(tokens, { rtl, bold }), { ...about, rtl });
+    return paragraph(this.#parts.inline.runs(tokens, { rtl, bold }), { ...about, rtl });
   }
 }
 

@@ -1,10 +1,11 @@
-import { Lexer, type Token } from 'marked';
+import { Lexer } from 'marked';
 import { replaceCharts } from '../../../protocol/chart/chart-blocks.ts';
 import { chartTable } from '../../../protocol/chart/chart-table.ts';
 import { FORMULAS } from '../../../protocol/formula/formulas.js';
 import type { Report, ReportSource } from '../../../runs/projections/report.ts';
 import { dateOf } from '../markdown.ts';
 import { withPlaceholders } from '../markers.ts';
+import { highestHeading } from '../plain-text.ts';
 import { BlockWriter } from './blocks.ts';
 import { Footnotes, sourceRuns } from './footnotes.ts';
 import { InlineWriter } from './inline.ts';
@@ -35,7 +36,7 @@ export function reportDocx(report: Report): Buffer {
   // The data of a chart says the same, and can be edited.
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
   const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(shown);
-  const inline = new InlineWriter(report, { notes, links });
+  const inline = new InlineWriter({ report, notes, links });
   const document = new PartText()
     .add(xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`))
     .add(frontMatter(report))
@@ -56,11 +57,6 @@ export function reportDocx(report: Report): Buffer {
     ['word/_rels/footnotes.xml.rels', notes.links.relations()],
     ['word/footer.xml', FOOTER],
   ]);
-}
-
-/** Headings of a text begin where it likes; those of the document begin with the first level. */
-function highestHeading(tokens: readonly Token[]): number {
-  return tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
 }
 
 function frontMatter({ title, question, notes }: Report): string {

@@ -8,14 +8,10 @@ import { LINE_BREAK, type TextStyle, textRuns } from './text.ts';
 
 /** Writes inline Markdown as runs. */
 export class InlineWriter {
-  readonly #report: Report;
-  readonly #notes: Footnotes;
-  readonly #links: Links;
+  readonly #parts: { report: Report; notes: Footnotes; links: Links };
 
-  constructor(report: Report, { notes, links }: { notes: Footnotes; links: Links }) {
-    this.#report = report;
-    this.#notes = notes;
-    this.#links = links;
+  constructor(parts: { report: Report; notes: Footnotes; links: Links }) {
+    this.#parts = parts;
   }
 
   /** Inline Markdown as runs, its markers as references to footnotes. */
@@ -25,17 +21,17 @@ export class InlineWriter {
 
   /** Code as it was written, markers too. */
   code(text: string, style: TextStyle = {}): string {
-    return textRuns(withMarkers(text, this.#report), style);
+    return textRuns(withMarkers(text, this.#parts.report), style);
   }
 
   /** Text in which entities and markers count. */
   prose(text: string, style: TextStyle): string {
-    const parts = markerParts(text, this.#report);
+    const parts = markerParts(text, this.#parts.report);
     const runs = parts.map((part, at) => {
       const isFollowed = Array.isArray(parts[at + 1]);
       // A reference stands close to its word.
       if (typeof part === 'string') return textRuns(decodeHTML(isFollowed ? part.trimEnd() : part), style);
-      return this.#notes.references(part) + (isFollowed ? RAISED_COMMA : '');
+      return this.#parts.notes.references(part) + (isFollowed ? RAISED_COMMA : '');
     });
     return runs.join('');
   }
@@ -72,7 +68,7 @@ export class InlineWriter {
   /** A link; inside of another one only what it shows. */
   #link(href: string, style: TextStyle, content: (style: TextStyle) => string): string {
     if (style.link) return content(style);
-    const address = withMarkers(href, this.#report);
-    return this.#links.hyperlink(address, (link) => content({ ...style, link }));
+    const address = withMarkers(href, this.#parts.report);
+    return this.#parts.links.hyperlink(address, (link) => content({ ...style, link }));
   }
 }

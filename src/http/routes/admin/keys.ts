@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toSeconds } from '../../../base/clock.ts';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { clientAddress } from '../../../base/networks.ts';
 import { withoutQuery } from '../../../base/text.ts';
 import { crossCheck } from '../../../config/cross-checks.ts';
@@ -9,13 +9,14 @@ import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
 import { explained } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
-import { type AdminKey, rotateKeyBody } from '../../../protocol/operating/admin.ts';
+import { type AdminKey, auditQuery, rotateKeyBody } from '../../../protocol/operating/admin.ts';
+import { explainQuery } from '../../../protocol/operating/explanation.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import type { Call, Endpoint } from '../../endpoint.ts';
+import type { Call } from '../../endpoint.ts';
 import { hasBody, readJson, skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 
 /** `/admin/keys` (docs/keys.md). */
 
@@ -24,98 +25,82 @@ const id = name.refine((text) => text !== '.' && text !== '..', 'must be more th
 const newKey = keySettings.extend({ id: id.optional() });
 
 /** `GET /admin/keys`: those of the file, then page by page those of the store. */
-export function listKeys({ keys, config }: AppDeps): Endpoint {
-  return async ({ req }) => {
-    const query = new Query(req);
-    const limit = query.integer('limit', { min: 1, max: 1000 }) ?? 100;
-    const after = query.text('after');
-    const page = await keys.list({ limit, ...(after !== undefined && { after }) });
-    const ofFile = after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
-    return json({
-      object: 'list',
-      data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
-      has_more: page.hasMore,
-    });
-  };
+export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
+  const query = readQuery(req, auditQuery);
+  const page = await keys.list(query);
+  const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
+  return json({
+    object: 'list',
+    data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
+    has_more: page.hasMore,
+  });
 }
 
 /** `POST /admin/keys`. */
-export function createKey(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
-    checkWithConfig(id, settings, call.identity.config);
-    const { key, secret } = await deps.keys.create(id, settings);
-    await audit(deps, call, { action: 'key.created', target: id });
-    return json({ ...shown(key), secret });
-  };
+export async function createKey(deps: AppDeps, call: Call): Promise<Answer> {
+  const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
+  checkWithConfig(id, settings, call.identity.config);
+  const { key, secret } = await deps.keys.create(id, settings);
+  await audit(deps, call, { action: 'key.created', target: id });
+  return json({ ...shown(key), secret });
 }
 
 /** `GET /admin/keys/:id`, of the store or of the file. */
-export function getKey({ keys, admission, config }: AppDeps): Endpoint {
-  return async ({ req }) => {
-    const id = idIn(req);
-    const known = keyringOf(config.current()).byId(id);
-    const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
-    return json({ ...told, used: known ? await admission.usage(known) : [] });
-  };
+export async function getKey({ keys, admission, config }: AppDeps, { req }: Call): Promise<Answer> {
+  const id = idIn(req);
+  const known = keyringOf(config.current()).byId(id);
+  const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
+  return json({ ...told, used: known ? await admission.usage(known) : [] });
 }
 
 /** `GET /admin/keys/:id/explain`: what the key gets when it asks for `model`. */
-export function explainKey({ keys, config }: AppDeps): Endpoint {
-  return async ({ req }) => {
-    const id = idIn(req);
-    const name = new Query(req).text('model');
-    if (name === undefined) throw new GatewayError('missing_parameter', 'model: name a model.', { param: 'model' });
-    const current = config.current();
-    const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
-    if (!model) throw new GatewayError('invalid_parameter', `model: there is no model ${name}.`, { param: 'model' });
-    const key = keyringOf(current).byId(id);
-    if (key) return json(explained(current, { key, name, model }));
-    await keys.get(id);
-    throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);
-  };
+export async function explainKey({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
+  const id = idIn(req);
+  const { model: name } = readQuery(req, explainQuery.partial());
+  if (name === undefined) throw fieldError('missing_parameter', 'model', 'name a model.');
+  const current = config.current();
+  const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
+  if (!model) throw fieldError('invalid_parameter', 'model', `there is no model ${name}.`);
+  const key = keyringOf(current).byId(id);
+  if (key) return json(explained(current, { key, name, model }));
+  await keys.get(id);
+  throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);
 }
 
 /** `PATCH /admin/keys/:id`: what is null is set back to its default. */
-export function updateKey(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { json: changes } = await readJson(call);
-    const id = idIn(call.req);
-    refuseOfFile(deps, id);
-    const key = await deps.keys.update(id, (settings) => {
-      const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
-      const changed = strict(keySettings, Object.fromEntries(merged));
-      checkWithConfig(id, changed, call.identity.config);
-      return changed;
-    });
-    await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
-    return json(shown(key));
-  };
+export async function updateKey(deps: AppDeps, call: Call): Promise<Answer> {
+  const { json: changes } = await readJson(call);
+  const id = idIn(call.req);
+  refuseOfFile(deps, id);
+  const key = await deps.keys.update(id, (settings) => {
+    const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
+    const changed = strict(keySettings, Object.fromEntries(merged));
+    checkWithConfig(id, changed, call.identity.config);
+    return changed;
+  });
+  await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
+  return json(shown(key));
 }
 
 /** `POST /admin/keys/:id/rotate`. */
-export function rotateKey(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const body = hasBody(call.req) ? (await readJson(call)).json : {};
-    const { overlap_seconds: overlap } = parseValue(rotateKeyBody, body);
-    const id = idIn(call.req);
-    refuseOfFile(deps, id);
-    const { key, secret } = await deps.keys.rotate(id, { overlapMs: overlap * 1000 });
-    await audit(deps, call, { action: 'key.rotated', target: id, detail: `overlap ${overlap} s` });
-    return json({ ...shown(key), secret });
-  };
+export async function rotateKey(deps: AppDeps, call: Call): Promise<Answer> {
+  const body = hasBody(call.req) ? (await readJson(call)).json : {};
+  const { overlap_seconds: overlap } = parseValue(rotateKeyBody, body);
+  const id = idIn(call.req);
+  refuseOfFile(deps, id);
+  const { key, secret } = await deps.keys.rotate(id, { overlapMs: overlap * 1000 });
+  await audit(deps, call, { action: 'key.rotated', target: id, detail: `overlap ${overlap} s` });
+  return json({ ...shown(key), secret });
 }
 
 /** `DELETE /admin/keys/:id`. */
-export function deleteKey(deps: AppDeps): Endpoint {
-  return async (call) => {
-    await skipBody(call);
-    const id = idIn(call.req);
-    refuseOfFile(deps, id);
-    await deps.keys.remove(id);
-    await audit(deps, call, { action: 'key.deleted', target: id });
-    return json({ object: 'key', id, deleted: true });
-  };
+export async function deleteKey(deps: AppDeps, call: Call): Promise<Answer> {
+  await skipBody(call);
+  const id = idIn(call.req);
+  refuseOfFile(deps, id);
+  await deps.keys.remove(id);
+  await audit(deps, call, { action: 'key.deleted', target: id });
+  return json({ object: 'key', id, deleted: true });
 }
 
 function idIn(req: Call['req']): string {
@@ -140,7 +125,7 @@ function refuseOfFile({ keys }: AppDeps, id: string): void {
  */
 function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfig): void {
   const refuse = (param: string, message: string) => {
-    throw new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
+    throw fieldError('invalid_parameter', param, `${message}.`);
   };
   const key = { ...keySettings.parse(settings), id, secret_sha256: '0'.repeat(64) };
   const written = Object.entries(key.provider_keys).map(([name, text]) => [`provider_keys.${name}`, text] as const);

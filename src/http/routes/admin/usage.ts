@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
-import { parseValue } from '../../../protocol/requests/parse.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
 import { dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import type { Endpoint } from '../../endpoint.ts';
-import { Query } from '../../query.ts';
+import type { Call } from '../../endpoint.ts';
+import { readQuery } from '../../query.ts';
 
 const DAY_MS = 86_400_000;
 /** Days that are shown where none are named. */
@@ -16,43 +15,34 @@ const LATEST_DAYS = 30;
 const MOST_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */
-export function getUsage(deps: AppDeps): Endpoint {
-  return async ({ req, res, identity: { config } }) => {
-    const query = new Query(req);
-    const asked = parseValue(usageQuery, {
-      from: query.text('from'),
-      to: query.text('to'),
-      group_by: query.text('group_by'),
-      format: query.choice('format', ['json', 'csv']),
-    });
-    const groups = groupsIn(asked.group_by);
-    const today = deps.clock.now();
-    const { to = dayOf(today) } = asked;
-    const { from = dayOf(Date.parse(to) - (LATEST_DAYS - 1) * DAY_MS) } = asked;
-    const rows = new Map<string, UsageRow>();
-    const days = daysFrom(from, to);
-    // Once: of a store that is away each try takes its time.
-    await deps.usage.flush();
-    for (const day of days) {
-      addUp(rows, await deps.usage.day(day), groups);
-      await nextTurn();
-    }
-    const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => shown(row, groups));
-    const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
-    if (asked.format === 'json') return json(list);
-    res.setHeader('content-type', 'text/csv; charset=utf-8');
-    res.setHeader('content-disposition', `attachment; filename="usage-${from}-${to}.csv"`);
-    res.end(toCsv(data, groups));
-    return { kind: 'written' };
-  };
+export async function getUsage(deps: AppDeps, { req, res, identity: { config } }: Call): Promise<Answer> {
+  const asked = readQuery(req, usageQuery);
+  const groups = groupsIn(asked.group_by);
+  const today = deps.clock.now();
+  const { to = dayOf(today) } = asked;
+  const { from = dayOf(Date.parse(to) - (LATEST_DAYS - 1) * DAY_MS) } = asked;
+  const rows = new Map<string, UsageRow>();
+  const days = daysFrom(from, to);
+  // Once: of a store that is away each try takes its time.
+  await deps.usage.flush();
+  for (const day of days) {
+    addUp(rows, await deps.usage.day(day), groups);
+    await nextTurn();
+  }
+  const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => shown(row, groups));
+  const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
+  if (asked.format === 'json') return json(list);
+  res.setHeader('content-type', 'text/csv; charset=utf-8');
+  res.setHeader('content-disposition', `attachment; filename="usage-${from}-${to}.csv"`);
+  res.end(toCsv(data, groups));
+  return { kind: 'written' };
 }
 
 function groupsIn(text: string): UsageGroup[] {
   return text.split(',').map((part) => {
     const group = USAGE_GROUPS.find((known) => known === part.trim());
     if (group) return group;
-    const message = `group_by: expected a list of ${USAGE_GROUPS.join(', ')}.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
+    throw fieldError('invalid_parameter', 'group_by', `expected a list of ${USAGE_GROUPS.join(', ')}.`);
   });
 }
 

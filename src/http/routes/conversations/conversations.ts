@@ -3,51 +3,45 @@ import { createConversation, updateConversation } from '../../../protocol/reques
 import { requireExactMetadata } from '../../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
 import { shownConversation } from '../../../runs/conversations.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import type { Call, Endpoint } from '../../endpoint.ts';
+import type { Call } from '../../endpoint.ts';
 import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
 import { keptConversationItems } from './items.ts';
 
 const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
 /** `POST /v1/conversations` (docs/api.md, "Conversations"). */
-export function postConversation(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const body = hasBody(call.req) ? await readJson(call) : NOTHING;
-    const { value } = parseBody(createConversation, body.json);
-    requireExactMetadata(body.raw);
-    const items = value.items ? await keptConversationItems(deps, call, body.json.items) : [];
-    return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
-  };
+export async function postConversation(deps: AppDeps, call: Call): Promise<Answer> {
+  const body = hasBody(call.req) ? await readJson(call) : NOTHING;
+  const { value } = parseBody(createConversation, body.json);
+  requireExactMetadata(body.raw);
+  const items = value.items ? await keptConversationItems(deps, call, body.json.items) : [];
+  return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
 }
 
 /** `GET /v1/conversations/:id`. */
-export function getConversation({ conversations }: AppDeps): Endpoint {
-  return async (call) => json(shownConversation(await conversations.find(call.identity.caller, idOf(call))));
+export async function getConversation({ conversations }: AppDeps, call: Call): Promise<Answer> {
+  return json(shownConversation(await conversations.find(call.identity.caller, idOf(call))));
 }
 
 /** `POST /v1/conversations/:id`: new metadata in the place of the old. */
-export function updateMetadata({ conversations }: AppDeps): Endpoint {
-  return async (call) => {
-    const body = await readJson(call);
-    // OpenAI's clients clear it so.
-    const cleared = body.json.metadata === null && { metadata: {} };
-    const { value } = parseBody(updateConversation, { ...body.json, ...cleared });
-    requireExactMetadata(body.raw);
-    const record = await conversations.find(call.identity.caller, idOf(call));
-    const metadata: JsonObject = value.metadata;
-    return json(await conversations.setMetadata(record, metadata));
-  };
+export async function updateMetadata({ conversations }: AppDeps, call: Call): Promise<Answer> {
+  const body = await readJson(call);
+  // OpenAI's clients clear it so.
+  const cleared = body.json.metadata === null && { metadata: {} };
+  const { value } = parseBody(updateConversation, { ...body.json, ...cleared });
+  requireExactMetadata(body.raw);
+  const record = await conversations.find(call.identity.caller, idOf(call));
+  const metadata: JsonObject = value.metadata;
+  return json(await conversations.setMetadata(record, metadata));
 }
 
 /** `DELETE /v1/conversations/:id`: with its items. */
-export function deleteConversation({ conversations }: AppDeps): Endpoint {
-  return async (call) => {
-    const record = await conversations.find(call.identity.caller, idOf(call));
-    await conversations.delete(record);
-    return json({ id: idOf(call), object: 'conversation.deleted', deleted: true });
-  };
+export async function deleteConversation({ conversations }: AppDeps, call: Call): Promise<Answer> {
+  const record = await conversations.find(call.identity.caller, idOf(call));
+  await conversations.delete(record);
+  return json({ id: idOf(call), object: 'conversation.deleted', deleted: true });
 }
 
 function idOf({ req }: Call): string {

@@ -1,47 +1,42 @@
 import type { JsonObject } from '../../../base/json.ts';
 import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
+import { listConversationItemsQuery } from '../../../protocol/requests/queries.ts';
 import { listOf } from '../../../protocol/response.ts';
 import { shownConversation } from '../../../runs/conversations.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import type { Call, Endpoint } from '../../endpoint.ts';
+import type { Call } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 import { keptItems } from '../../submission/kept-items.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
-export function postItems(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const body = await readJson(call);
-    parseBody(createConversationItems, body.json);
-    const record = await recordOf(deps, call);
-    const items = await keptConversationItems(deps, call, body.json.items);
-    return json(page(await deps.conversations.add(record, items), false));
-  };
+export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
+  const body = await readJson(call);
+  parseBody(createConversationItems, body.json);
+  const record = await recordOf(deps, call);
+  const items = await keptConversationItems(deps, call, body.json.items);
+  return json(page(await deps.conversations.add(record, items), false));
 }
 
 /** `GET /v1/conversations/:id/items`: the newest first, as OpenAI lists them. */
-export function listItems(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { limit, order = 'desc', after } = new Query(call.req).page({ limit: 20, max: 100 });
-    const found = await deps.conversations.items(await recordOf(deps, call), { limit, order, after });
-    return json(page(found.items, found.hasMore));
-  };
+export async function listItems(deps: AppDeps, call: Call): Promise<Answer> {
+  const query = readQuery(call.req, listConversationItemsQuery);
+  const found = await deps.conversations.items(await recordOf(deps, call), query);
+  return json(page(found.items, found.hasMore));
 }
 
 /** `GET /v1/conversations/:id/items/:item`. */
-export function getItem(deps: AppDeps): Endpoint {
-  return async (call) => json(await deps.conversations.item(await recordOf(deps, call), itemOf(call)));
+export async function getItem(deps: AppDeps, call: Call): Promise<Answer> {
+  return json(await deps.conversations.item(await recordOf(deps, call), itemOf(call)));
 }
 
 /** `DELETE /v1/conversations/:id/items/:item`: answers with the conversation. */
-export function deleteItem(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const record = await recordOf(deps, call);
-    await deps.conversations.removeItem(record, itemOf(call));
-    return json(shownConversation(record));
-  };
+export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
+  const record = await recordOf(deps, call);
+  await deps.conversations.removeItem(record, itemOf(call));
+  return json(shownConversation(record));
 }
 
 /** Items of a body as they are kept: the bytes that they carry as files of their own. */

@@ -1,82 +1,71 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { toSeconds } from '../../../base/clock.ts';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import { parseJson } from '../../../base/json.ts';
 import { publicFileId } from '../../../files/files.ts';
-import { FILE_PURPOSES, type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
+import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
+import { listFilesQuery } from '../../../protocol/requests/queries.ts';
 import { listOf } from '../../../protocol/response.ts';
 import type { FileRecord } from '../../../store/beside/file-store.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
-import { Query } from '../../query.ts';
+import { type Call, refuseNewWork } from '../../endpoint.ts';
+import { readQuery } from '../../query.ts';
 import { ignoredHeader } from '../../submission/ignored.ts';
 import { readUpload, type Upload } from './read-upload.ts';
 
 /** `POST /v1/files` (docs/files.md). */
-export function postFile(deps: AppDeps): Endpoint {
-  return async (call) => {
-    refuseNewWork(deps);
-    const { caller, context } = call.identity;
-    await using stack = new AsyncDisposableStack();
-    const take = (source: Readable, { signal }: { signal: AbortSignal }) =>
-      deps.files.take(source, { user: caller.user, signal });
-    const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
-    if (!file) throw new GatewayError('missing_parameter', 'file: the form holds no file.', { param: 'file' });
-    const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
-    const keepMs = expires_after && expires_after.seconds * 1000;
-    const { name, type, taken } = file;
-    const added = await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs });
-    const ignored = [...fields.keys()].filter(
-      (field) => !/^(?:purpose|expires_after(?:\[(?:anchor|seconds)\])?)$/.test(field),
-    );
-    return json(shown(added), { headers: ignoredHeader(ignored, {}) });
-  };
+export async function postFile(deps: AppDeps, call: Call): Promise<Answer> {
+  refuseNewWork(deps);
+  const { caller, context } = call.identity;
+  await using stack = new AsyncDisposableStack();
+  const take = (source: Readable, { signal }: { signal: AbortSignal }) =>
+    deps.files.take(source, { user: caller.user, signal });
+  const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
+  if (!file) throw fieldError('missing_parameter', 'file', 'the form holds no file.');
+  const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
+  const keepMs = expires_after && expires_after.seconds * 1000;
+  const { name, type, taken } = file;
+  const added = await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs });
+  const ignored = [...fields.keys()].filter(
+    (field) => !/^(?:purpose|expires_after(?:\[(?:anchor|seconds)\])?)$/.test(field),
+  );
+  return json(shown(added), { headers: ignoredHeader(ignored, {}) });
 }
 
 /** `GET /v1/files`: the newest first. */
-export function listFiles({ files }: AppDeps): Endpoint {
-  return async ({ req, identity: { caller } }) => {
-    const query = new Query(req);
-    const limit = query.integer('limit', { min: 1, max: 10_000 }) ?? 10_000;
-    const order = query.choice('order', ['asc', 'desc']) ?? 'desc';
-    const purpose = query.choice('purpose', FILE_PURPOSES);
-    const cursor = query.text('after');
-    const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
-    const page = await files.list({ user: caller.user, limit, order, after, purpose });
-    return json(listOf(page.files.map(shown), page.hasMore));
-  };
+export async function listFiles({ files }: AppDeps, { req, identity: { caller } }: Call): Promise<Answer> {
+  const { after: cursor, ...query } = readQuery(req, listFilesQuery);
+  const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
+  const page = await files.list({ user: caller.user, ...query, after });
+  return json(listOf(page.files.map(shown), page.hasMore));
 }
 
 /** `GET /v1/files/:id`. */
-export function getFile(deps: AppDeps): Endpoint {
-  return async (call) => json(shown(await fileOf(deps, call)));
+export async function getFile(deps: AppDeps, call: Call): Promise<Answer> {
+  return json(shown(await fileOf(deps, call)));
 }
 
 /** `GET /v1/files/:id/content`: its bytes as they came, for saving and not for showing. */
-export function getFileContent(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const file = await fileOf(deps, call);
-    const { res } = call;
-    const { signal } = call.identity.context;
-    const source = await deps.files.stream(file, signal);
-    res.setHeader('content-type', 'application/octet-stream');
-    res.setHeader('content-length', file.bytes);
-    res.setHeader('content-disposition', savedAs(file.name));
-    await pipeline(source, res, { signal }).catch(() => void res.destroy());
-    return { kind: 'written' };
-  };
+export async function getFileContent(deps: AppDeps, call: Call): Promise<Answer> {
+  const file = await fileOf(deps, call);
+  const { res } = call;
+  const { signal } = call.identity.context;
+  const source = await deps.files.stream(file, signal);
+  res.setHeader('content-type', 'application/octet-stream');
+  res.setHeader('content-length', file.bytes);
+  res.setHeader('content-disposition', savedAs(file.name));
+  await pipeline(source, res, { signal }).catch(() => void res.destroy());
+  return { kind: 'written' };
 }
 
 /** `DELETE /v1/files/:id`. */
-export function deleteFile(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const file = await fileOf(deps, call);
-    await deps.files.remove(file);
-    return json({ id: publicFileId(file.id), object: 'file', deleted: true });
-  };
+export async function deleteFile(deps: AppDeps, call: Call): Promise<Answer> {
+  const file = await fileOf(deps, call);
+  await deps.files.remove(file);
+  return json({ id: publicFileId(file.id), object: 'file', deleted: true });
 }
 
 /** For saving under a name: also in ASCII, for clients that know no other (RFC 6266). */

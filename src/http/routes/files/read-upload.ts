@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import type { TakenBytes } from '../../../files/file-place.ts';
 import type { Call } from '../../endpoint.ts';
 import { mediaType, requireIdentity } from '../../middleware/body.ts';
@@ -49,11 +49,8 @@ export async function readUpload(
     source.on('error', () => {});
     if (field !== 'file') source.resume();
     else if (/^(?:base64|quoted-printable)$/i.test(encoding))
-      stop.abort(
-        new GatewayError('invalid_parameter', 'file: send its bytes as they are, not encoded.', { param: 'file' }),
-      );
-    else if (taking)
-      stop.abort(new GatewayError('invalid_parameter', 'file: send one file at a time.', { param: 'file' }));
+      stop.abort(fieldError('invalid_parameter', 'file', 'send its bytes as they are, not encoded.'));
+    else if (taking) stop.abort(fieldError('invalid_parameter', 'file', 'send one file at a time.'));
     else {
       taking = take(source, { signal: either }).then((taken) => ({ name, type, taken: stack.use(taken) }));
       // What it fails with is thrown below.

@@ -1,13 +1,18 @@
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError, GatewayError } from '../../../base/errors.ts';
 import { listOf } from '../../../protocol/response.ts';
-import { attachFileBody, createBatchBody, updateFileBody } from '../../../protocol/vector-stores.ts';
+import {
+  attachFileBody,
+  createBatchBody,
+  listVectorStoreFilesQuery,
+  updateFileBody,
+} from '../../../protocol/vector-stores.ts';
 import { UnreadableDocument } from '../../../vector-stores/document-text.ts';
-import { FILE_STATES, type StoredFile } from '../../../vector-stores/records.ts';
-import { json } from '../../answers/answer.ts';
+import type { StoredFile } from '../../../vector-stores/records.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
+import { type Call, refuseNewWork } from '../../endpoint.ts';
 import { skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { pageOf, readQuery } from '../../query.ts';
 import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownBatch, shownFile } from './shown.ts';
@@ -16,139 +21,111 @@ import { cursorPage, storeOf } from './vector-stores.ts';
 /** `/v1/vector_stores/:id/files` and `/file_batches` (docs/vector-stores.md). */
 
 /** `POST .../files`. */
-export function attachFile(deps: AppDeps): Endpoint {
-  return async (call) => {
-    refuseNewWork(deps);
-    const { value, headers } = await readFields(call, attachFileBody);
-    const { file_id: id, attributes, chunking_strategy } = value;
-    const store = await storeOf(deps, call);
-    const named = [{ id, attributes: attributes ?? {}, chunking: chunking_strategy ?? undefined }];
-    const files = await filesIn(deps, store.user, named, 'file_id');
-    const [file] = await deps.vectorStores.attach(store, { files });
-    void deps.vectorStores.touch(store);
-    return json(file && shownFile(file), { headers });
-  };
+export async function attachFile(deps: AppDeps, call: Call): Promise<Answer> {
+  refuseNewWork(deps);
+  const { value, headers } = await readFields(call, attachFileBody);
+  const { file_id: id, attributes, chunking_strategy } = value;
+  const store = await storeOf(deps, call);
+  const named = [{ id, attributes: attributes ?? {}, chunking: chunking_strategy ?? undefined }];
+  const files = await filesIn(deps, store.user, named, 'file_id');
+  const [file] = await deps.vectorStores.attach(store, { files });
+  void deps.vectorStores.touch(store);
+  return json(file && shownFile(file), { headers });
 }
 
 /** `GET .../files`. */
-export function listStoreFiles(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const store = await storeOf(deps, call);
-    const query = new Query(call.req);
-    const { cursor, isBackward, ...paging } = cursorPage(query);
-    const state = query.choice('filter', FILE_STATES);
-    const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
-    const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state });
-    const files = isBackward ? page.files.reverse() : page.files;
-    return json(listOf(files.map(shownFile), page.hasMore));
-  };
+export async function listStoreFiles(deps: AppDeps, call: Call): Promise<Answer> {
+  const store = await storeOf(deps, call);
+  const query = readQuery(call.req, listVectorStoreFilesQuery);
+  const { cursor, isBackward, ...paging } = cursorPage(query);
+  const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
+  const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state: query.filter });
+  const files = isBackward ? page.files.reverse() : page.files;
+  return json(listOf(files.map(shownFile), page.hasMore));
 }
 
 /** `GET .../files/:file`. */
-export function getStoreFile(deps: AppDeps): Endpoint {
-  return async (call) => json(shownFile(await fileOf(deps, call)));
+export async function getStoreFile(deps: AppDeps, call: Call): Promise<Answer> {
+  return json(shownFile(await fileOf(deps, call)));
 }
 
 /** `POST .../files/:file`: other attributes. */
-export function updateStoreFile(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { value, headers } = await readFields(call, updateFileBody);
-    const { store, id } = await fileOf(deps, call);
-    return json(shownFile(await deps.vectorStores.setAttributes(store, id, value.attributes ?? {})), { headers });
-  };
+export async function updateStoreFile(deps: AppDeps, call: Call): Promise<Answer> {
+  const { value, headers } = await readFields(call, updateFileBody);
+  const { store, id } = await fileOf(deps, call);
+  return json(shownFile(await deps.vectorStores.setAttributes(store, id, value.attributes ?? {})), { headers });
 }
 
 /** `DELETE .../files/:file`. */
-export function detachFile(deps: AppDeps): Endpoint {
-  return async (call) => {
-    await skipBody(call);
-    const { store, id } = await fileOf(deps, call);
-    await deps.vectorStores.detach(store, id);
-    return json({ id, object: 'vector_store.file.deleted', deleted: true });
-  };
+export async function detachFile(deps: AppDeps, call: Call): Promise<Answer> {
+  await skipBody(call);
+  const { store, id } = await fileOf(deps, call);
+  await deps.vectorStores.detach(store, id);
+  return json({ id, object: 'vector_store.file.deleted', deleted: true });
 }
 
 /** `GET .../files/:file/content`: its text as it is searched. */
-export function getStoreFileContent(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const file = await fileOf(deps, call);
-    const { text } = await deps.documentReader.text(call.identity.caller.user, file).catch((thrown: unknown) => {
-      if (!(thrown instanceof UnreadableDocument)) throw thrown;
-      throw new GatewayError('invalid_parameter', thrown.message, { param: 'file_id' });
-    });
-    const page = {
-      object: 'vector_store.file_content.page',
-      data: [{ type: 'text', text }],
-      has_more: false,
-      next_page: null,
-    };
-    return json(page);
+export async function getStoreFileContent(deps: AppDeps, call: Call): Promise<Answer> {
+  const file = await fileOf(deps, call);
+  const { text } = await deps.documentReader.text(call.identity.caller.user, file).catch((thrown: unknown) => {
+    if (!(thrown instanceof UnreadableDocument)) throw thrown;
+    throw new GatewayError('invalid_parameter', thrown.message, { param: 'file_id' });
+  });
+  const page = {
+    object: 'vector_store.file_content.page',
+    data: [{ type: 'text', text }],
+    has_more: false,
+    next_page: null,
   };
+  return json(page);
 }
 
 /** `POST .../file_batches`. */
-export function createFileBatch(deps: AppDeps): Endpoint {
-  return async (call) => {
-    refuseNewWork(deps);
-    const { value, headers } = await readFields(call, createBatchBody);
-    const { file_ids, files, attributes, chunking_strategy } = value;
-    if (!file_ids === !files) {
-      throw new GatewayError('invalid_parameter', 'file_ids: give either file_ids or files.', { param: 'file_ids' });
-    }
-    const store = await storeOf(deps, call);
-    const chunking = chunking_strategy ?? undefined;
-    const named = file_ids
-      ? file_ids.map((id) => ({ id, attributes: attributes ?? {}, chunking }))
-      : (files ?? []).map((file) => ({
-          id: file.file_id,
-          attributes: file.attributes ?? {},
-          chunking: file.chunking_strategy ?? undefined,
-        }));
-    const found = await filesIn(deps, store.user, named, file_ids ? 'file_ids' : 'files');
-    const batch = await deps.fileBatches.create(store, found);
-    void deps.vectorStores.touch(store);
-    return json(shownBatch(batch, await deps.fileBatches.files(batch)), { headers });
-  };
+export async function createFileBatch(deps: AppDeps, call: Call): Promise<Answer> {
+  refuseNewWork(deps);
+  const { value, headers } = await readFields(call, createBatchBody);
+  const { file_ids, files, attributes, chunking_strategy } = value;
+  if (!file_ids === !files) {
+    throw fieldError('invalid_parameter', 'file_ids', 'give either file_ids or files.');
+  }
+  const store = await storeOf(deps, call);
+  const chunking = chunking_strategy ?? undefined;
+  const named = file_ids
+    ? file_ids.map((id) => ({ id, attributes: attributes ?? {}, chunking }))
+    : (files ?? []).map((file) => ({
+        id: file.file_id,
+        attributes: file.attributes ?? {},
+        chunking: file.chunking_strategy ?? undefined,
+      }));
+  const found = await filesIn(deps, store.user, named, file_ids ? 'file_ids' : 'files');
+  const batch = await deps.fileBatches.create(store, found);
+  void deps.vectorStores.touch(store);
+  return json(shownBatch(batch, await deps.fileBatches.files(batch)), { headers });
 }
 
 /** `GET .../file_batches/:batch`. */
-export function getFileBatch(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const batch = await batchOf(deps, call);
-    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
-  };
+export async function getFileBatch(deps: AppDeps, call: Call): Promise<Answer> {
+  const batch = await batchOf(deps, call);
+  return json(shownBatch(batch, await deps.fileBatches.files(batch)));
 }
 
 /** `POST .../file_batches/:batch/cancel`. */
-export function cancelFileBatch(deps: AppDeps): Endpoint {
-  return async (call) => {
-    await skipBody(call);
-    const batch = await batchOf(deps, call);
-    await deps.fileBatches.cancel(batch);
-    return json(shownBatch(batch, await deps.fileBatches.files(batch)));
-  };
+export async function cancelFileBatch(deps: AppDeps, call: Call): Promise<Answer> {
+  await skipBody(call);
+  const batch = await batchOf(deps, call);
+  await deps.fileBatches.cancel(batch);
+  return json(shownBatch(batch, await deps.fileBatches.files(batch)));
 }
 
 /** `GET .../file_batches/:batch/files`. */
-export function listBatchFiles(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const query = new Query(call.req);
-    const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
-    const state = query.choice('filter', FILE_STATES);
-    const files = await deps.fileBatches.files(await batchOf(deps, call));
-    const all = order === 'asc' ? files : files.reverse();
-    const from = after === undefined ? 0 : placeOf(all, after, 'after') + 1;
-    const end = before === undefined ? all.length : placeOf(all, before, 'before');
-    const found = all.slice(from, end).filter((file) => state === undefined || file.state === state);
-    const page = before === undefined ? found.slice(0, limit) : found.slice(-limit);
-    return json(listOf(page.map(shownFile), page.length < found.length));
-  };
-}
-
-function placeOf(files: readonly StoredFile[], cursor: string, param: string): number {
-  const at = files.findIndex(({ id }) => id === cursor);
-  if (at === -1) throw new GatewayError('not_found', `${param}: there is no such file in this batch.`, { param });
-  return at;
+export async function listBatchFiles(deps: AppDeps, call: Call): Promise<Answer> {
+  const { order, filter, ...query } = readQuery(call.req, listVectorStoreFilesQuery);
+  const files = await deps.fileBatches.files(await batchOf(deps, call));
+  const { data, hasMore } = pageOf(order === 'asc' ? files : files.reverse(), query, {
+    missing: (param) => fieldError('not_found', param, 'there is no such file in this batch.'),
+    isListed: ({ state }) => filter === undefined || state === filter,
+  });
+  return json(listOf(data.map(shownFile), hasMore));
 }
 
 async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {

@@ -1,20 +1,21 @@
 import { z } from 'zod';
-import { GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
 import {
   createVectorStoreBody,
+  listVectorStoresQuery,
   type SearchPage,
   searchBody,
   updateVectorStoreBody,
 } from '../../../protocol/vector-stores.ts';
 import { filter as filterSchema } from '../../../vector-stores/filters.ts';
 import type { StoreValue, VectorStore } from '../../../vector-stores/records.ts';
-import { json } from '../../answers/answer.ts';
+import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
-import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
+import { type Call, refuseNewWork } from '../../endpoint.ts';
 import { hasBody, skipBody } from '../../middleware/body.ts';
-import { Query } from '../../query.ts';
+import { readQuery } from '../../query.ts';
 import { readFields } from './fields.ts';
 import { filesIn } from './named-files.ts';
 import { shownStore } from './shown.ts';
@@ -24,99 +25,88 @@ import { shownStore } from './shown.ts';
 const searchFilters = z.object({ filters: filterSchema.nullish() });
 
 /** `POST /v1/vector_stores`. */
-export function postVectorStore(deps: AppDeps): Endpoint {
-  return async (call) => {
-    refuseNewWork(deps);
-    const { value: body, headers } = hasBody(call.req)
-      ? await readFields(call, createVectorStoreBody)
-      : { value: createVectorStoreBody.parse({}), headers: {} };
-    const { user } = call.identity.caller;
-    const chunking = body.chunking_strategy ?? undefined;
-    const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
-    const files = await filesIn(deps, user, named, 'file_ids');
-    const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
-    if (files.length > 0) await deps.vectorStores.attach(store, { files });
-    return json(await shown(deps, store), { headers });
-  };
+export async function postVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
+  refuseNewWork(deps);
+  const { value: body, headers } = hasBody(call.req)
+    ? await readFields(call, createVectorStoreBody)
+    : { value: createVectorStoreBody.parse({}), headers: {} };
+  const { user } = call.identity.caller;
+  const chunking = body.chunking_strategy ?? undefined;
+  const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
+  const files = await filesIn(deps, user, named, 'file_ids');
+  const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
+  if (files.length > 0) await deps.vectorStores.attach(store, { files });
+  return json(await shown(deps, store), { headers });
 }
 
 /** `GET /v1/vector_stores`. */
-export function listVectorStores(deps: AppDeps): Endpoint {
-  return async ({ req, identity: { caller } }) => {
-    const { cursor, isBackward, ...query } = cursorPage(new Query(req));
-    const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
-    const page = await deps.vectorStores.list(caller.user, { ...query, after });
-    const stores = isBackward ? page.stores.reverse() : page.stores;
-    return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
-  };
+export async function listVectorStores(deps: AppDeps, { req, identity: { caller } }: Call): Promise<Answer> {
+  const { cursor, isBackward, ...query } = cursorPage(readQuery(req, listVectorStoresQuery));
+  const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
+  const page = await deps.vectorStores.list(caller.user, { ...query, after });
+  const stores = isBackward ? page.stores.reverse() : page.stores;
+  return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
 }
 
 /** `GET /v1/vector_stores/:id`. */
-export function getVectorStore(deps: AppDeps): Endpoint {
-  return async (call) => json(await shown(deps, await storeOf(deps, call)));
+export async function getVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
+  return json(await shown(deps, await storeOf(deps, call)));
 }
 
 /** `POST /v1/vector_stores/:id`. */
-export function updateVectorStore(deps: AppDeps): Endpoint {
-  return async (call) => {
-    const { value: body, headers } = await readFields(call, updateVectorStoreBody);
-    const { user } = call.identity.caller;
-    const now = deps.clock.now();
-    const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
-    const store = await deps.vectorStores.update(user, String(call.req.params.id), change);
-    return json(await shown(deps, store), { headers });
-  };
+export async function updateVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
+  const { value: body, headers } = await readFields(call, updateVectorStoreBody);
+  const { user } = call.identity.caller;
+  const now = deps.clock.now();
+  const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
+  const store = await deps.vectorStores.update(user, String(call.req.params.id), change);
+  return json(await shown(deps, store), { headers });
 }
 
 /** `DELETE /v1/vector_stores/:id`. */
-export function deleteVectorStore(deps: AppDeps): Endpoint {
-  return async (call) => {
-    await skipBody(call);
-    const store = await storeOf(deps, call);
-    await deps.vectorStores.remove(store);
-    return json({ id: store.id, object: 'vector_store.deleted', deleted: true });
-  };
+export async function deleteVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
+  await skipBody(call);
+  const store = await storeOf(deps, call);
+  await deps.vectorStores.remove(store);
+  return json({ id: store.id, object: 'vector_store.deleted', deleted: true });
 }
 
 /** `POST /v1/vector_stores/:id/search`. */
-export function searchVectorStore(deps: AppDeps): Endpoint {
-  return async (call) => {
-    refuseNewWork(deps);
-    const { value: body, headers } = await readFields(call, searchBody);
-    const { query, filters, max_num_results: limit, ranking_options } = body;
-    const filter = parseValue(searchFilters, { filters }).filters ?? undefined;
-    const store = await storeOf(deps, call);
-    const queries = typeof query === 'string' ? [query] : query;
-    const { signal } = call.identity.context;
-    const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
-    void deps.vectorStores.touch(store);
-    const least = ranking_options?.score_threshold ?? 0;
-    const page: SearchPage = {
-      object: 'vector_store.search_results.page',
-      search_query: queries,
-      data: found
-        .filter(({ score }) => score >= least)
-        .map(({ file, score, text, page: number, section }) => ({
-          file_id: file.id,
-          filename: file.name,
-          score,
-          attributes: file.attributes,
-          content: [{ type: 'text', text }],
-          ...(number !== undefined && { page: number }),
-          ...(section !== undefined && { section }),
-        })),
-      has_more: false,
-      next_page: null,
-    };
-    return json(page, { headers });
+export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
+  refuseNewWork(deps);
+  const { value: body, headers } = await readFields(call, searchBody);
+  const { query, filters, max_num_results: limit, ranking_options } = body;
+  const filter = parseValue(searchFilters, { filters }).filters ?? undefined;
+  const store = await storeOf(deps, call);
+  const queries = typeof query === 'string' ? [query] : query;
+  const { signal } = call.identity.context;
+  const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
+  void deps.vectorStores.touch(store);
+  const least = ranking_options?.score_threshold ?? 0;
+  const page: SearchPage = {
+    object: 'vector_store.search_results.page',
+    search_query: queries,
+    data: found
+      .filter(({ score }) => score >= least)
+      .map(({ file, score, text, page: number, section }) => ({
+        file_id: file.id,
+        filename: file.name,
+        score,
+        attributes: file.attributes,
+        content: [{ type: 'text', text }],
+        ...(number !== undefined && { page: number }),
+        ...(section !== undefined && { section }),
+      })),
+    has_more: false,
+    next_page: null,
   };
+  return json(page, { headers });
 }
 
 /** Where a page of a list begins, and in which direction it is read. */
-export function cursorPage(query: Query) {
-  const { limit, order = 'desc', after, before } = query.page({ limit: 20, max: 100 });
+export function cursorPage({ limit, order, after, before }: z.output<typeof listVectorStoresQuery>) {
   if (after !== undefined && before !== undefined)
-    throw new GatewayError('invalid_parameter', 'before: give either after or before.', { param: 'before' });
+    throw fieldError('invalid_parameter', 'before', 'give either after or before.');
   const isBackward = before !== undefined;
   const id = before ?? after;
   const cursor = id === undefined ? undefined : { id, param: isBackward ? 'before' : 'after' };

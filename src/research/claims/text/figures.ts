@@ -1,8 +1,8 @@
 import type { Language } from './language.ts';
-import { cjkNumber, partsIn } from './number-words.ts';
-import { spelledNumbers } from './spelled.ts';
+import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
+import { factorsOf, spelledNumbers } from './spelled.ts';
 import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
-import type { Spoken } from './word-list.ts';
+import { standsIn } from './words.ts';
 
 /** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -30,53 +30,30 @@ export interface Figure {
 /** Behind four digits a space groups nothing: `in 1925 340 people`. */
 const NUMBER = /\d+(?:(?:[.,]|(?<!\d{4})['\u00a0\u202f\u2009 ٬])(?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
 
-/** Words after a number that multiply it, and beginnings of such words whose ends are inflected. */
-const MAGNITUDES: ReadonlyMap<string, number> = new Map(
-  (
-    [
-      [1e12, 'trillion trillions billiones billones billionen трлн'],
-      [1e9, 'billion billions bn billon mrd mld mia milyar ty млрд δισ مليار बिलियन अरब'],
-      [1e6, 'millions mio mln milyon milioane млн εκατ ملايين trieu मिलियन'],
-      [1e7, 'करोड़ करोड़ crore crores'],
-      [1e5, 'लाख lakh lakhs'],
-      [
-        1e3,
-        'thousand thousands tausend mille mil mila duizend tusen tusind tys bin ribu nghin ngan mii тыс тис ألف آلاف हज़ार हज़ार हजार',
-      ],
-    ] as const
-  ).flatMap(([factor, words]) => words.split(' ').map((word): [string, number] => [word, factor])),
-);
-const INFLECTED: readonly (readonly [beginning: string, factor: number])[] = [
-  ['trilh', 1e12],
-  ['триллион', 1e12],
-  ['milliard', 1e9],
-  ['miliar', 1e9],
-  ['miljard', 1e9],
-  ['bilh', 1e9],
-  ['миллиард', 1e9],
-  ['мільярд', 1e9],
-  ['δισεκατομμ', 1e9],
-  ['million', 1e6],
-  ['millon', 1e6],
-  ['milion', 1e6],
-  ['miljo', 1e6],
-  ['milh', 1e6],
-  ['миллион', 1e6],
-  ['мільйон', 1e6],
-  ['εκατομμ', 1e6],
-  ['مليون', 1e6],
-  ['тысяч', 1e3],
-  ['тисяч', 1e3],
-  ['χιλιαδ', 1e3],
-  ['χιλιάδ', 1e3],
-];
+/** Words after a number that multiply it: a factor a line. */
+const MAGNITUDES = factorsOf(`
+1e12 trillion trillions billiones billones billionen трлн
+1e9 billion billions bn billon mrd mld mia milyar ty млрд δισ مليار बिलियन अरब
+1e6 millions mio mln milyon milioane млн εκατ ملايين trieu मिलियन
+1e7 करोड़ करोड़ crore crores
+1e5 लाख lakh lakhs
+1e3 thousand thousands tausend mille mil mila duizend tusen tusind tys bin ribu nghin ngan mii тыс тис ألف آلاف हज़ार हज़ार हजार
+`);
+/** Beginnings of such words whose ends are inflected. */
+const INFLECTED = factorsOf(`
+1e12 trilh триллион
+1e9 milliard miliar miljard bilh миллиард мільярд δισεκατομμ
+1e6 million millon milion miljo milh миллион мільйон εκατομμ مليون
+1e3 тысяч тисяч χιλιαδ χιλιάδ
+`);
+
 /** A word behind a number, with the second one of `mil millones`. */
 const NEXT_WORD = /^\s?([\p{L}\p{M}]+)( mil(?:lones|ioni|hoes)(?!\p{L}))?\.?/u;
 
 function magnitudeWord(after: string): { factor: number; length: number } | undefined {
   const [all, word = '', second] = NEXT_WORD.exec(after) ?? [];
   if (all === undefined) return undefined;
-  const factor = MAGNITUDES.get(word) ?? INFLECTED.find(([beginning]) => word.startsWith(beginning))?.[1];
+  const factor = MAGNITUDES.get(word) ?? INFLECTED.entries().find(([beginning]) => word.startsWith(beginning))?.[1];
   if (factor === undefined) return undefined;
   if (second !== undefined && word === 'mil') return { factor: 1e9, length: all.length };
   const isShort = after[all.length - 1] === '.' && word.length <= 4;
@@ -95,41 +72,29 @@ const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
 
 /** The figures of a folded text in their order. `taken`: ranges that are dates. */
 export function figuresIn(
-  said: Spoken,
+  text: string,
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
-  const { text } = said;
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
-    if (!isTaken(found.start, taken))
+    if (!standsIn(found.start, taken))
       figures.push({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
   }
   for (const match of text.matchAll(NUMBER)) {
     const { index } = match;
-    if (
-      isTaken(index, taken) ||
-      isTaken(index, figures) ||
-      (/[\p{L}_]$/u.test(text.slice(Math.max(0, index - 1), index)) && !isUnitless(text, index))
-    )
-      continue;
+    const isInName = /[\p{L}_]/u.test(text[index - 1] ?? '') && !isUnitless(text, index);
+    if (isInName || standsIn(index, [...taken, ...figures])) continue;
     const figure = written(text, { index, digits: match[0] });
     const before = figures.at(-1);
     if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
     figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
-  for (const found of spelledNumbers(said, language)) {
-    if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
+  for (const found of [...spelledNumbers(text, language), ...cjkNumber(text)]) {
+    if (standsIn(found.start, [...taken, ...figures])) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
-  for (const found of cjkNumber(text)) {
-    if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
-    figures.push({ ...found, ...surrounding(text, found), isRounded: false });
-  }
-  const inOrder = joined(
-    figures.sort((a, b) => a.start - b.start),
-    text,
-  );
-  return withUnitsBehind(withUnitsBefore(inOrder), text);
+  figures.sort((a, b) => a.start - b.start);
+  return withUnitsBehind(withUnitsBefore(joined(figures, text)), text);
 }
 
 /** A part of a whole that is written as words is never exact. */
@@ -207,10 +172,6 @@ function isUnitless(text: string, index: number): boolean {
   );
 }
 
-function isTaken(at: number, ranges: readonly { start: number; end: number }[]): boolean {
-  return ranges.some(({ start, end }) => at >= start && at < end);
-}
-
 function written(text: string, { index, digits }: { index: number; digits: string }): Figure {
   let end = index + digits.length;
   const readings = readingsOf(digits);
@@ -261,7 +222,7 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
   const cjk = CJK_MAGNITUDE.exec(after)?.[0];
   if (cjk !== undefined) {
     let factor = 1;
-    for (const sign of cjk.trim()) factor *= CJK_FACTORS[sign] ?? 1;
+    for (const sign of cjk.trim()) factor *= CJK_FACTORS.get(sign) ?? 1;
     return { factors: [factor], length: cjk.length };
   }
   const word = magnitudeWord(after);
@@ -277,17 +238,6 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
 }
 /** What words and letters that multiply begin with. */
 const MAY_MULTIPLY = /^\s?[tbmkcdlnrтмأآمδεχबअमकलह千万萬亿億兆만억조십]/;
-const CJK_FACTORS: Readonly<Record<string, number>> = {
-  千: 1e3,
-  万: 1e4,
-  萬: 1e4,
-  亿: 1e8,
-  億: 1e8,
-  兆: 1e12,
-  만: 1e4,
-  억: 1e8,
-  조: 1e12,
-};
 
 /** What stands around a figure: its unit, and how exact it is meant. */
 function surrounding(

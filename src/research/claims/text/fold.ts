@@ -1,9 +1,7 @@
 /** Text in the form in which it is compared: every character has its place, so that ranges hold in both forms. */
 
 /** Accented Latin letters, full-width forms, digits of other scripts, and signs that have several forms. */
-const FOLDED = /[\u00c0-\u024f\u1e00-\u1eff\u0660-\u0669\u06f0-\u06f9\uff01-\uff5eёй’‘′−‐‑]/g;
-
-const folds = new Map<string, string>();
+const FOLDED = /[\u00c0-\u024f\u1e00-\u1eff\u0660-\u0669\u06f0-\u06f9\uff01-\uff5eё’‘′−‐‑]/g;
 
 /** Lower case without accents, as long as the text itself. */
 export function foldText(text: string): string {
@@ -18,20 +16,10 @@ function lowerOfSameLength(character: string): string {
 }
 
 function foldOf(character: string): string {
-  const known = folds.get(character);
-  if (known !== undefined) return known;
-  const folded = newFold(character);
-  folds.set(character, folded);
-  return folded;
-}
-
-function newFold(character: string): string {
   const code = character.charCodeAt(0);
   if (code >= 0xff01 && code <= 0xff5e) return String.fromCharCode(code - 0xfee0).toLowerCase();
   if (code >= 0x0660 && code <= 0x0669) return String(code - 0x0660);
   if (code >= 0x06f0 && code <= 0x06f9) return String(code - 0x06f0);
-  if (character === 'ё') return 'е';
-  if (character === 'й') return character;
   if ('’‘′'.includes(character)) return "'";
   if ('−‐‑'.includes(character)) return '-';
   return character.normalize('NFD')[0] ?? character;

@@ -46,11 +46,11 @@ export function isFunctionWord(word: string): boolean {
   return word.length < 2 || LANGUAGES.has(word);
 }
 
-/** The language that most function words of a sentence are of; undefined where it has none. */
-export function languageOf(words: readonly string[]): Language | undefined {
+/** The language that most function words of a folded sentence are of; undefined where it has none. */
+export function languageOf(text: string): Language | undefined {
   const counts: Partial<Record<Language, number>> = {};
   let best: Language | undefined;
-  for (const word of words) {
+  for (const word of text.match(/\p{L}+(?:'\p{L}+)*/gu) ?? []) {
     for (const language of LANGUAGES.get(word) ?? []) {
       const count = (counts[language] ?? 0) + 1;
       counts[language] = count;

@@ -1,5 +1,5 @@
 import { foldedPattern } from './fold.ts';
-import { type FoundNumber, numberOf } from './spelled.ts';
+import { type FoundNumber, factorsOf, numberOf } from './spelled.ts';
 
 /** Parts of a whole, ordinals, and numbers in Chinese numerals. */
 
@@ -53,12 +53,6 @@ const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3,
 /** Tenths, as Chinese and Japanese count them. */
 const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
 
-/** Without one of these no part of a whole is written as words: a look is cheaper than an expression. */
-const MAY_BE_EACH = /jede|every|each|ogni/;
-const MAY_BE_FRACTION =
-  /half|hal[bf]|halv|dimezz|moitie|mitad|meta|third|ths|tel|tier|ter[cz]i?|quart|cuart|fifth|tenth|ieme|quint|decim|sest|sext|ottav|octav/;
-const MAY_BE_CJK_PART = /[成割半分に]/;
-
 /** Parts of a whole that are written as words, in percent. */
 export function* partsIn(text: string): Generator<FoundNumber> {
   for (const { 0: words, index, groups } of text.matchAll(OF_SO_MANY)) {
@@ -72,16 +66,15 @@ export function* partsIn(text: string): Generator<FoundNumber> {
     const start = index - (ofNoun?.[0] ?? found?.[0] ?? '').length;
     yield { start, end: index + words.length, values: [(part * 100) / whole], steps: [1] };
   }
-  const within = (look: RegExp, pattern: RegExp) => (look.test(text) ? text.matchAll(pattern) : []);
-  for (const { 0: words, index, groups = {} } of within(MAY_BE_EACH, EACH)) {
+  for (const { 0: words, index, groups = {} } of text.matchAll(EACH)) {
     const name = Object.keys(groups).find((key) => groups[key] !== undefined) ?? '';
     yield { start: index, end: index + words.length, values: [EACH_PARTS[name] ?? 0], steps: [1] };
   }
-  for (const { 0: sign, index, groups } of within(MAY_BE_CJK_PART, TENTHS)) {
+  for (const { 0: sign, index, groups } of text.matchAll(TENTHS)) {
     const tenths = (DIGITS[groups?.part ?? ''] ?? Number(groups?.part)) + (groups?.half === undefined ? 0 : 0.5);
     yield { start: index, end: index + sign.length, values: [tenths * 10], steps: [1] };
   }
-  for (const { 0: words, index, groups } of within(MAY_BE_FRACTION, FRACTION)) {
+  for (const { 0: words, index, groups } of text.matchAll(FRACTION)) {
     const whole = PARTS.find(([pattern]) => pattern.test(groups?.name ?? ''))?.[1];
     if (whole === undefined) continue;
     const count = countOf(groups?.count);
@@ -90,9 +83,9 @@ export function* partsIn(text: string): Generator<FoundNumber> {
     const start = count === undefined ? end - (groups?.name ?? '').length : index;
     yield { start, end, values: [((count ?? 1) * 100) / whole], steps: [1] };
   }
-  for (const { 0: word, index } of within(MAY_BE_FRACTION, HALVED))
+  for (const { 0: word, index } of text.matchAll(HALVED))
     yield { start: index, end: index + word.length, values: [50], steps: [1] };
-  for (const { 0: words, index, groups } of within(MAY_BE_CJK_PART, CJK_PART)) {
+  for (const { 0: words, index, groups } of text.matchAll(CJK_PART)) {
     const [part = 1, whole = 2] = [groups?.part, groups?.whole].map((sign) =>
       sign === undefined ? undefined : (DIGITS[sign] ?? Number(sign)),
     );
@@ -105,21 +98,19 @@ function countOf(word = ''): number | undefined {
 }
 
 const DIGITS: Readonly<Record<string, number>> = {
-  零: 0,
+  ...Object.fromEntries([...'零一二三四五六七八九'].map((sign, value) => [sign, value])),
   〇: 0,
-  一: 1,
-  二: 2,
   两: 2,
-  三: 3,
-  四: 4,
-  五: 5,
-  六: 6,
-  七: 7,
-  八: 8,
-  九: 9,
 };
-const UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 };
-const GROUPS: Readonly<Record<string, number>> = { 万: 1e4, 亿: 1e8, 億: 1e8, 兆: 1e12 };
+/** What signs multiply by; those from ten thousand on multiply all that stands before them. */
+export const CJK_FACTORS = factorsOf(`
+10 十
+100 百
+1e3 千
+1e4 万 萬 만
+1e8 亿 億 억
+1e12 兆 조
+`);
 const CJK_NUMERAL = /[零〇一二两三四五六七八九十百千万亿億兆]+/g;
 /** What is counted: a single numeral before anything else is part of a word. */
 const COUNTED = /^[个個年月日天周週次人名座家倍分位所种種项項条條层層章篇国國県省市岁歳円元度台棟つ回件社校店]/;
@@ -145,15 +136,11 @@ function cjkValue(numeral: string): number | undefined {
   let group = 0;
   let digit: number | undefined;
   for (const sign of numeral) {
-    const unit = UNITS[sign];
-    const factor = GROUPS[sign];
-    if (DIGITS[sign] !== undefined) digit = DIGITS[sign];
-    else if (unit !== undefined) {
-      group += (digit ?? 1) * unit;
-      digit = undefined;
-    } else if (factor !== undefined) {
-      total += (group + (digit ?? 0)) * factor;
-      group = 0;
+    const factor = CJK_FACTORS.get(sign);
+    if (factor === undefined) digit = DIGITS[sign];
+    else {
+      if (factor < 1e4) group += (digit ?? 1) * factor;
+      else [total, group] = [total + (group + (digit ?? 0)) * factor, 0];
       digit = undefined;
     }
   }
@@ -174,8 +161,10 @@ for (const words of [
     ORDINALS.set(at + 2, [...(ORDINALS.get(at + 2) ?? []), { beginning, most: word.length + 1 }]);
   }
 
-/** Whether one of the words says which of a row something is: `the eighth line` is `line 8`. */
-export function isOrdinalIn(words: readonly string[], value: number): boolean {
-  const own = ORDINALS.get(value) ?? [];
+/** Whether a word of a folded text says which of a row something is: `the eighth line` is `line 8`. */
+export function isOrdinalIn(text: string, value: number): boolean {
+  const own = ORDINALS.get(value);
+  if (!own) return false;
+  const words = text.match(/\p{L}+/gu) ?? [];
   return own.some(({ beginning, most }) => words.some((word) => word.length <= most && word.startsWith(beginning)));
 }

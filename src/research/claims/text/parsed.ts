@@ -3,15 +3,12 @@ import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
 import { unitAt } from './units.ts';
-import { type Spoken, spoken } from './word-list.ts';
-import { type Word, wordsIn } from './words.ts';
+import { standsIn, type Word, wordsIn } from './words.ts';
 
 /** A sentence with what can be compared of it. */
 export interface Parsed {
   text: string;
   folded: string;
-  /** The folded text with all of its words. */
-  spoken: Spoken;
   /** The language that its function words are of. */
   language: Language | undefined;
   words: readonly Word[];
@@ -21,28 +18,21 @@ export interface Parsed {
 }
 
 /** A part of a sentence that says one thing. Places are those of the sentence. */
-export interface Clause {
+export interface Clause extends Pick<Parsed, 'text' | 'words' | 'figures' | 'dates'> {
   start: number;
   end: number;
-  text: string;
-  spoken: Spoken;
-  words: readonly Word[];
-  figures: readonly Figure[];
-  dates: readonly FoundDate[];
 }
 
 /** Takes a sentence apart; places are those of its text. */
 export function parseSentence(text: string, folded = foldText(text)): Parsed {
-  const all = spoken(folded);
-  const dates = datesIn(all, text).filter((date) => !isAmount(date, folded));
-  const language = languageOf(all.words);
-  const figures = figuresIn(all, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
-  const words = wordsIn(folded, text).filter(({ start }) => !isWithin(start, dates) && !isWithin(start, figures));
+  const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
+  const language = languageOf(folded);
+  const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
+  const words = wordsIn(folded, text).filter(({ start }) => !standsIn(start, dates) && !standsIn(start, figures));
   let clauses: Clause[] | undefined;
   return {
     text,
     folded,
-    spoken: all,
     language,
     words,
     figures: figures.slice(0, MOST_FIGURES),
@@ -73,10 +63,6 @@ function isListNumber(folded: string, { start, end }: Figure): boolean {
   return start === 0 && /^[.)]\s/.test(folded.slice(end, end + 2));
 }
 
-function isWithin(at: number, ranges: readonly { start: number; end: number }[]): boolean {
-  return ranges.some(({ start, end }) => at >= start && at < end);
-}
-
 const BOUNDARY =
   /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
 
@@ -96,7 +82,6 @@ function clausesOf(
       start,
       end,
       text: folded.slice(start, end),
-      spoken: spoken(folded.slice(start, end)),
       words: words.filter(inside),
       figures: figures.filter(inside),
       dates: dates.filter(inside),
@@ -104,7 +89,7 @@ function clausesOf(
   };
   let from = 0;
   for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
-    if (isWithin(index, figures) || isWithin(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
+    if (standsIn(index, figures) || standsIn(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
     const clause = within(from, index);
     const facts = clause.figures.length + clause.dates.length;
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;

@@ -1,4 +1,5 @@
 import { allSteps } from '../../../base/load/event-loop.ts';
+import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { type Parsed, parseSentence } from './parsed.ts';
@@ -8,16 +9,13 @@ import { standsAlone } from './words.ts';
 export class SourceText {
   readonly title: string;
   readonly text: string;
-  readonly #folded: string[] = [];
+  #folded = '';
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #parsed = new Map<number, Parsed>();
   #parsedTitle: Parsed | undefined;
-  #whole: string | undefined;
   /** The folded text without its dots: `U.S.` is `us`. */
   #undotted: string | undefined;
-  /** What was looked for in all of the text: claims of one source have names in common. */
-  readonly #said = new Map<string, boolean>();
 
   private constructor(title: string, text: string) {
     this.title = title.slice(0, LONGEST_TITLE);
@@ -41,29 +39,18 @@ export class SourceText {
 
   /** The folded text. */
   get folded(): string {
-    this.#whole ??= this.#folded.join('');
-    return this.#whole;
+    return this.#folded;
   }
 
   /** Whether folded letters stand anywhere in the text. */
   says(letters: string): boolean {
-    return this.#remembered(letters, () => this.folded.includes(letters));
+    return this.folded.includes(letters);
   }
 
   /** Whether folded letters stand in the text as a word of their own, with dots between them or without. */
   saysAlone(letters: string): boolean {
     this.#undotted ??= this.folded.replaceAll('.', '');
-    const text = this.#undotted;
-    return this.#remembered(` ${letters}`, () => standsAlone(letters, text));
-  }
-
-  #remembered(key: string, look: () => boolean): boolean {
-    const known = this.#said.get(key);
-    if (known !== undefined) return known;
-    if (this.#said.size >= MOST_REMEMBERED) this.#said.clear();
-    const found = look();
-    this.#said.set(key, found);
-    return found;
+    return standsAlone(letters, this.#undotted);
   }
 
   get sentences(): number {
@@ -106,8 +93,8 @@ export class SourceText {
 
   /** Reads one step of the text; gives the place behind it. */
   #read(from: number): number {
-    const end = stepEnd(this.text, from);
-    this.#folded.push(foldText(this.text.slice(from, end)));
+    const end = naturalEnd(this.text, { from: from + STEP / 2, limit: from + STEP, marks: ['\n', ' '] });
+    this.#folded += foldText(this.text.slice(from, end));
     let start = from;
     for (const { 0: gap, index } of this.text.slice(from, end).matchAll(SENTENCE_END)) {
       this.#add(start, from + index);
@@ -135,7 +122,6 @@ export class SourceText {
   }
 }
 
-const MOST_REMEMBERED = 1000;
 /** What is read of a title, in UTF-16 code units. */
 const LONGEST_TITLE = 500;
 /** The most of one source that is looked at, and of one step, in UTF-16 code units. */
@@ -148,22 +134,6 @@ const SENTENCE_END = new RegExp(
   `(?<=[.!?…][)"'”’»]?)${NO_STOP}\\s+(?=[\\p{Lu}\\p{Lo}\\p{N}"'“„«([#*-])|(?<=[。！？।॥؟۔።։])\\s*|\\n\\s*\\n\\s*|\\n\\s*(?=[\\p{Lu}\\p{Lo}|#*•–-]|\\d+[.)]\\s)`,
   'gu',
 );
-
-function stepEnd(text: string, from: number): number {
-  const at = from + STEP;
-  if (at >= text.length) return text.length;
-  const line = text.lastIndexOf('\n', at);
-  if (line > from + STEP / 2) return line + 1;
-  const space = text.lastIndexOf(' ', at);
-  if (space > from + STEP / 2) return space + 1;
-  return betweenCharacters(text, at);
-}
-
-/** The place, or the one before it where it would part a surrogate pair. */
-function betweenCharacters(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
-}
 
 function cutAt(text: string, start: number): number {
   const part = text.slice(start, start + LONGEST);

@@ -1,6 +1,5 @@
 import { foldedPattern } from './fold.ts';
 import type { Language } from './language.ts';
-import type { Spoken } from './word-list.ts';
 
 /** Numbers that are spelled out, of one word or several: `one hundred and twenty-five`, `quatre-vingt-dix-sept`, `milleduecento`. */
 
@@ -11,121 +10,74 @@ export interface FoundNumber {
   steps: number[];
 }
 
-/** Words by what the first of them counts; forms of one number have a stroke between them. */
-const ROWS: readonly (readonly [from: number, by: number, words: string])[] = [
-  [
-    1,
-    1,
-    'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',
-  ],
-  [20, 10, 'twenty thirty forty fifty sixty seventy eighty ninety'],
-  [
-    1,
-    1,
-    'ein/eine/eins/einer/einem/einen zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn',
-  ],
-  [20, 10, 'zwanzig dreissig/dreißig vierzig funfzig sechzig siebzig achtzig neunzig'],
-  [1, 1, 'un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize'],
-  [20, 10, 'vingt/vingts trente quarante cinquante soixante septante huitante nonante'],
-  [
-    1,
-    1,
-    'uno/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis diecisiete dieciocho diecinueve',
-  ],
-  [
-    20,
-    1,
-    'veinte veintiuno/veintiun/veintiuna veintidos veintitres veinticuatro veinticinco veintiseis veintisiete veintiocho veintinueve',
-  ],
-  [30, 10, 'treinta cuarenta cincuenta sesenta setenta ochenta noventa'],
-  [
-    200,
-    100,
-    'doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos/quinientas seiscientos/seiscientas setecientos/setecientas ochocientos/ochocientas novecientos/novecientas',
-  ],
-  [
-    2,
-    1,
-    'due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove',
-  ],
-  [
-    20,
-    10,
-    'venti/vent trenta/trent quaranta/quarant cinquanta/cinquant sessanta/sessant settanta/settant ottanta/ottant novanta/novant',
-  ],
-  [
-    1,
-    1,
-    'um/uma dois/duas tres quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis/dezasseis dezessete/dezassete dezoito dezenove/dezanove',
-  ],
-  [20, 10, 'vinte trinta quarenta cinquenta sessenta setenta oitenta noventa'],
-  [
-    200,
-    100,
-    'duzentos/duzentas trezentos/trezentas quatrocentos/quatrocentas quinhentos/quinhentas seiscentos/seiscentas setecentos/setecentas oitocentos/oitocentas novecentos/novecentas',
-  ],
-  [
-    2,
-    1,
-    'twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien achttien negentien',
-  ],
-  [20, 10, 'twintig dertig veertig vijftig zestig zeventig tachtig negentig'],
-  [
-    1,
-    1,
-    'один/одна/одну два/две/двух три/трех четыре/четырех пять/пяти шесть/шести семь/семи восемь/восьми девять/девяти десять/десяти одиннадцать двенадцать тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать',
-  ],
-  [
-    20,
-    10,
-    'двадцать/двадцати тридцать/тридцати сорок/сорока пятьдесят/пятидесяти шестьдесят/шестидесяти семьдесят восемьдесят девяносто',
-  ],
-  [100, 100, 'сто/ста двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот'],
-];
-/** Words that multiply what stands before them, and count once alone. */
-const MAGNITUDES: readonly (readonly [factor: number, words: string])[] = [
-  [12, 'dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias'],
-  [100, 'hundred hundert cent cents cien ciento cento cem honderd'],
-  [1e3, 'thousand tausend mille mil mila duizend тысяча тысячи тысяч'],
-  [
-    1e6,
-    'million millions millionen milliona millon millones milione milioni milhao milhoes miljoen миллион миллиона миллионов',
-  ],
-  [
-    1e9,
-    'billion billions milliarde milliarden milliard milliards miliardo miliardi bilhao bilhoes miljard миллиард миллиарда миллиардов',
-  ],
-];
+/**
+ * A row a line: what its first word counts, by how much more each of the others does, and the words; forms of one number
+ * have a stroke between them.
+ */
+const ROWS = `
+1 1 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
+20 10 twenty thirty forty fifty sixty seventy eighty ninety
+1 1 ein/eine/eins/einer/einem/einen zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn
+20 10 zwanzig dreissig/dreißig vierzig funfzig sechzig siebzig achtzig neunzig
+1 1 un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize
+20 10 vingt/vingts trente quarante cinquante soixante septante huitante nonante
+1 1 uno/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis diecisiete dieciocho diecinueve
+20 1 veinte veintiuno/veintiun/veintiuna veintidos veintitres veinticuatro veinticinco veintiseis veintisiete veintiocho veintinueve
+30 10 treinta cuarenta cincuenta sesenta setenta ochenta noventa
+200 100 doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos/quinientas seiscientos/seiscientas setecientos/setecientas ochocientos/ochocientas novecientos/novecientas
+2 1 due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove
+20 10 venti/vent trenta/trent quaranta/quarant cinquanta/cinquant sessanta/sessant settanta/settant ottanta/ottant novanta/novant
+1 1 um/uma dois/duas tres quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis/dezasseis dezessete/dezassete dezoito dezenove/dezanove
+20 10 vinte trinta quarenta cinquenta sessenta setenta oitenta noventa
+200 100 duzentos/duzentas trezentos/trezentas quatrocentos/quatrocentas quinhentos/quinhentas seiscentos/seiscentas setecentos/setecentas oitocentos/oitocentas novecentos/novecentas
+2 1 twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien achttien negentien
+20 10 twintig dertig veertig vijftig zestig zeventig tachtig negentig
+1 1 один/одна/одну два/две/двух три/трех четыре/четырех пять/пяти шесть/шести семь/семи восемь/восьми девять/девяти десять/десяти одиннадцать двенадцать тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать
+20 10 двадцать/двадцати тридцать/тридцати сорок/сорока пятьдесят/пятидесяти шестьдесят/шестидесяти семьдесят восемьдесят девяносто
+100 100 сто/ста двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот
+`;
+/** A row a line: words that multiply what stands before them, and count once alone. */
+const MAGNITUDES = `
+12 dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias
+100 hundred hundert cent cents cien ciento cento cem honderd
+1e3 thousand tausend mille mil mila duizend тысяча тысячи тысяч
+1e6 million millions millionen milliona millon millones milione milioni milhao milhoes miljoen миллион миллиона миллионов
+1e9 billion billions milliarde milliarden milliard milliards miliardo miliardi bilhao bilhoes miljard миллиард миллиарда миллиардов
+`;
 
 /** Words that count in one language only, and are other words elsewhere: `due`, `très` without its accent. */
-const ONLY_IN: ReadonlyMap<string, Language> = new Map([
-  ['due', 'it'],
-  ['tre', 'it'],
-  ['sei', 'it'],
-  ['otto', 'it'],
-  ['nove', 'it'],
-  ['vent', 'it'],
-  ['trent', 'it'],
-  ['tres', 'es'],
-  ['once', 'es'],
-  ['dos', 'es'],
-  ['elf', 'de'],
-  ['acht', 'de'],
-  ['sept', 'fr'],
-  ['cents', 'fr'],
-  ['sto', 'ru'],
-  ['zes', 'de'],
-  ['tien', 'de'],
-]);
+const ONLY_IN: ReadonlyMap<string, Language> = new Map(
+  (
+    [
+      ['it', 'due tre sei otto nove vent trent'],
+      ['es', 'tres once dos'],
+      ['de', 'elf acht zes tien'],
+      ['fr', 'sept cents'],
+      ['ru', 'sto'],
+    ] as const
+  ).flatMap(([language, words]) => words.split(' ').map((word): [string, Language] => [word, language])),
+);
 /** Words that count nothing alone more often than not: articles. */
 const ARTICLES_TOO = new Set('one un une uno una um uma ein eine eins einer einem einen один одна одну'.split(' '));
 
 const COUNTS = new Map<string, number>();
-for (const [from, by, words] of ROWS)
-  for (const [at, forms] of words.split(' ').entries())
-    for (const form of forms.split('/')) COUNTS.set(form, from + at * by);
-const FACTORS = new Map<string, number>();
-for (const [factor, words] of MAGNITUDES) for (const word of words.split(' ')) FACTORS.set(word, factor);
+for (const row of ROWS.trim().split('\n')) {
+  const [from, by, ...words] = row.split(' ');
+  for (const [at, forms] of words.entries())
+    for (const form of forms.split('/')) COUNTS.set(form, Number(from) + at * Number(by));
+}
+const FACTORS = factorsOf(MAGNITUDES);
+
+/** The words of a table with the number that their line begins with. */
+export function factorsOf(table: string): ReadonlyMap<string, number> {
+  const rows = table.trim().split('\n');
+  return new Map(
+    rows.flatMap((row) => {
+      const [factor, ...words] = row.split(' ');
+      return words.map((word): [string, number] => [word, Number(factor)]);
+    }),
+  );
+}
 
 const ORDINAL_ENDS: ReadonlyMap<string, number> = new Map(
   'first second third fourth fifth sixth seventh eighth ninth'.split(' ').map((word, at) => [word, at + 1]),
@@ -188,8 +140,8 @@ const HALF = new RegExp(
 );
 
 /** The numbers of a folded text that are spelled out. */
-export function* spelledNumbers({ text, words }: Spoken, language: Language | undefined): Generator<FoundNumber> {
-  if (!words.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
+export function* spelledNumbers(text: string, language: Language | undefined): Generator<FoundNumber> {
+  if (!text.match(WORD)?.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
   let run: { start: number; end: number; parts: Part[]; words: string[] } | undefined;
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (run && CONNECTIVE.test(word) && run.end === index - 1) continue;

@@ -81,8 +81,7 @@ export function sameWord(a: string, b: string): boolean {
   const first = short.charCodeAt(0);
   if (first < FIRST_CJK && first !== long.charCodeAt(0)) return false;
   if (short.length < 3 || CJK.test(short)) return short.length > 2 && CJK.test(short) && long.includes(short);
-  let common = 0;
-  while (common < short.length && short[common] === long[common]) common++;
+  const common = commonStart(short, long);
   if (common === short.length) return long.length - short.length <= 3 || common >= 5;
   return common >= 4 && common >= long.length * 0.6 && !haveDigits(common, short, long);
 }
@@ -92,10 +91,15 @@ export function sameName(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
   if (short.length < 3) return false;
-  let common = 0;
-  while (common < short.length && short[common] === long[common]) common++;
+  const common = commonStart(short, long);
   if (common === short.length) return true;
   return common >= 4 && common >= long.length - 3 && common >= short.length - 2 && !haveDigits(common, short, long);
+}
+
+function commonStart(short: string, long: string): number {
+  let common = 0;
+  while (common < short.length && short[common] === long[common]) common++;
+  return common;
 }
 
 /** Whether words differ by a digit, which no form of a word does: `sector4` is not `sector3`. */
@@ -106,6 +110,11 @@ function haveDigits(from: number, a: string, b: string): boolean {
 /** Whether a word is a form of one of others. */
 export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
   return words.some((other) => sameWord(text, other.text));
+}
+
+/** Whether a place is in one of some ranges. */
+export function standsIn(at: number, ranges: readonly { start: number; end: number }[]): boolean {
+  return ranges.some(({ start, end }) => at >= start && at < end);
 }
 
 /** Whether letters stand in a text as a word of their own: no character of `inWords` is right beside them. */

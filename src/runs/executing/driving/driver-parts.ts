@@ -3,24 +3,23 @@ import type { ErrorCode } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CredentialCipher } from '../../../base/secrets/encrypt.ts';
 import type { LiveConfig } from '../../../config/live-config.ts';
-import type { KeyConfig, ModelConfig, RouteConfig } from '../../../config/schema.ts';
-import type { SealedSummaries } from '../../../plain/compaction.ts';
-import type { SealedThoughts } from '../../../plain/thoughts.ts';
-import type { Warning } from '../../../protocol/warnings.ts';
+import type { SealedContents } from '../../../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../../../research/answer/schema/schema-job.ts';
 import type { Prompts } from '../../../research/prompts/load-prompts.ts';
-import type { FileSearch, RequestedMcpServer } from '../../../research/run/request.ts';
+import type { FileSearch } from '../../../research/run/request.ts';
 import type { TerminalStatus } from '../../../store/run-store.ts';
-import type { SourceLimits } from '../../../tools/source-limits.ts';
-import type { Tool } from '../../../tools/tool.ts';
-import type { ChatModel, TurnUsage } from '../../../upstream/turn.ts';
+import type { OpenedTools, ToolRequest } from '../../../tools/toolbox.ts';
+import type { Upstream } from '../../../upstream/upstream.ts';
 import type { RunMetrics } from '../../metrics.ts';
 import type { AdmittedRun, EndedRun } from '../../runs.ts';
 import type { RunDriver } from './run-driver.ts';
 
-/** The tools of one run, and what they hold open. */
-export interface RunTools extends AsyncDisposable {
-  tools: ReadonlyMap<string, Tool>;
+/** What the tools of a run are opened with. */
+interface RunToolRequest extends Omit<ToolRequest, 'own' | 'readFile'> {
+  /** Where `file_search` searches, if it is among the built-in tools. */
+  fileSearch?: FileSearch | undefined;
+  /** Whose files may be read. */
+  user: string;
 }
 
 /** What the driver is made of: the parts of the floors below, given by the composition root. */
@@ -32,43 +31,11 @@ export interface DriverParts {
   /** For spans of time; one that nothing corrects where absent. */
   steady?: Clock;
   log: Logger;
-  chatModel(options: {
-    modelName: string;
-    model: ModelConfig;
-    key: KeyConfig | undefined;
-    runId: string;
-    /** Names the conversation that the run belongs to. */
-    conversation: () => string | undefined;
-    /** Other routes than the model's. */
-    routes?: readonly RouteConfig[];
-    /** Called with what the client of the run should know, again with every turn. */
-    onWarning?: (warning: Warning) => void;
-    /** Called with what each turn used, however it ended. */
-    onUsed?: (usage: TurnUsage) => void;
-  }): ChatModel;
-  openTools(
-    options: SourceLimits & {
-      /** Names of built-in tools. */
-      builtin: readonly string[];
-      /** Where the user is, as an ISO 3166 code. */
-      country?: string | undefined;
-      contextSize?: 'low' | 'medium' | 'high' | undefined;
-      /** Where `file_search` searches, if it is among the built-in tools. */
-      fileSearch?: FileSearch | undefined;
-      /** Whether the configured MCP servers are offered too. */
-      configuredMcp: boolean;
-      mcpServers: readonly RequestedMcpServer[];
-      /** Whose files may be read. */
-      user: string;
-      signal: AbortSignal;
-      log: Logger;
-    },
-  ): Promise<RunTools>;
+  chatModel: Upstream['chatModel'];
+  openTools(request: RunToolRequest): Promise<OpenedTools>;
   proxy: RunDriver['proxy'];
-  /** Makes what clients keep of threads that were summed up. */
-  summaries: Pick<SealedSummaries, 'seal'>;
-  /** Makes what clients keep of thoughts. */
-  thoughts: Pick<SealedThoughts, 'seal'>;
+  /** Makes what clients keep of thoughts, and of threads that were summed up. */
+  sealed: SealedContents;
   cipherOf(keyId: string): CredentialCipher | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Awaited before a run goes on that did not begin where it was submitted. */

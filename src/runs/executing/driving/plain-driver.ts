@@ -57,12 +57,12 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       state,
       answerSoFar,
       live,
-      ...(request.encryptedReasoning && { sealThought: (thought) => parts.thoughts.seal(thought, run) }),
+      ...(request.encryptedReasoning && { sealThought: (thought) => parts.sealed.sealThought(thought, run) }),
       ...((request.compacts || request.compactAt !== undefined) && {
         compaction: {
           at: request.compactAt ?? 0,
           longest: model.max_completion_tokens,
-          seal: (summary) => parts.summaries.seal(summary, run),
+          seal: (summary) => parts.sealed.sealSummary(summary, run),
         },
       }),
       log,

@@ -6,8 +6,9 @@ import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
-import { hasMcpServers, readMcpServers } from '../../stored/stored-request.ts';
-import type { DriverParts, RunTools } from './driver-parts.ts';
+import type { OpenedTools } from '../../../tools/toolbox.ts';
+import { readMcpServers, readRequest } from '../../stored/stored-request.ts';
+import type { DriverParts } from './driver-parts.ts';
 
 /** A message of a conversation, of whatever kind of run. */
 interface SaidMessage {
@@ -37,7 +38,7 @@ export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,
   { builtin, asked, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
-): Promise<RunTools> {
+): Promise<OpenedTools> {
   const mcpServers = requestedMcp ? await requestedServers(parts, run, signal) : [];
   const files = longDocuments(conversation);
   const searches = files.length > 0 || asked?.fileSearch !== undefined;
@@ -67,7 +68,7 @@ async function requestedServers(
   run: RunRecord,
   signal: AbortSignal,
 ): Promise<RequestedMcpServer[]> {
-  const isNew = () => hasMcpServers(run) && !cipherOf(run.keyId);
+  const isNew = () => readRequest(run).mcpServers !== undefined && !cipherOf(run.keyId);
   for (let waited = 0; isNew() && waited < KNOWN_MS; waited += LOOK_MS) await sleep(LOOK_MS, { signal });
   return readMcpServers(run, cipherOf(run.keyId));
 }

@@ -1,4 +1,4 @@
-import { skipFrames } from '../../../protocol/frames.ts';
+import { offsetAfter } from '../../../store/frames.ts';
 import type { Append, FencingToken } from '../../../store/run-store.ts';
 
 /** Bytes of acknowledged batches that are kept, in case a failover loses them. */
@@ -63,7 +63,8 @@ export class AppendedBatches {
 function cutBlock(block: Block, first: number, last: number): Append | undefined {
   if (block.last < first || block.first > last) return undefined;
   const from = Math.max(first, block.first);
-  const frames = skipFrames(block.frames.subarray(0, block.length), from - block.first);
+  const used = block.frames.subarray(0, block.length);
+  const frames = used.subarray(offsetAfter(used, from - block.first));
   return { token: block.token, first: from, count: block.last - from + 1, frames };
 }
 

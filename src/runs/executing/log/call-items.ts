@@ -13,6 +13,7 @@ import type {
 } from '../../../protocol/openai-items.ts';
 import type { EndedCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
+import { begunItem, itemDone, type ToldItem, wholeItem } from './told-item.ts';
 
 /**
  * How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (docs/api.md, "The profile of OpenAI",
@@ -20,12 +21,6 @@ import { fileIdIn } from '../../../tools/attached-file.ts';
  */
 
 export type CallItem = ToolCallItem | OpenAiCall;
-
-/** An item and the events that tell of it. */
-export interface ToldItem<T extends OutputItem> {
-  item: T;
-  events: UnnumberedEvent[];
-}
 
 export function isCallItem(item: OutputItem): item is CallItem {
   return CALL_TYPES.has(item.type);
@@ -85,16 +80,16 @@ export function beginCall(
   if (profile === undefined) {
     const { name, arguments: args } = call;
     const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
-    return { item, events: [added(item, index)] };
+    return begunItem(index, item);
   }
   const args = objectIn(call.arguments);
   switch (call.name) {
     case 'web_search':
-      return beginSearch({ type: 'search', ...queriesOf(args), sources: [] }, { id: id('ws'), index });
+      return beginSearch({ type: 'search', ...searchQueries(args), sources: [] }, { id: id('ws'), index });
     case 'fetch_url_content':
       return beginSearch({ type: 'open_page', url: textIn(args.url) }, { id: id('ws'), index });
     case 'file_search':
-      return beginFileSearch(queriesOf(args).queries, { id: id('fs'), index });
+      return beginFileSearch(searchQueries(args).queries, { id: id('fs'), index });
     case 'execute_python':
       return beginCode(textIn(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
     default:
@@ -114,7 +109,7 @@ export function endCall(
   // OpenAI has no event for one that failed: its item says so.
   else if (item.type !== 'tool_call' && status === 'completed')
     events.push({ type: `response.${item.type}.completed`, ...place });
-  events.push({ type: 'response.output_item.done', output_index: index, item });
+  events.push(itemDone(index, item));
   return { item, events };
 }
 
@@ -137,46 +132,33 @@ export function listedTools(
     ...(error !== undefined && { error }),
   };
   const { error: _, ...begun } = item;
-  const place = { output_index: index, item_id: item.id };
   const outcome = error === undefined ? 'completed' : 'failed';
-  return {
-    item,
-    events: [
-      added({ ...begun, tools: [] }, index),
+  return wholeItem(index, item, {
+    shown: { ...begun, tools: [] },
+    events: (place) => [
       { type: 'response.mcp_list_tools.in_progress', ...place },
       { type: `response.mcp_list_tools.${outcome}`, ...place },
-      { type: 'response.output_item.done', output_index: index, item },
     ],
-  };
-}
-
-export function added(item: OutputItem, index: number): UnnumberedEvent {
-  return { type: 'response.output_item.added', output_index: index, item };
+  });
 }
 
 function beginSearch(
   action: WebSearchCall['action'],
   { id, index }: { id: string; index: number },
 ): ToldItem<WebSearchCall> {
-  const item: WebSearchCall = { id, type: 'web_search_call', status: 'in_progress', action };
-  const place = { output_index: index, item_id: id };
-  const events: UnnumberedEvent[] = [
-    added(item, index),
-    { type: 'response.web_search_call.in_progress', ...place },
-    { type: 'response.web_search_call.searching', ...place },
-  ];
-  return { item, events };
+  return searching(index, { id, type: 'web_search_call', status: 'in_progress', action });
 }
 
 function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): ToldItem<FileSearchCall> {
-  const item: FileSearchCall = { id, type: 'file_search_call', status: 'in_progress', queries, results: null };
-  const place = { output_index: index, item_id: id };
-  const events: UnnumberedEvent[] = [
-    added(item, index),
-    { type: 'response.file_search_call.in_progress', ...place },
-    { type: 'response.file_search_call.searching', ...place },
+  return searching(index, { id, type: 'file_search_call', status: 'in_progress', queries, results: null });
+}
+
+function searching<T extends WebSearchCall | FileSearchCall>(index: number, item: T): ToldItem<T> {
+  const events = (place: { output_index: number; item_id: string }): UnnumberedEvent[] => [
+    { type: `response.${item.type}.in_progress`, ...place },
+    { type: `response.${item.type}.searching`, ...place },
   ];
-  return { item, events };
+  return begunItem(index, item, { events });
 }
 
 function beginCode(
@@ -185,15 +167,15 @@ function beginCode(
 ): ToldItem<CodeInterpreterCall> {
   const begun = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
   const item: CodeInterpreterCall = { ...begun, code, outputs: [] };
-  const place = { output_index: index, item_id: id };
-  const events: UnnumberedEvent[] = [
-    added({ ...item, code: '' }, index),
-    { type: 'response.code_interpreter_call.in_progress', ...place },
-    { type: 'response.code_interpreter_call_code.delta', ...place, delta: code },
-    { type: 'response.code_interpreter_call_code.done', ...place, code },
-    { type: 'response.code_interpreter_call.interpreting', ...place },
-  ];
-  return { item, events };
+  return begunItem(index, item, {
+    shown: { ...item, code: '' },
+    events: (place) => [
+      { type: 'response.code_interpreter_call.in_progress', ...place },
+      { type: 'response.code_interpreter_call_code.delta', ...place, delta: code },
+      { type: 'response.code_interpreter_call_code.done', ...place, code },
+      { type: 'response.code_interpreter_call.interpreting', ...place },
+    ],
+  });
 }
 
 function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): ToldItem<McpCall> {
@@ -207,14 +189,14 @@ function beginMcp(call: StartedCall, { id, index }: { id: string; index: number 
     error: null,
     approval_request_id: call.approval ?? null,
   };
-  const place = { output_index: index, item_id: id };
-  const events: UnnumberedEvent[] = [
-    added({ ...item, arguments: '' }, index),
-    { type: 'response.mcp_call.in_progress', ...place },
-    { type: 'response.mcp_call_arguments.delta', ...place, delta: call.arguments },
-    { type: 'response.mcp_call_arguments.done', ...place, arguments: call.arguments },
-  ];
-  return { item, events };
+  return begunItem(index, item, {
+    shown: { ...item, arguments: '' },
+    events: (place) => [
+      { type: 'response.mcp_call.in_progress', ...place },
+      { type: 'response.mcp_call_arguments.delta', ...place, delta: call.arguments },
+      { type: 'response.mcp_call_arguments.done', ...place, arguments: call.arguments },
+    ],
+  });
 }
 
 function ended(item: CallItem, { status, result }: { status: 'completed' | 'failed'; result: string }): CallItem {
@@ -234,7 +216,7 @@ function ended(item: CallItem, { status, result }: { status: 'completed' | 'fail
   }
 }
 
-function queriesOf({ queries }: JsonObject): { query: string; queries: string[] } {
+export function searchQueries({ queries }: JsonObject): { query: string; queries: string[] } {
   const texts = [queries].flat().filter((query) => typeof query === 'string');
   return { query: texts[0] ?? '', queries: texts };
 }

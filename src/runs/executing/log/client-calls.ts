@@ -13,7 +13,8 @@ import {
 } from '../../../protocol/openai-items.ts';
 import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
-import { added, objectIn, serverNames, type ToldItem } from './call-items.ts';
+import { objectIn, serverNames } from './call-items.ts';
+import { type ToldItem, wholeItem } from './told-item.ts';
 
 /** How calls that the client is to make, or to approve, stand in a log: told whole. */
 
@@ -57,11 +58,7 @@ function searchItems(found: JsonObject, { run, index }: { run: RunId; index: num
     { id: itemId('tsc', run, { output: index }), type: 'tool_search_call', arguments: { paths }, ...search },
     { id: itemId('tso', run, { output: index + 1 }), type: 'tool_search_output', tools: [found], ...search },
   ];
-  return items.map((item, n) => {
-    const begun = { ...item, status: 'in_progress' as const };
-    const done = { type: 'response.output_item.done' as const, output_index: index + n, item };
-    return { item, events: [added(begun, index + n), done] };
-  });
+  return items.map((item, n) => wholeItem(index + n, item, { shown: { ...item, status: 'in_progress' } }));
 }
 
 function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): ToldItem<ClientItem> {
@@ -74,14 +71,13 @@ function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index:
   const named = { name, ...(namespace !== undefined && { namespace }) };
   const begun = { id, type: 'function_call', call_id: callId, ...named, arguments: '', status: 'in_progress' } as const;
   const item: FunctionCallItem = { ...begun, arguments: args, status: 'completed' };
-  const place = { item_id: id, output_index: index };
-  const events: UnnumberedEvent[] = [
-    added(begun, index),
-    { type: 'response.function_call_arguments.delta', ...place, delta: args },
-    { type: 'response.function_call_arguments.done', ...place, name, arguments: args },
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
-  return { item, events };
+  return wholeItem(index, item, {
+    shown: begun,
+    events: (place) => [
+      { type: 'response.function_call_arguments.delta', ...place, delta: args },
+      { type: 'response.function_call_arguments.done', ...place, name, arguments: args },
+    ],
+  });
 }
 
 /** A call that the client is to approve: OpenAI has no events of its own for it. */
@@ -91,7 +87,7 @@ function approvalRequest(
 ): ToldItem<McpApprovalRequest> {
   const id = itemId('mcpr', run, { output: index });
   const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
-  return { item, events: [added(item, index), { type: 'response.output_item.done', output_index: index, item }] };
+  return wholeItem(index, item);
 }
 
 /** A search for more tools that the client is to make. */
@@ -108,9 +104,11 @@ function searchCall(
     // What is too deep to be written as JSON again stays the text that it is.
     arguments: parseReadable(args) ?? args,
   } as const;
-  const item: ClientSearchCall = { ...call, status: 'completed' };
-  const begun = added({ ...call, status: 'in_progress' }, index);
-  return { item, events: [begun, { type: 'response.output_item.done', output_index: index, item }] };
+  return wholeItem<ClientSearchCall>(
+    index,
+    { ...call, status: 'completed' },
+    { shown: { ...call, status: 'in_progress' } },
+  );
 }
 
 /** A call of a tool of the client's own that takes a text: told whole. */
@@ -122,14 +120,13 @@ function customCall(
   const named = { name, ...(namespace !== undefined && { namespace }) };
   const begun = { id, type: 'custom_tool_call', call_id: callId, ...named, input: '', status: 'in_progress' } as const;
   const item: CustomToolCallItem = { ...begun, input, status: 'completed' };
-  const place = { item_id: id, output_index: index };
-  const events: UnnumberedEvent[] = [
-    added(begun, index),
-    { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
-    { type: 'response.custom_tool_call_input.done', ...place, input },
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
-  return { item, events };
+  return wholeItem(index, item, {
+    shown: begun,
+    events: (place) => [
+      { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
+      { type: 'response.custom_tool_call_input.done', ...place, input },
+    ],
+  });
 }
 
 /** A call of a shell or of an editor of files. OpenAI has events of its own for the commands alone. */
@@ -139,19 +136,15 @@ function shellCall(
 ): ToldItem<ShellItem> {
   const { begun, item } = shellItem(call, { run, index });
   const commands = item.type === 'shell_call' ? item.action.commands : [];
-  const events: UnnumberedEvent[] = [
-    added(begun, index),
-    ...commands.flatMap((command, n): UnnumberedEvent[] => {
-      const place = { output_index: index, command_index: n };
-      return [
-        { type: 'response.shell_call_command.added', ...place, command: '' },
-        { type: 'response.shell_call_command.delta', ...place, delta: command },
-        { type: 'response.shell_call_command.done', ...place, command },
-      ];
-    }),
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
-  return { item, events };
+  const events = commands.flatMap((command, n): UnnumberedEvent[] => {
+    const place = { output_index: index, command_index: n };
+    return [
+      { type: 'response.shell_call_command.added', ...place, command: '' },
+      { type: 'response.shell_call_command.delta', ...place, delta: command },
+      { type: 'response.shell_call_command.done', ...place, command },
+    ];
+  });
+  return wholeItem(index, item, { shown: begun, events: () => events });
 }
 
 function shellItem(

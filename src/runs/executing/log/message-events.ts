@@ -10,6 +10,7 @@ import {
   type TokenLogprob,
   type UrlCitation,
 } from '../../../protocol/items.ts';
+import { begunItem, itemDone, type ToldItem } from './told-item.ts';
 
 /** How the message of an answer stands in a log. */
 
@@ -37,13 +38,10 @@ export function openedMessage(
   const named = { id, type: 'message', role: 'assistant', ...(phase && { phase }) } as const;
   const item: MessageItem = { ...named, status: 'in_progress', content: [] };
   const part = partOf({ refuses, text: '', annotations: [], logprobs: [] });
-  return {
-    open: { index, item, refuses, text: '', annotations: [], logprobs: [] },
-    events: [
-      { type: 'response.output_item.added', output_index: index, item },
-      { type: 'response.content_part.added', item_id: id, output_index: index, content_index: 0, part },
-    ],
-  };
+  const { events } = begunItem(index, item, {
+    events: (place) => [{ type: 'response.content_part.added', ...place, content_index: 0, part }],
+  });
+  return { open: { index, item, refuses, text: '', annotations: [], logprobs: [] }, events };
 }
 
 /** A message that a crash left open, to be gone on with. */
@@ -53,10 +51,7 @@ export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
   return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-export function closedMessage(
-  open: OpenMessage,
-  status: 'completed' | 'incomplete',
-): { item: MessageItem; events: UnnumberedEvent[] } {
+export function closedMessage(open: OpenMessage, status: 'completed' | 'incomplete'): ToldItem<MessageItem> {
   const { index, refuses, text, logprobs } = open;
   const part = partOf(open);
   const item: MessageItem = { ...open.item, status, content: [part] };
@@ -68,7 +63,7 @@ export function closedMessage(
         ? { type: 'response.refusal.done', ...place, refusal: text }
         : { type: 'response.output_text.done', ...place, text, logprobs },
       { type: 'response.content_part.done', ...place, part },
-      { type: 'response.output_item.done', output_index: index, item },
+      itemDone(index, item),
     ],
   };
 }

@@ -1,6 +1,7 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
-import type { CompactionItem, OutputItem, ReasoningItem } from '../../../protocol/items.ts';
+import type { CompactionItem, ReasoningItem } from '../../../protocol/items.ts';
+import { itemDone, type ToldItem, wholeItem } from './told-item.ts';
 
 /**
  * How thoughts stand in a log: as text, as text and as a summary beside it where the request asked for one
@@ -43,7 +44,7 @@ export function closedItem(
     status: 'completed' | 'incomplete';
     encrypted?: string | undefined;
   },
-): { item: ReasoningItem; events: UnnumberedEvent[] } {
+): ToldItem<ReasoningItem> {
   const { index, text, status, encrypted } = open;
   const part = { type: 'reasoning_text' as const, text };
   const summed = { type: 'summary_text' as const, text };
@@ -66,34 +67,24 @@ export function closedItem(
     events.push({ type: 'response.reasoning_summary_text.done', ...summary, text });
     events.push({ type: 'response.reasoning_summary_part.done', ...summary, part: summed });
   }
-  events.push({ type: 'response.output_item.done', output_index: index, item });
+  events.push(itemDone(index, item));
   return { item, events };
 }
 
 /** The item of a thought that its provider does not show, and its events. */
-export function hiddenThought(
-  run: RunId,
-  { index, encrypted }: { index: number; encrypted: string },
-): { item: ReasoningItem; events: UnnumberedEvent[] } {
+export function hiddenThought(run: RunId, { index, encrypted }: WrittenItem): ToldItem<ReasoningItem> {
   const id = itemId('rs', run, { output: index });
-  const begun: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
-  const item: ReasoningItem = { ...begun, encrypted_content: encrypted, status: 'completed' };
-  return { item, events: wholeItem(item, index, begun) };
+  const shown: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+  return wholeItem(index, { ...shown, encrypted_content: encrypted, status: 'completed' }, { shown });
 }
 
 /** The item that stands for what was summed up, and its events. */
-export function compaction(
-  run: RunId,
-  { index, encrypted }: { index: number; encrypted: string },
-): { item: CompactionItem; events: UnnumberedEvent[] } {
+export function compaction(run: RunId, { index, encrypted }: WrittenItem): ToldItem<CompactionItem> {
   const id = itemId('cmp', run, { output: index });
-  const item: CompactionItem = { id, type: 'compaction', encrypted_content: encrypted };
-  return { item, events: wholeItem(item, index) };
+  return wholeItem(index, { id, type: 'compaction', encrypted_content: encrypted });
 }
 
-function wholeItem(item: OutputItem, index: number, begun: OutputItem = item): UnnumberedEvent[] {
-  return [
-    { type: 'response.output_item.added', output_index: index, item: begun },
-    { type: 'response.output_item.done', output_index: index, item },
-  ];
+interface WrittenItem {
+  index: number;
+  encrypted: string;
 }

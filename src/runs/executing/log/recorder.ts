@@ -11,7 +11,6 @@ import {
   type UrlCitation,
 } from '../../../protocol/items.ts';
 import { UPDATE_PLAN } from '../../../protocol/plan.ts';
-import type { ResponseObject } from '../../../protocol/response.ts';
 import { ASK_USER } from '../../../research/run/own-tools.ts';
 import { isProgress, type ListedServer, type StartedCall, type Step } from '../../../research/run/steps.ts';
 import {
@@ -23,7 +22,6 @@ import {
   isCallItem,
   listedTools,
   placesOfCalls,
-  type ToldItem,
 } from './call-items.ts';
 import { clientCallItems } from './client-calls.ts';
 import type { LogWriter } from './log-writer.ts';
@@ -37,7 +35,7 @@ import {
   type ReasoningStyle,
   textOfReasoning,
 } from './reasoning-events.ts';
-import { endedResponse, type RunEnd } from './run-end.ts';
+import type { ToldItem } from './told-item.ts';
 
 export interface RecorderOptions {
   runId: RunId;
@@ -45,17 +43,17 @@ export interface RecorderOptions {
   /** The items so far. */
   output: readonly OutputItem[];
   /** Whose items and events the log has; the service's own where undefined. */
-  profile?: Profile | undefined;
-  /** How thoughts are shown; as text where absent. */
-  style?: ReasoningStyle;
+  profile: Profile | undefined;
+  /** How thoughts are shown. */
+  style: ReasoningStyle;
   /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
-  encrypts?: boolean;
+  encrypts: boolean;
   /** The calls so far, by their numbers. */
-  made?: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
+  made: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
   /** How many of them belong to earlier responses. */
-  before?: number;
+  before: number;
   /** Of them, those that this one makes before all others. */
-  first?: readonly number[];
+  first: readonly number[];
 }
 
 /** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
@@ -69,16 +67,13 @@ const LEFT_OUT = '\n\n(Further thoughts are left out.)';
  * left open come in with `output`; an open message is continued in place.
  */
 export class Recorder {
-  readonly #runId: RunId;
+  readonly #options: RecorderOptions;
   readonly #writer: LogWriter;
   readonly #output: OutputItem[];
   /** Index in the output of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
   /** Calls that have no item. */
   readonly #hidden = new Set<number>();
-  readonly #profile: Profile | undefined;
-  readonly #style: ReasoningStyle;
-  readonly #encrypts: boolean;
   /** UTF-16 code units of all reasoning so far. */
   #reasoned = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
@@ -87,21 +82,15 @@ export class Recorder {
   #message: OpenMessage | undefined;
 
   constructor(options: RecorderOptions) {
-    this.#runId = options.runId;
+    const { before, first } = options;
+    this.#options = options;
     this.#writer = options.writer;
-    this.#profile = options.profile;
-    this.#style = options.style ?? 'text';
-    this.#encrypts = options.encrypts ?? false;
     this.#output = [...options.output];
     // Calls of lanes are told once they are done: nothing more comes of them.
-    for (const [call, made] of options.made ?? [])
+    for (const [call, made] of options.made)
       if (made.lane !== undefined || this.#isHidden(made)) this.#hidden.add(call);
-    for (const call of options.first ?? []) this.#hidden.delete(call);
-    this.#callIndexes = placesOfCalls(this.#output, {
-      hidden: this.#hidden,
-      before: options.before ?? 0,
-      first: options.first ?? [],
-    });
+    for (const call of first) this.#hidden.delete(call);
+    this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before, first });
     this.#output.forEach((item, index) => {
       if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
@@ -116,7 +105,7 @@ export class Recorder {
 
   /** What a model asks its user is its answer, and OpenAI has no item for a plan. */
   #isHidden({ name, client, asks }: { name: string; client?: true; asks?: true }): boolean {
-    return client || asks || name === ASK_USER || (this.#profile !== undefined && name === UPDATE_PLAN);
+    return client || asks || name === ASK_USER || (this.#options.profile !== undefined && name === UPDATE_PLAN);
   }
 
   /** Remembers the items as they are; the function given back restores them where later events were refused. */
@@ -157,7 +146,7 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const told of clientCallItems(step.calls, { run: this.#runId, index: this.#output.length })) {
+        for (const told of clientCallItems(step.calls, { run: this.#options.runId, index: this.#output.length })) {
           this.#tell(told, this.#output.length);
         }
         break;
@@ -186,7 +175,7 @@ export class Recorder {
   endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
     if (!this.#reasoning) return;
     const { index } = this.#reasoning;
-    this.#tell(closedItem(this.#style, { ...this.#reasoning, status, encrypted }), index);
+    this.#tell(closedItem(this.#options.style, { ...this.#reasoning, status, encrypted }), index);
     this.#reasoning = undefined;
   }
 
@@ -207,9 +196,9 @@ export class Recorder {
     this.endMessage('incomplete');
   }
 
-  /** The terminal event's response object. */
-  response(created: ResponseObject, end: RunEnd): ResponseObject {
-    return endedResponse(created, { output: [...this.#output], end });
+  /** The items so far. */
+  get output(): OutputItem[] {
+    return [...this.#output];
   }
 
   #addReasoning(whole: string, ofLane: { lane?: number } = {}): void {
@@ -217,16 +206,17 @@ export class Recorder {
     if (delta === '') return;
     if (!this.#reasoning) {
       const index = this.#output.length;
-      const id = itemId('rs', this.#runId, { output: index });
+      const id = itemId('rs', this.#options.runId, { output: index });
       const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], ...ofLane, status: 'in_progress' };
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
-      for (const event of openedParts(this.#style, { item_id: id, output_index: index })) this.#writer.push(event);
+      for (const event of openedParts(this.#options.style, { item_id: id, output_index: index }))
+        this.#writer.push(event);
     }
     const open = this.#reasoning;
     open.text += delta;
-    for (const type of REASONING_DELTAS[this.#style])
+    for (const type of REASONING_DELTAS[this.#options.style])
       this.#writer.pushDelta({ type, itemId: open.item.id, outputIndex: open.index, delta });
   }
 
@@ -247,10 +237,10 @@ export class Recorder {
 
   #addAnswer({ delta, annotations = [], logprobs, refuses, phase }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
-    if (!this.#encrypts) this.endReasoning('completed');
+    if (!this.#options.encrypts) this.endReasoning('completed');
     if (phase !== undefined && phase !== this.#message?.item.phase) this.endMessage('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#runId, {
+      const { open, events } = openedMessage(this.#options.runId, {
         index: this.#output.length,
         refuses: refuses ?? false,
         phase,
@@ -271,7 +261,7 @@ export class Recorder {
     }
     if (open.refuses) return;
     for (const annotation of annotations)
-      this.#addAnnotation(open, this.#profile === undefined ? annotation : asOpenAi(annotation));
+      this.#addAnnotation(open, this.#options.profile === undefined ? annotation : asOpenAi(annotation));
   }
 
   /** What of probabilities is still told. */
@@ -295,7 +285,7 @@ export class Recorder {
     this.#hidden.delete(started.call);
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
-    this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
+    this.#tell(beginCall(started, { profile: this.#options.profile, run: this.#options.runId, index }), index);
   }
 
   #tellLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
@@ -304,7 +294,12 @@ export class Recorder {
     this.endReasoning('completed');
     const first = this.#output.length;
     const shown = calls.filter((call) => !this.#isHidden(call));
-    for (const [at, told] of endedCalls(shown, { profile: this.#profile, run: this.#runId, first, lane }))
+    for (const [at, told] of endedCalls(shown, {
+      profile: this.#options.profile,
+      run: this.#options.runId,
+      first,
+      lane,
+    }))
       this.#tell(told, at);
   }
 
@@ -322,15 +317,15 @@ export class Recorder {
 
   #tellWhole(tell: typeof compaction | typeof hiddenThought, encrypted: string): void {
     const index = this.#output.length;
-    this.#tell(tell(this.#runId, { index, encrypted }), index);
+    this.#tell(tell(this.#options.runId, { index, encrypted }), index);
   }
 
   /** Servers are listed once, before everything else. */
   #listServers(servers: readonly ListedServer[]): void {
-    if (this.#profile === undefined || this.#output.length > 0) return;
+    if (this.#options.profile === undefined || this.#output.length > 0) return;
     for (const server of servers) {
       const index = this.#output.length;
-      this.#tell(listedTools(server, { run: this.#runId, index }), index);
+      this.#tell(listedTools(server, { run: this.#options.runId, index }), index);
     }
   }
 

@@ -5,7 +5,8 @@ import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../../p
 import type { Warning } from '../../../protocol/warnings.ts';
 
 /** How a run ended, for the terminal event. Times are whole Unix seconds. */
-export interface RunEnd {
+interface RunEnd {
+  output: OutputItem[];
   status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   error: ErrorObject | null;
   incomplete: IncompleteReason | null;
@@ -19,10 +20,8 @@ export interface RunEnd {
 }
 
 /** The response object of the terminal event. */
-export function endedResponse(
-  created: ResponseObject,
-  { output, end }: { output: OutputItem[]; end: RunEnd },
-): ResponseObject {
+export function endedResponse(created: ResponseObject, end: RunEnd): ResponseObject {
+  const { output } = end;
   const message = output.findLast((item) => item.type === 'message');
   return {
     ...created,

@@ -5,8 +5,8 @@ import {
   type ConversationStore,
   sizeOf,
 } from '../../beside/conversation-store.ts';
-import type { RedisParts } from '../part.ts';
-import { maybeText, textList } from '../replies.ts';
+import { RedisPart } from '../part.ts';
+import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript, NOW } from '../scripts.ts';
 
 /**
@@ -122,20 +122,13 @@ const holdReply = z.union([
   z.tuple([z.literal('busy'), z.string(), number]),
 ]);
 
-export class RedisConversations implements ConversationStore {
-  readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> };
-
-  /** `have` waits until replicas have what was written in the slot of this id. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> }) {
-    this.#parts = parts;
-  }
-
+export class RedisConversations extends RedisPart implements ConversationStore {
   create: ConversationStore['create'] = async ({ id, user, createdAt, metadata, items, keepMs }) => {
     await this.#write('create', id, [`${keepMs}`, user, `${createdAt}`, metadata, ...flat(items)]);
   };
 
   get: ConversationStore['get'] = async (id): Promise<ConversationRecord | undefined> => {
-    const reply = recordReply.parse(await this.#ask('get', id, [this.#parts.now()]));
+    const reply = recordReply.parse(await this.#ask('get', id, [this.now()]));
     if (!reply) return undefined;
     const [user, createdAt, metadata, items, bytes, version, run, heldMs] = reply;
     return { id, user, createdAt, metadata, items, bytes, version, holder: run === '' ? null : { run, heldMs } };
@@ -145,9 +138,8 @@ export class RedisConversations implements ConversationStore {
     (await this.#write('setMetadata', id, [`${keepMs}`, metadata])) === 1;
 
   delete: ConversationStore['delete'] = async (id) => {
-    const { redis, keys, have } = this.#parts;
-    const removed = await redis.command(['UNLINK', ...keys.conversation(id)]);
-    await have(id);
+    const removed = await this.command('UNLINK', ...this.keys.conversation(id));
+    await this.have(id);
     return removed !== 0;
   };
 
@@ -157,7 +149,7 @@ export class RedisConversations implements ConversationStore {
   };
 
   hold: ConversationStore['hold'] = async (id, run, { keepMs, version }) => {
-    const args = [`${keepMs}`, this.#parts.now(), run, `${version}`];
+    const args = [`${keepMs}`, this.now(), run, `${version}`];
     const reply = holdReply.parse(await this.#write('hold', id, args));
     return reply[0] === 'busy' ? { run: reply[1], heldMs: reply[2] } : reply[0];
   };
@@ -167,18 +159,13 @@ export class RedisConversations implements ConversationStore {
 
   items: ConversationStore['items'] = async (id, { limit, order, after = '' }) => {
     const reply = await this.#ask('items', id, [order === 'desc' ? '1' : '0', `${limit + 1}`, after]);
-    const found = textList.nullable().parse(reply);
-    if (!found) return 'unknown_cursor';
-    const items: ConversationItem[] = [];
-    for (let index = 0; index < found.length; index += 2) {
-      items.push({ id: found[index] ?? '', json: found[index + 1] ?? '' });
-    }
+    if (reply === null) return 'unknown_cursor';
+    const items = pairsOf(reply).map(([item, json]) => ({ id: item, json }));
     return { items: items.slice(0, limit), hasMore: items.length > limit };
   };
 
   item: ConversationStore['item'] = async (id, item) => {
-    const { redis, keys } = this.#parts;
-    const json = maybeText.parse(await redis.command(['HGET', keys.conversation(id)[1], item]));
+    const json = maybeText.parse(await this.command('HGET', this.keys.conversation(id)[1], item));
     return json === null ? undefined : { id: item, json };
   };
 
@@ -188,12 +175,12 @@ export class RedisConversations implements ConversationStore {
   /** Also where nothing was changed: an earlier attempt may not have waited to the end. */
   async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {
     const reply = await this.#ask(name, id, args);
-    await this.#parts.have(id);
+    await this.have(id);
     return reply;
   }
 
   #ask(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {
-    return this.#parts.redis.script(SCRIPTS[name], this.#parts.keys.conversation(id), args);
+    return this.script(SCRIPTS[name], this.keys.conversation(id), args);
   }
 }
 

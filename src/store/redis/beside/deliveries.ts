@@ -1,6 +1,6 @@
 import type { DeliveryStore } from '../../beside/delivery-store.ts';
 import type { DueKeys } from '../keys.ts';
-import type { RedisParts } from '../part.ts';
+import { RedisPart, type RedisParts } from '../part.ts';
 import { maybeText, numberReply, textList } from '../replies.ts';
 import { loadScript, NOW } from '../scripts.ts';
 
@@ -37,50 +37,42 @@ return 1`),
 };
 
 /** Who has to be looked at, in Redis. */
-export class RedisDeliveries implements DeliveryStore<string> {
-  readonly #parts: Pick<RedisParts, 'redis' | 'now'> & { keys: DueKeys; have(tag: string): Promise<void> };
+export class RedisDeliveries extends RedisPart implements DeliveryStore {
+  readonly #due: DueKeys;
 
-  /** `have` waits until replicas have what was written in the slot of this tag. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'now'> & { keys: DueKeys; have(tag: string): Promise<void> }) {
-    this.#parts = parts;
+  constructor(parts: RedisParts, due: DueKeys) {
+    super(parts);
+    this.#due = due;
   }
 
-  expect: DeliveryStore<string>['expect'] = async (run, { dueInMs }) => {
+  expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
     await this.#onDue('expect', [`${dueInMs}`, run]);
-    await this.#parts.have(this.#parts.keys.tag);
+    await this.have(this.#due.tag);
   };
 
-  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) =>
+  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) =>
     textList.parse(await this.#onDue('take', [`${leaseMs}`, `${limit}`]));
 
-  get: DeliveryStore<string>['get'] = async (run) => {
-    const { redis, keys } = this.#parts;
-    return maybeText.parse(await redis.command(['GET', keys.state(run)])) ?? undefined;
-  };
+  get: DeliveryStore['get'] = async (run) =>
+    maybeText.parse(await this.command('GET', this.#due.state(run))) ?? undefined;
 
-  put: DeliveryStore<string>['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
-    const { redis, keys, have } = this.#parts;
-    if ((await redis.script(SCRIPTS.put, [keys.state(run)], [before, state, `${keepMs}`])) !== 1) return false;
+  put: DeliveryStore['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
+    if ((await this.script(SCRIPTS.put, [this.#due.state(run)], [before, state, `${keepMs}`])) !== 1) return false;
     // What is due again must be in the set before anybody is told; what never is may stay in it until it is looked at.
-    if (dueInMs === undefined) await redis.command(['ZREM', keys.due, run]);
+    if (dueInMs === undefined) await this.command('ZREM', this.#due.due, run);
     else await this.#onDue('postpone', [`${dueInMs}`, run]);
-    await Promise.all([have(run), have(keys.tag)]);
+    await Promise.all([this.have(run), this.have(this.#due.tag)]);
     return true;
   };
 
-  remove: DeliveryStore<string>['remove'] = async (run) => {
-    const { redis, keys } = this.#parts;
-    await redis.command(['UNLINK', keys.state(run)]);
-    await redis.command(['ZREM', keys.due, run]);
+  remove: DeliveryStore['remove'] = async (run) => {
+    await this.command('UNLINK', this.#due.state(run));
+    await this.command('ZREM', this.#due.due, run);
   };
 
-  count: DeliveryStore<string>['count'] = async () => {
-    const { redis, keys } = this.#parts;
-    return numberReply.parse(await redis.command(['ZCARD', keys.due]));
-  };
+  count: DeliveryStore['count'] = async () => numberReply.parse(await this.command('ZCARD', this.#due.due));
 
   #onDue(name: 'expect' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
-    const { redis, keys, now } = this.#parts;
-    return redis.script(SCRIPTS[name], [keys.due], [now(), ...args]);
+    return this.script(SCRIPTS[name], [this.#due.due], [this.now(), ...args]);
   }
 }

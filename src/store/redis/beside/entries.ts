@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { parseJson } from '../../../base/json.ts';
 import type { Entry, EntryStore } from '../../beside/entry-store.ts';
-import type { RedisParts } from '../part.ts';
-import { maybeText, textList } from '../replies.ts';
+import { RedisPart } from '../part.ts';
+import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
+import { readRecord, recordsFrom } from './records.ts';
 
 /**
  * A list is, in one slot: a hash of its records (JSON) by id, a sorted set of all ids by creation, one of the ids of
@@ -80,18 +80,8 @@ const record: z.ZodType<Entry> = z.object({
   createdAt: z.int(),
 });
 
-/** How many records are looked at in one step. */
-const STEP = 500;
-
 /** Lists of small records, in Redis. */
-export class RedisEntries implements EntryStore {
-  readonly #parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> };
-
-  /** `have` waits until replicas have what was written in the slot of this tag. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> }) {
-    this.#parts = parts;
-  }
-
+export class RedisEntries extends RedisPart implements EntryStore {
   add: EntryStore['add'] = async (list, entry, { most, newest } = {}) => {
     const args = [
       entry.id,
@@ -104,10 +94,8 @@ export class RedisEntries implements EntryStore {
     return z.enum(['added', 'there', 'full']).parse(await this.#run('add', list, args));
   };
 
-  get: EntryStore['get'] = async (list, id) => {
-    const { redis, keys } = this.#parts;
-    return readEntry(maybeText.parse(await redis.command(['HGET', keys.entries(list).names[0], id])));
-  };
+  get: EntryStore['get'] = async (list, id) =>
+    readRecord(record, await this.command('HGET', this.keys.entries(list).names[0], id));
 
   replace: EntryStore['replace'] = async (list, entry, { before }) => {
     const kept = { ...entry, createdAt: before.createdAt };
@@ -118,58 +106,36 @@ export class RedisEntries implements EntryStore {
   remove: EntryStore['remove'] = async (list, id) => (await this.#run('remove', list, [id])) === 1;
 
   page: EntryStore['page'] = async (list, { limit, order, after, state }) => {
-    const { redis, keys } = this.#parts;
-    const [records, all] = keys.entries(list).names;
+    const [records, all] = this.keys.entries(list).names;
     const ids = state === undefined ? all : `${all}:${state}`;
-    const found: Entry[] = [];
-    let from = after ? await this.#placeBehind(ids, after, order) : 0;
-    while (found.length <= limit) {
-      const step = Math.min(STEP, limit + 1);
-      const range = order === 'asc' ? 'ZRANGE' : 'ZREVRANGE';
-      const some = textList.parse(await redis.command([range, ids, `${from}`, `${from + step - 1}`]));
-      if (some.length === 0) break;
-      const texts = z.array(maybeText).parse(await redis.command(['HMGET', records, ...some]));
-      found.push(...texts.flatMap((text) => readEntry(text) ?? []));
-      from += some.length;
-    }
-    return { entries: found.slice(0, limit), hasMore: found.length > limit };
+    const from = after ? await this.#placeBehind(ids, after, order) : 0;
+    const { found, hasMore } = await recordsFrom(this.redis, { schema: record, records, ids, order, from, limit });
+    return { entries: found, hasMore };
   };
 
   counts: EntryStore['counts'] = async (list) => {
-    const { redis, keys } = this.#parts;
-    const flat = textList.parse(await redis.command(['HGETALL', keys.entries(list).names[2]]));
-    const counts: Record<string, number> = {};
-    for (let at = 0; at + 1 < flat.length; at += 2) counts[flat[at] ?? ''] = Number(flat[at + 1]);
-    return counts;
+    const counts = pairsOf(await this.command('HGETALL', this.keys.entries(list).names[2]));
+    return Object.fromEntries(counts.map(([state, count]) => [state, Number(count)]));
   };
 
   clear: EntryStore['clear'] = async (list) => void (await this.#run('clear', list, []));
 
-  revision: EntryStore['revision'] = async (list) => {
-    const { redis, keys } = this.#parts;
-    return Number(maybeText.parse(await redis.command(['GET', keys.entries(list).names[3]])) ?? 0);
-  };
+  revision: EntryStore['revision'] = async (list) =>
+    Number(maybeText.parse(await this.command('GET', this.keys.entries(list).names[3])) ?? 0);
 
   /** The rank of the first record behind `after`, which may be gone. */
   async #placeBehind(ids: string, { id, createdAt }: Pick<Entry, 'id' | 'createdAt'>, order: 'asc' | 'desc') {
-    const { redis } = this.#parts;
-    const rank = await redis.command([order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, id]);
+    const rank = await this.command(order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, id);
     if (typeof rank === 'number') return rank + 1;
     const bound = `(${createdAt}`;
     const [least, greatest] = order === 'asc' ? ['-inf', bound] : [bound, '+inf'];
-    return z.number().parse(await redis.command(['ZCOUNT', ids, least, greatest]));
+    return z.number().parse(await this.command('ZCOUNT', ids, least, greatest));
   }
 
   async #run(name: keyof typeof SCRIPTS, list: string, args: readonly string[]): Promise<unknown> {
-    const { redis, keys, have } = this.#parts;
-    const { names, tag } = keys.entries(list);
-    const result = await redis.script(SCRIPTS[name], names, args);
-    await have(tag);
+    const { names, tag } = this.keys.entries(list);
+    const result = await this.script(SCRIPTS[name], names, args);
+    await this.have(tag);
     return result;
   }
-}
-
-function readEntry(json: string | null): Entry | undefined {
-  const parsed = record.safeParse(json === null ? undefined : parseJson(json));
-  return parsed.success ? parsed.data : undefined;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { parseJson } from '../../../base/json.ts';
 import type { FileRecord, FileStore } from '../../beside/file-store.ts';
 import { EXPIRING_FILES } from '../keys.ts';
-import type { RedisParts } from '../part.ts';
+import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
+import { readRecord, recordsFrom } from './records.ts';
 
 /**
  * A user's files are a hash of records (JSON) by id and a sorted set of ids by creation, in one slot with the number of
@@ -40,85 +40,58 @@ const record: z.ZodType<FileRecord> = z.object({
   expiresAt: z.int().nullable(),
 });
 
-/** How many records are looked at in one step. */
-const STEP = 500;
-
 /** What is known of files, in Redis. */
-export class RedisFiles implements FileStore {
-  readonly #parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> };
-
-  /** `have` waits until replicas have what was written in the slot of this tag. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> }) {
-    this.#parts = parts;
-  }
-
+export class RedisFiles extends RedisPart implements FileStore {
   add: FileStore['add'] = async (file, { most }) => {
-    const { redis, keys, have } = this.#parts;
-    const owned = keys.filesOf(file.user);
+    const owned = this.keys.filesOf(file.user);
     // First what ends it: a file that nobody knows the end of would stay for ever.
     if (file.expiresAt !== null) {
-      await redis.command(['ZADD', keys.expiringFiles, `${file.expiresAt}`, file.id]);
-      await have(EXPIRING_FILES);
+      await this.command('ZADD', this.keys.expiringFiles, `${file.expiresAt}`, file.id);
+      await this.have(EXPIRING_FILES);
     }
-    await redis.command(['SET', keys.file(file.id), file.user]);
+    await this.command('SET', this.keys.file(file.id), file.user);
     const args = [file.id, JSON.stringify(file), `${file.bytes}`, `${most}`, `${file.createdAt}`];
-    const result = z.enum(['added', 'full']).parse(await redis.script(SCRIPTS.add, owned.names, args));
+    const result = z.enum(['added', 'full']).parse(await this.script(SCRIPTS.add, owned.names, args));
     if (result === 'full') await this.#forget(file.id);
-    await Promise.all([have(owned.tag), have(file.id)]);
+    await Promise.all([this.have(owned.tag), this.have(file.id)]);
     return result;
   };
 
   get: FileStore['get'] = async (id) => {
-    const { redis, keys } = this.#parts;
-    const user = maybeText.parse(await redis.command(['GET', keys.file(id)]));
+    const user = maybeText.parse(await this.command('GET', this.keys.file(id)));
     if (user === null) return undefined;
-    return readRecord(maybeText.parse(await redis.command(['HGET', keys.filesOf(user).names[0], id])));
+    return readRecord(record, await this.command('HGET', this.keys.filesOf(user).names[0], id));
   };
 
   list: FileStore['list'] = async ({ user, limit, order, after, purpose }) => {
-    const { redis, keys } = this.#parts;
-    const [records, ids] = keys.filesOf(user).names;
-    const rank = after && (await redis.command([order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, after.id]));
-    const found: FileRecord[] = [];
-    for (let from = typeof rank === 'number' ? rank + 1 : 0; found.length <= limit; from += STEP) {
-      const range = order === 'asc' ? 'ZRANGE' : 'ZREVRANGE';
-      const some = textList.parse(await redis.command([range, ids, `${from}`, `${from + STEP - 1}`]));
-      if (some.length === 0) break;
-      const texts = z.array(maybeText).parse(await redis.command(['HMGET', records, ...some]));
-      found.push(
-        ...texts.flatMap((text) => readRecord(text) ?? []).filter((one) => !purpose || one.purpose === purpose),
-      );
-    }
-    return { files: found.slice(0, limit), hasMore: found.length > limit };
+    const [records, ids] = this.keys.filesOf(user).names;
+    const rank = after && (await this.command(order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, after.id));
+    const from = typeof rank === 'number' ? rank + 1 : 0;
+    const range = { schema: record, records, ids, order, from, limit };
+    const isWanted = purpose ? (file: FileRecord) => file.purpose === purpose : undefined;
+    const { found, hasMore } = await recordsFrom(this.redis, range, isWanted);
+    return { files: found, hasMore };
   };
 
   remove: FileStore['remove'] = async (id) => {
-    const { redis, keys, have } = this.#parts;
     const file = await this.get(id);
     if (!file) return false;
-    const owned = keys.filesOf(file.user);
-    const removed = await redis.script(SCRIPTS.remove, owned.names, [id, `${file.bytes}`]);
+    const owned = this.keys.filesOf(file.user);
+    const removed = await this.script(SCRIPTS.remove, owned.names, [id, `${file.bytes}`]);
     await this.#forget(id);
-    await have(owned.tag);
+    await this.have(owned.tag);
     return removed === 1;
   };
 
   expired: FileStore['expired'] = async ({ now, limit }) => {
-    const { redis, keys } = this.#parts;
-    const range = ['ZRANGEBYSCORE', keys.expiringFiles, '-inf', `${now}`, 'LIMIT', '0', `${limit}`];
-    const ids = textList.parse(await redis.command(range));
+    const range = ['ZRANGEBYSCORE', this.keys.expiringFiles, '-inf', `${now}`, 'LIMIT', '0', `${limit}`];
+    const ids = textList.parse(await this.command(...range));
     const found = await Promise.all(ids.map(async (id) => (await this.get(id)) ?? this.#forget(id)));
     return found.flatMap((file) => file ?? []);
   };
 
   async #forget(id: string): Promise<undefined> {
-    const { redis, keys } = this.#parts;
-    await redis.command(['UNLINK', keys.file(id)]);
-    await redis.command(['ZREM', keys.expiringFiles, id]);
+    await this.command('UNLINK', this.keys.file(id));
+    await this.command('ZREM', this.keys.expiringFiles, id);
   }
-}
-
-function readRecord(json: string | null): FileRecord | undefined {
-  const parsed = record.safeParse(json === null ? undefined : parseJson(json));
-  return parsed.success ? parsed.data : undefined;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseJson } from '../../../base/json.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
-import type { RedisParts } from '../part.ts';
-import { textList } from '../replies.ts';
+import { RedisPart } from '../part.ts';
+import { pairsOf, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
 
 /**
@@ -24,48 +24,36 @@ const AT_ONCE = 200;
 const fieldName = z.tuple([z.string(), z.string(), z.string(), z.string(), z.enum(USAGE_COUNTS)]);
 
 /** What was used by day, in Redis. */
-export class RedisUsage implements UsageStore {
-  readonly #parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> };
-
-  /** `have` waits until replicas have what was written in the slot of this tag. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> }) {
-    this.#parts = parts;
-  }
-
+export class RedisUsage extends RedisPart implements UsageStore {
   add: UsageStore['add'] = async (rows, { source, id }) => {
-    const { redis, keys, have } = this.#parts;
+    const { keys } = this;
     for (const [day, some] of Map.groupBy(rows, (row) => row.day)) {
-      await redis.command(['SADD', keys.usageDays, day]);
+      await this.command('SADD', keys.usageDays, day);
       for (let from = 0; from < some.length; from += AT_ONCE) {
         const args = some.slice(from, from + AT_ONCE).flatMap(fieldsOf);
         const mark = keys.usageMark(day, `${source} ${from}`);
-        if (args.length > 0) await redis.script(ADD, [keys.usage(day), mark], [id, `${MARK_SECONDS}`, ...args]);
+        if (args.length > 0) await this.script(ADD, [keys.usage(day), mark], [id, `${MARK_SECONDS}`, ...args]);
       }
-      await have(keys.usageTag(day));
+      await this.have(keys.usageTag(day));
     }
   };
 
   read: UsageStore['read'] = async ({ from, to }) => {
     const days = (await this.#days()).filter((day) => day >= from && day <= to);
-    const { redis, keys } = this.#parts;
-    const rows = await Promise.all(
-      days.map(async (day) => rowsOf(day, textList.parse(await redis.command(['HGETALL', keys.usage(day)])))),
-    );
-    return rows.flat();
+    const rows = days.map(async (day) => rowsOf(day, await this.command('HGETALL', this.keys.usage(day))));
+    return (await Promise.all(rows)).flat();
   };
 
   removeBefore: UsageStore['removeBefore'] = async (before) => {
-    const { redis, keys } = this.#parts;
     for (const day of await this.#days()) {
       if (day >= before) continue;
-      await redis.command(['UNLINK', keys.usage(day)]);
-      await redis.command(['SREM', keys.usageDays, day]);
+      await this.command('UNLINK', this.keys.usage(day));
+      await this.command('SREM', this.keys.usageDays, day);
     }
   };
 
   async #days(): Promise<string[]> {
-    const { redis, keys } = this.#parts;
-    return textList.parse(await redis.command(['SMEMBERS', keys.usageDays]));
+    return textList.parse(await this.command('SMEMBERS', this.keys.usageDays));
   }
 }
 
@@ -76,15 +64,15 @@ function fieldsOf(row: UsageRow): string[] {
   );
 }
 
-function rowsOf(day: string, flat: readonly string[]): UsageRow[] {
+function rowsOf(day: string, reply: unknown): UsageRow[] {
   const rows = new Map<string, UsageRow>();
-  for (let at = 0; at + 1 < flat.length; at += 2) {
-    const parsed = fieldName.safeParse(parseJson(flat[at] ?? ''));
+  for (const [field, value] of pairsOf(reply)) {
+    const parsed = fieldName.safeParse(parseJson(field));
     if (!parsed.success) continue;
     const [key, team, model, tag, count] = parsed.data;
     const name = JSON.stringify([key, team, model, tag]);
     const row = rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
-    row[count] = Number(flat[at + 1]);
+    row[count] = Number(value);
     rows.set(name, row);
   }
   return [...rows.values()];

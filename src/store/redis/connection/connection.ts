@@ -2,6 +2,7 @@ import type { RedisArgument } from '@redis/client';
 import { messageOf } from '../../../base/errors.ts';
 import type { Address } from '../../../config/redis-url.ts';
 import { unavailable } from '../../failure.ts';
+import { Listeners } from '../../listeners.ts';
 import { isRedirect, isUnknownScript, redisFailure, unreachable } from './failure.ts';
 import type { RedisClient } from './make-client.ts';
 import { type ChannelOptions, type ConnectionOptions, NodeConnection } from './node-connection.ts';
@@ -35,7 +36,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #topology: Topology;
   readonly #nodes = new Map<string, NodeConnection>();
-  readonly #onReady = new Set<() => void>();
+  readonly #ready = new Listeners();
   readonly #channels = new Map<string, Subscription>();
   readonly #following: Disposable;
   #closed = false;
@@ -76,9 +77,7 @@ export class Connection {
 
   /** Calls `listener` whenever a connection is there again, subscriptions included. */
   onReady(listener: () => void): Disposable {
-    const entry = () => listener();
-    this.#onReady.add(entry);
-    return { [Symbol.dispose]: () => void this.#onReady.delete(entry) };
+    return this.#ready.add(listener);
   }
 
   /**
@@ -199,7 +198,7 @@ export class Connection {
       onLost: () => this.#topology.lost(address),
       onBack: () => {
         this.#topology.back(address);
-        this.#ready();
+        this.#ready.tell();
       },
     });
     this.#nodes.set(name, node);
@@ -215,10 +214,6 @@ export class Connection {
     void node.close({ graceMs: 0 });
   }
 
-  #ready(): void {
-    for (const listener of [...this.#onReady]) listener();
-  }
-
   /**
    * Keys have other owners: subscriptions go with them, and nodes that have none any more are left at once. What such a
    * node still answered would count as written, and be lost.
@@ -231,7 +226,7 @@ export class Connection {
     const moves = [...this.#channels].map(([channel, subscription]) => this.#resubscribe(channel, subscription));
     const moved = await Promise.all(moves);
     // Whatever was published meanwhile was not heard.
-    this.#ready();
+    this.#ready.tell();
     if (moved.includes(false) && !this.#closed) setTimeout(() => void this.#follow(), FOLLOW_AGAIN_MS).unref();
   }
 

@@ -37,12 +37,9 @@ export function queuePrefix(prefix: string): string {
  * ask again and again.
  * @throws Error where there is no connection within 5 s.
  */
-export async function openQueueClient(options: {
-  target: RedisTarget;
-  prefix: string;
-  log: Logger;
-  topology: Topology;
-}): Promise<QueueConnection> {
+export async function openQueueClient(
+  options: Omit<QueueClientsOptions, 'key'> & { prefix: string },
+): Promise<QueueConnection> {
   const { log, topology } = options;
   const prefix = queuePrefix(options.prefix);
   const clients = new QueueClients({ ...options, key: prefix });

@@ -10,6 +10,11 @@ const OLDEST = [6, 2] as const;
 /** Channels that belong to slots came with this version. */
 const OLDEST_CLUSTER = [7, 0] as const;
 
+const SETTINGS = [
+  { name: 'maxmemory-policy', wanted: 'noeviction', risk: 'Redis may throw runs away when its memory is full' },
+  { name: 'appendonly', wanted: 'yes', risk: 'Redis loses runs when it restarts' },
+] as const;
+
 /**
  * Looks whether this Redis keeps what it is given. Settings that risk runs are a warning, not a refusal: a managed
  * Redis may hide or fix them.
@@ -18,16 +23,9 @@ const OLDEST_CLUSTER = [7, 0] as const;
 export async function checkRedis(redis: RedisConnection, options: { log: Logger; cluster: boolean }): Promise<void> {
   const { log, cluster } = options;
   await checkVersion(redis, { log, oldest: cluster ? OLDEST_CLUSTER : OLDEST });
-  const policy = await setting(redis, log, 'maxmemory-policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    log.warn(
-      { 'maxmemory-policy': policy },
-      'Redis may throw runs away when its memory is full: set maxmemory-policy noeviction',
-    );
-  }
-  const appendOnly = await setting(redis, log, 'appendonly');
-  if (appendOnly !== undefined && appendOnly !== 'yes') {
-    log.warn({ appendonly: appendOnly }, 'Redis loses runs when it restarts: set appendonly yes');
+  for (const { name, wanted, risk } of SETTINGS) {
+    const value = await setting(redis, log, name);
+    if (value !== undefined && value !== wanted) log.warn({ [name]: value }, `${risk}: set ${name} ${wanted}`);
   }
 }
 

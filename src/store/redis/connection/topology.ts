@@ -5,6 +5,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Address } from '../../../config/redis-url.ts';
 import { unavailable } from '../../failure.ts';
+import { Listeners } from '../../listeners.ts';
 import { clusterSlotsReply, maybeAddressReply } from '../replies.ts';
 import { clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
 
@@ -31,7 +32,7 @@ type Owners = readonly (Address | undefined)[];
 export class Topology implements Disposable {
   readonly #target: RedisTarget;
   readonly #log: Logger;
-  readonly #onChange = new Set<() => void>();
+  readonly #changes = new Listeners();
   readonly #lost = new Set<string>();
   /** By slot, or the one server for all keys. */
   #owners: Owners;
@@ -91,9 +92,7 @@ export class Topology implements Disposable {
 
   /** Calls `listener` whenever keys have another owner than before. */
   onChange(listener: () => void): Disposable {
-    const entry = () => listener();
-    this.#onChange.add(entry);
-    return { [Symbol.dispose]: () => void this.#onChange.delete(entry) };
+    return this.#changes.add(listener);
   }
 
   /** A connection to this server is lost: it is asked again and again until it is back or replaced. */
@@ -129,7 +128,7 @@ export class Topology implements Disposable {
     for (const name of this.#lost) if (!masters.includes(name)) this.#lost.delete(name);
     if (before.length === 0) return;
     this.#log.info({ masters }, 'Redis is at another address now, or slots of the cluster have moved');
-    for (const listener of [...this.#onChange]) listener();
+    this.#changes.tell();
   }
 
   /** Nodes of a cluster to ask, those that are lost last. */

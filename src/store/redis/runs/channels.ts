@@ -2,11 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { messageOf } from '../../../base/errors.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../../listeners.ts';
-import type { Append, LogBatch } from '../../run-store.ts';
+import { Listeners, LogListeners } from '../../listeners.ts';
+import type { Append, LogHandlers, RunChange } from '../../run-store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
-import type { ChannelOptions } from '../connection/node-connection.ts';
 import type { Keys } from '../keys.ts';
+
+interface ChannelParts {
+  /** Taken over; it does nothing else. */
+  redis: RedisConnection;
+  /** The connection that readers read over. */
+  commands: RedisConnection;
+  keys: Keys;
+  log: Logger;
+  /** The channels of runs belong to the slots of their runs, as in a cluster. */
+  sharded: boolean;
+}
 
 /** One channel's subscription: wanted by `readers`, changed by one command at a time. */
 interface Channel {
@@ -25,37 +35,21 @@ const LOOK_MS = 1000;
  * may have been missed is a gap.
  */
 export class Channels {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
-  readonly #log: Logger;
-  /** How the channel of a run's batches is subscribed to. */
-  readonly #live: ChannelOptions;
+  readonly #parts: ChannelParts;
   readonly #instance = randomBytes(6).toString('base64url');
   readonly #readers = new LogListeners();
-  readonly #changes = new ChangeListeners();
+  readonly #changes = new Listeners<RunChange>();
   readonly #channels = new Map<RunId, Channel>();
   /** Runs that this instance holds, with the time until which it does, by `performance.now()`. */
   readonly #held = new Map<RunId, number>();
   #look: NodeJS.Timeout | undefined;
 
-  private constructor(parts: { redis: RedisConnection; keys: Keys; log: Logger; sharded: boolean }) {
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-    this.#log = parts.log;
-    this.#live = { sharded: parts.sharded };
+  private constructor(parts: ChannelParts) {
+    this.#parts = parts;
   }
 
-  /**
-   * Listens to changes from the start. Takes over `redis`, which does nothing else; `commands` is the connection that
-   * readers read over. `sharded`: the channels of runs belong to the slots of their runs, as in a cluster.
-   */
-  static async open(parts: {
-    redis: RedisConnection;
-    commands: RedisConnection;
-    keys: Keys;
-    log: Logger;
-    sharded: boolean;
-  }) {
+  /** Listens to changes from the start. */
+  static async open(parts: ChannelParts) {
     const { redis, keys } = parts;
     const channels = new Channels(parts);
     redis.onReady(() => channels.#onReconnect());
@@ -106,7 +100,7 @@ export class Channels {
   #listenAgain(id: RunId, channel: Channel): void {
     this.#adjust(id, channel).then(
       () => this.#readers.gap(id),
-      (thrown: unknown) => this.#log.debug({ run: id, reason: messageOf(thrown) }, 'subscribing failed'),
+      (thrown: unknown) => this.#parts.log.debug({ run: id, reason: messageOf(thrown) }, 'subscribing failed'),
     );
   }
 
@@ -121,12 +115,13 @@ export class Channels {
   /** Subscribes or unsubscribes as the readers want it by then, after what is under way. */
   #adjust(id: RunId, channel: Channel): Promise<void> {
     const work = channel.work.then(async () => {
-      const name = this.#keys.live(id);
+      const { redis, keys, sharded } = this.#parts;
+      const name = keys.live(id);
       if (channel.readers > 0 && !channel.subscribed && !this.#held.has(id)) {
-        await this.#redis.subscribe(name, (message) => this.#onMessage(id, message), this.#live);
+        await redis.subscribe(name, (message) => this.#onMessage(id, message), { sharded });
         channel.subscribed = true;
       } else if ((channel.readers === 0 || this.#held.has(id)) && channel.subscribed) {
-        await this.#redis.unsubscribe(name, this.#live);
+        await redis.unsubscribe(name, { sharded });
         channel.subscribed = false;
       }
       if (channel.readers === 0 && !channel.subscribed) this.#channels.delete(id);
@@ -141,7 +136,7 @@ export class Channels {
    */
   #tidy(id: RunId, channel: Channel): void {
     this.#adjust(id, channel).catch((thrown: unknown) => {
-      this.#log.debug({ run: id, reason: messageOf(thrown) }, 'unsubscribing failed');
+      this.#parts.log.debug({ run: id, reason: messageOf(thrown) }, 'unsubscribing failed');
     });
   }
 
@@ -175,13 +170,13 @@ export class Channels {
     this.#readers.gap(id);
   }
 
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+  onChange(listener: (change: RunChange) => void): Disposable {
     return this.#changes.add(listener);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#look);
-    await this.#redis.close();
+    await this.#parts.redis.close();
   }
 
   #onMessage(id: RunId, message: Buffer): void {
@@ -193,12 +188,11 @@ export class Channels {
       return;
     }
     const frames = message.subarray(headerEnd + 1);
-    const batch: LogBatch = { first: Number(first), last: Number(last), frames, end: end === '1' };
-    this.#readers.batch(id, batch);
+    this.#readers.batch(id, { first: Number(first), last: Number(last), frames, end: end === '1' });
   }
 
   #onChange(message: string): void {
     const [type, id] = message.split(' ');
-    if ((type === 'cancel' || type === 'claimable') && id !== undefined) this.#changes.emit({ type, id });
+    if ((type === 'cancel' || type === 'claimable') && id !== undefined) this.#changes.tell({ type, id });
   }
 }

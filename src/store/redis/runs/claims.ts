@@ -19,31 +19,34 @@ interface Tried {
   corrected: boolean;
 }
 
+interface ClaimParts extends RedisParts {
+  clock: Clock;
+  records: RedisRecords;
+  indexes: Indexes;
+  waiting: WaitingRuns;
+}
+
 /** Who works on a run. */
 export class RedisClaims extends RedisPart {
-  readonly #records: RedisRecords;
-  readonly #clock: Clock;
-  readonly #indexes: Indexes;
-  readonly #waiting: WaitingRuns;
+  readonly #parts: ClaimParts;
 
-  constructor(parts: RedisParts & { clock: Clock; records: RedisRecords; indexes: Indexes; waiting: WaitingRuns }) {
+  constructor(parts: ClaimParts) {
     super(parts);
-    this.#clock = parts.clock;
-    this.#records = parts.records;
-    this.#indexes = parts.indexes;
-    this.#waiting = parts.waiting;
+    this.#parts = parts;
   }
 
   /** See `RunStore.claimNext`. */
   async takeNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
-    const left = options.queued ? undefined : await this.#takeFirst(() => this.#indexes.abandoned(CANDIDATES), options);
+    const left = options.queued
+      ? undefined
+      : await this.#takeFirst(() => this.#parts.indexes.abandoned(CANDIDATES), options);
     if (left) return left;
-    for (let id = await this.#waiting.next(); id !== undefined; id = await this.#waiting.next()) {
+    for (let id = await this.#parts.waiting.next(); id !== undefined; id = await this.#parts.waiting.next()) {
       const { claim } = await this.#try(id, options);
       if (claim) return claim;
     }
     // What waits without a turn.
-    return await this.#takeFirst(() => this.#indexes.queued(CANDIDATES), options);
+    return await this.#takeFirst(() => this.#parts.indexes.queued(CANDIDATES), options);
   }
 
   /** Claims the first free one of what `ask` finds, asking again while the indexes had to be put right. */
@@ -60,14 +63,14 @@ export class RedisClaims extends RedisPart {
   }
 
   async #try(id: RunId, { leaseMs }: { leaseMs: number }): Promise<Tried> {
-    const attempt = await this.#records.claim(id, { leaseMs, force: false });
+    const attempt = await this.#parts.records.claim(id, { leaseMs, force: false });
     if (attempt.outcome === 'claimed') return { claim: attempt.claim, corrected: false };
     return { corrected: await this.#correct(id, attempt) };
   }
 
   /** See `RunStore.claim`. */
   async take(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined> {
-    const attempt = await this.#records.claim(id, options);
+    const attempt = await this.#parts.records.claim(id, options);
     if (attempt.outcome === 'claimed') return attempt.claim;
     await this.#correct(id, attempt);
     return undefined;
@@ -75,9 +78,9 @@ export class RedisClaims extends RedisPart {
 
   /** Puts the indexes right where they called a run free that is not. Whether that changed them. */
   async #correct(id: RunId, found: Exclude<ClaimOutcome, { outcome: 'claimed' }>): Promise<boolean> {
-    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, this.#clock.now());
-    if (found.outcome === 'held') await this.#indexes.markClaimed(id, found.until);
-    else await this.#records.indexEnd(id);
+    if (found.outcome === 'missing') return await this.#parts.indexes.dropMissing(id, this.#parts.clock.now());
+    if (found.outcome === 'held') await this.#parts.indexes.markClaimed(id, found.until);
+    else await this.#parts.records.indexEnd(id);
     return true;
   }
 
@@ -86,7 +89,7 @@ export class RedisClaims extends RedisPart {
     const args = [options.token, this.now(), `${options.leaseMs}`];
     const reply = renewReply.parse(await this.script(SCRIPTS.renew, [this.keys.run(id)], args));
     if (reply[0] === 'fenced') return { result: 'fenced' as const };
-    await this.#indexes.extend(id, reply[2]);
+    await this.#parts.indexes.extend(id, reply[2]);
     return { result: 'ok' as const, cancel: reply[1] === 1 };
   }
 
@@ -94,6 +97,6 @@ export class RedisClaims extends RedisPart {
   async release(id: RunId, options: { token: FencingToken }): Promise<void> {
     const args = [options.token, this.keys.changes, id, `${claimNumber(options.token)}`];
     const released = await this.script(SCRIPTS.release, [this.keys.run(id)], args);
-    if (released === 1) await this.#indexes.markClaimed(id, 0);
+    if (released === 1) await this.#parts.indexes.markClaimed(id, 0);
   }
 }

@@ -9,7 +9,7 @@ import {
   claimReply,
   FACT_FIELDS,
   type Facts,
-  fieldOf,
+  pairsOf,
   parseFacts,
   parseKeys,
   parseRecordFields,
@@ -42,21 +42,20 @@ interface WrittenClaim {
   fields: Readonly<Record<string, string>>;
 }
 
+interface RecordParts extends RedisParts {
+  indexes: Indexes;
+  lists: RedisLists;
+  submissions: RedisSubmissionKeys;
+  waiting: WaitingRuns;
+}
+
 /** Records and claims, as hashes. */
 export class RedisRecords extends RedisPart {
-  readonly #indexes: Indexes;
-  readonly #lists: RedisLists;
-  readonly #submissions: RedisSubmissionKeys;
-  readonly #waiting: WaitingRuns;
+  readonly #parts: RecordParts;
 
-  constructor(
-    parts: RedisParts & { indexes: Indexes; lists: RedisLists; submissions: RedisSubmissionKeys; waiting: WaitingRuns },
-  ) {
+  constructor(parts: RecordParts) {
     super(parts);
-    this.#submissions = parts.submissions;
-    this.#waiting = parts.waiting;
-    this.#indexes = parts.indexes;
-    this.#lists = parts.lists;
+    this.#parts = parts;
   }
 
   /** See `RunStore.create`; a claim that it is created with ends at `until`, and the indexes do not know of it yet. */
@@ -66,7 +65,7 @@ export class RedisRecords extends RedisPart {
     const { keys = [] } = run;
     const claimed = run.claim && firstClaim(run, run.claim);
     for (let tries = 0; tries < MOST_CREATIONS; tries++) {
-      const holder = await this.#submissions.take(run, keys);
+      const holder = await this.#parts.submissions.take(run, keys);
       if (holder) return { taken: holder };
       const created = await this.#announceAndWrite(run, keys, claimed);
       if (created === 1) return 'created';
@@ -81,18 +80,18 @@ export class RedisRecords extends RedisPart {
 
   /** One server keeps the order of commands; a cluster is waited for, since a run that is in no index is found by nobody. */
   async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
-    const announced = this.#indexes.announce(run);
+    const announced = this.#parts.indexes.announce(run);
     if (this.redis.sharded) await announced;
     const [position, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
     // It is stored, and in a set of open ones: a sweep enters it where this fails.
-    if (created === 1) await this.#waiting.enter(run, position).catch(() => {});
+    if (created === 1) await this.#parts.waiting.enter(run, position).catch(() => {});
     return created;
   }
 
   /** See `RunStore.restore`. Keys that became another run's meanwhile stay with that. */
   async restore(run: LostRun): Promise<'restored' | 'exists'> {
     const { keys = [], token, startedAt, cancelRequested } = run;
-    for (const key of keys) await this.#submissions.take(run, [key]);
+    for (const key of keys) await this.#parts.submissions.take(run, [key]);
     const claimed = {
       status: 'in_progress',
       token,
@@ -102,8 +101,8 @@ export class RedisRecords extends RedisPart {
     };
     const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed });
     if (typeof reply !== 'string') return 'exists';
-    await this.#indexes.announce(run);
-    await this.#indexes.markClaimed(run.id, Number(reply));
+    await this.#parts.indexes.announce(run);
+    await this.#parts.indexes.markClaimed(run.id, Number(reply));
     return 'restored';
   }
 
@@ -130,11 +129,11 @@ export class RedisRecords extends RedisPart {
   /** The run was there before, or cannot be any more: what was announced may not be so. */
   async #correctIndexes(run: NewRun): Promise<void> {
     const known = await this.get(run.id);
-    if (!known) return await this.#indexes.remove(run, { model: run.model, status: 'queued' });
+    if (!known) return await this.#parts.indexes.remove(run, { model: run.model, status: 'queued' });
     if (known.user !== run.user || known.api !== run.api || known.model !== run.model) {
-      await this.#lists.remove(run, { model: run.model, status: 'queued' });
+      await this.#parts.lists.remove(run, { model: run.model, status: 'queued' });
     }
-    if (known.status !== 'queued') await this.#indexes.leaveQueue(run.id);
+    if (known.status !== 'queued') await this.#parts.indexes.leaveQueue(run.id);
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
@@ -149,8 +148,8 @@ export class RedisRecords extends RedisPart {
     const [, token, attempts, fields, until] = reply;
     const run = parseRecordHash(fields);
     if (!run) return { outcome: 'missing' };
-    await Promise.all([this.#indexes.markClaimed(id, until), this.#waiting.leave(id)]);
-    const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));
+    await Promise.all([this.#parts.indexes.markClaimed(id, until), this.#parts.waiting.leave(id)]);
+    const keys = completeKeys(parseKeys(new Map(pairsOf(fields)).get('keys') ?? null));
     return { outcome: 'claimed', claim: { run, token, attempts, ...(keys.length > 0 && { keys }) } };
   }
 
@@ -161,12 +160,15 @@ export class RedisRecords extends RedisPart {
   /** Puts a run that is not open any more where it belongs in the indexes. */
   async indexEnd(id: RunId): Promise<void> {
     const facts = await this.facts(id);
-    if (facts?.endedAt == null) await this.#indexes.close(id);
+    if (facts?.endedAt == null) await this.#parts.indexes.close(id);
     else await this.markEnded(id, facts);
   }
 
   async markEnded(id: RunId, facts: Facts): Promise<void> {
-    await Promise.all([this.#indexes.markEnded(id, facts), this.#submissions.runEnded(id, parseKeys(facts.keys))]);
+    await Promise.all([
+      this.#parts.indexes.markEnded(id, facts),
+      this.#parts.submissions.runEnded(id, parseKeys(facts.keys)),
+    ]);
   }
 
   /** Removes what belongs to a run; what it was where there was one. Subscribers get `notice`. */
@@ -175,8 +177,8 @@ export class RedisRecords extends RedisPart {
     const keys = [of.run(id), of.log(id), of.transcript(id), of.compressed(id), of.gone(id)];
     const reply = await this.script(SCRIPTS.delete, keys, [of.live(id), notice, this.now(), `${DELETED_MS}`]);
     const facts = parseFacts(reply);
-    if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
-    if (facts?.status === 'queued') await this.#waiting.leave(id);
+    if (facts) await this.#parts.submissions.runRemoved(id, parseKeys(facts.keys));
+    if (facts?.status === 'queued') await this.#parts.waiting.leave(id);
     return facts;
   }
 }

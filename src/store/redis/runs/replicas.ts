@@ -4,11 +4,13 @@ import type { NewRun, SubmissionKeyName } from '../../run-store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import type { Keys } from '../keys.ts';
 
-export interface ReplicaOptions {
-  /** How many replicas must have a write before it is answered. */
-  replicas: number;
-  /** Longest wait for them, in milliseconds. */
-  limitMs: number;
+interface ReplicaParts {
+  redis: RedisConnection;
+  /** The connection of the writes that are waited for. */
+  commands: RedisConnection;
+  keys: Keys;
+  /** How many replicas must have a write before it is answered, and the longest wait for them, in milliseconds. */
+  options: { replicas: number; limitMs: number };
 }
 
 type New = Pick<NewRun, 'id' | 'user' | 'api' | 'claim'> & { keys?: readonly SubmissionKeyName[] };
@@ -18,20 +20,13 @@ type New = Pick<NewRun, 'id' | 'user' | 'api' | 'claim'> & { keys?: readonly Sub
  * was answered before a wait begins is covered by it, so all runs of a server share one at a time.
  */
 export class Replicas {
-  readonly #redis: RedisConnection;
-  readonly #commands: RedisConnection;
-  readonly #keys: Keys;
-  readonly #options: ReplicaOptions;
+  readonly #parts: ReplicaParts;
   /** The last wait that was begun, and the one that begins after it, by server. */
   readonly #current = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<number>>();
 
-  /** `commands`: the connection of the writes that are waited for. */
-  constructor(parts: { redis: RedisConnection; commands: RedisConnection; keys: Keys; options: ReplicaOptions }) {
-    this.#redis = parts.redis;
-    this.#commands = parts.commands;
-    this.#keys = parts.keys;
-    this.#options = parts.options;
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -39,7 +34,7 @@ export class Replicas {
    * @throws GatewayError `store_unavailable` where they do not in time: it is written, but a failover may take it back.
    */
   async have(id: RunId): Promise<void> {
-    await this.#haveKey(this.#keys.run(id));
+    await this.#haveKey(this.#parts.keys.run(id));
   }
 
   /**
@@ -48,30 +43,31 @@ export class Replicas {
    * repeat become a second run.
    */
   async haveNew({ id, user, api, claim, keys: names = [] }: New): Promise<void> {
-    const keys = names.map((key) => this.#keys.submission(key));
-    const sets = [this.#keys.queued.of(id), this.#keys.list(user, api)];
-    if (claim) sets.push(this.#keys.claimed.of(id));
-    await Promise.all([this.#keys.run(id), ...sets, ...keys].map((key) => this.#haveKey(key)));
+    const { keys } = this.#parts;
+    const sets = [keys.queued.of(id), keys.list(user, api), ...(claim ? [keys.claimed.of(id)] : [])];
+    const places = names.map((name) => keys.submission(name));
+    await Promise.all([keys.run(id), ...sets, ...places].map((key) => this.#haveKey(key)));
   }
 
   /** The same for a claim: one that no set tells of would not be missed when its owner dies. */
   async haveClaim(id: RunId): Promise<void> {
-    await Promise.all([this.#keys.run(id), this.#keys.claimed.of(id)].map((key) => this.#haveKey(key)));
+    await Promise.all([this.#parts.keys.run(id), this.#parts.keys.claimed.of(id)].map((key) => this.#haveKey(key)));
   }
 
   async #haveKey(key: string): Promise<void> {
-    const mark = this.#keys.markFor(key);
-    const { replicas } = this.#options;
-    const writtenAt = this.#commands.serverOf(mark);
+    const { redis, commands, keys, options } = this.#parts;
+    const mark = keys.markFor(key);
+    const writtenAt = commands.serverOf(mark);
     const count = await this.#nextWait(mark);
-    if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);
+    if (count < options.replicas)
+      throw unavailable(`only ${count} of ${options.replicas} replicas have what was written`);
     // What was written to the former master is about to be lost.
-    if (this.#redis.serverOf(mark) !== writtenAt) throw unavailable('its master is changing');
+    if (redis.serverOf(mark) !== writtenAt) throw unavailable('its master is changing');
   }
 
   /** The next wait of the server that holds this key. */
   #nextWait(mark: string): Promise<number> {
-    const server = this.#redis.serverOf(mark);
+    const server = this.#parts.redis.serverOf(mark);
     const next = this.#next.get(server);
     if (next) return next;
     const current = this.#current.get(server) ?? Promise.resolve();
@@ -79,7 +75,7 @@ export class Replicas {
       .catch(() => {})
       .then(() => {
         this.#next.delete(server);
-        return this.#redis.replicated(mark, this.#options);
+        return this.#parts.redis.replicated(mark, this.#parts.options);
       });
     this.#next.set(server, wait);
     this.#current.set(server, wait);

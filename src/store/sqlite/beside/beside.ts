@@ -1,33 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../base/clock.ts';
 import type { SideStores } from '../../beside/side-stores.ts';
-import type { Writer } from '../writer.ts';
 import { SqliteConversations } from './conversations.ts';
 import { SqliteDeliveries } from './deliveries.ts';
 import { SqliteEntries } from './entries.ts';
 import { SqliteFiles } from './files.ts';
+import type { SqliteParts } from './part.ts';
 import { SqliteUsage } from './usage.ts';
 
 /** What is kept beside the runs, in their database. */
-export class Beside implements SideStores {
-  readonly conversations: SqliteConversations;
-  readonly deliveries: SqliteDeliveries;
-  readonly files: SqliteFiles;
-  readonly entries: SqliteEntries;
-  readonly readings: SqliteDeliveries;
-  readonly usage: SqliteUsage;
-
-  constructor(db: DatabaseSync, parts: { clock: Clock; writer: Writer; read<T>(read: () => T): T }) {
-    this.conversations = new SqliteConversations(db, parts);
-    this.deliveries = new SqliteDeliveries(db, { ...parts, table: 'deliveries' });
-    this.files = new SqliteFiles(db, parts);
-    this.entries = new SqliteEntries(db, parts);
-    this.readings = new SqliteDeliveries(db, { ...parts, table: 'readings' });
-    this.usage = new SqliteUsage(db, parts);
-  }
-
-  /** Those that are swept. */
-  get expiring() {
-    return [this.conversations, this.deliveries, this.readings];
-  }
+export function sqliteSideStores(db: DatabaseSync, parts: SqliteParts) {
+  return {
+    conversations: new SqliteConversations(db, parts),
+    deliveries: new SqliteDeliveries(db, parts, 'deliveries'),
+    files: new SqliteFiles(db, parts),
+    entries: new SqliteEntries(db, parts),
+    readings: new SqliteDeliveries(db, parts, 'readings'),
+    usage: new SqliteUsage(db, parts),
+  } satisfies SideStores;
 }

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../base/clock.ts';
 import {
   type ConversationItem,
   type ConversationRecord,
@@ -7,42 +6,34 @@ import {
   sizeOf,
 } from '../../beside/conversation-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
-import type { Writer } from '../writer.ts';
-
-/** Of the database that it lives in. */
-export interface SqliteConversationsOptions {
-  writer: Writer;
-  clock: Clock;
-  /** Reads, with failures as callers of the store get them. */
-  read<T>(read: () => T): T;
-}
+import { SqlitePart, type SqliteParts } from './part.ts';
 
 /** Conversations in the database of the runs. */
-export class SqliteConversations implements ConversationStore {
-  readonly #options: SqliteConversationsOptions;
+export class SqliteConversations extends SqlitePart implements ConversationStore {
   readonly #statements;
 
-  constructor(db: DatabaseSync, options: SqliteConversationsOptions) {
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: SqliteParts) {
+    super(parts);
     this.#statements = prepare(db);
   }
 
   create: ConversationStore['create'] = ({ id, user, createdAt, metadata, items, keepMs }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const { changes, lastInsertRowid } = this.#statements.insert.run(
         id,
         user,
         createdAt,
-        this.#now() + keepMs,
+        this.now() + keepMs,
         metadata,
       );
       if (changes > 0) this.#insertItems(Number(lastInsertRowid), items);
     });
 
-  get: ConversationStore['get'] = async (id) => {
-    const row = this.#options.read(() => this.#find(id));
-    return row && this.#record(row);
-  };
+  get: ConversationStore['get'] = (id) =>
+    this.query(() => {
+      const row = this.#find(id);
+      return row && this.#record(row);
+    });
 
   setMetadata: ConversationStore['setMetadata'] = (id, metadata, { keepMs }) =>
     this.#change(id, keepMs, (key) => {
@@ -51,7 +42,7 @@ export class SqliteConversations implements ConversationStore {
     });
 
   delete: ConversationStore['delete'] = (id) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const row = this.#find(id);
       if (!row) return false;
       this.#remove(integer(row, 'key'));
@@ -59,39 +50,39 @@ export class SqliteConversations implements ConversationStore {
     });
 
   add: ConversationStore['add'] = (id, items, { keepMs, most }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const row = this.#find(id);
       if (!row) return 'missing';
       const record = this.#record(row);
       const isFull = record.items + items.length > most.items || record.bytes + sizeOf(items) > most.bytes;
       if (isFull) return 'full';
       this.#insertItems(integer(row, 'key'), items);
-      this.#statements.keep.run(this.#now() + keepMs, integer(row, 'key'));
+      this.#statements.keep.run(this.now() + keepMs, integer(row, 'key'));
       return 'added';
     });
 
   hold: ConversationStore['hold'] = (id, run, { keepMs, version }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const row = this.#find(id);
       if (!row) return 'missing';
       const { holder, ...record } = this.#record(row);
       if (holder && holder.run !== run) return holder;
       if (!holder && record.version !== version) return 'changed';
-      this.#statements.hold.run(run, this.#now(), this.#now() + keepMs, integer(row, 'key'));
+      this.#statements.hold.run(run, this.now(), this.now() + keepMs, integer(row, 'key'));
       return 'held';
     });
 
   finish: ConversationStore['finish'] = (id, run, items, { keepMs }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const row = this.#find(id);
       if (!row || this.#record(row).holder?.run !== run) return false;
       this.#insertItems(integer(row, 'key'), items);
-      this.#statements.hold.run(null, null, this.#now() + keepMs, integer(row, 'key'));
+      this.#statements.hold.run(null, null, this.now() + keepMs, integer(row, 'key'));
       return true;
     });
 
-  items: ConversationStore['items'] = async (id, { limit, order, after }) =>
-    this.#options.read(() => {
+  items: ConversationStore['items'] = (id, { limit, order, after }) =>
+    this.query(() => {
       const row = this.#find(id);
       if (!row) return after === undefined ? { items: [], hasMore: false } : 'unknown_cursor';
       const key = integer(row, 'key');
@@ -102,8 +93,8 @@ export class SqliteConversations implements ConversationStore {
       return { items: rows.slice(0, limit).map(itemOf), hasMore: rows.length > limit };
     });
 
-  item: ConversationStore['item'] = async (id, item) =>
-    this.#options.read(() => {
+  item: ConversationStore['item'] = (id, item) =>
+    this.query(() => {
       const row = this.#find(id);
       const found = row && this.#statements.item.get(integer(row, 'key'), item);
       return found && itemOf(found);
@@ -120,28 +111,24 @@ export class SqliteConversations implements ConversationStore {
 
   /** Removes those whose time is over, at most `limit`, within a transaction. */
   removeExpired(limit: number): number {
-    const rows = this.#statements.expired.all(this.#now(), limit);
+    const rows = this.#statements.expired.all(this.now(), limit);
     for (const row of rows) this.#remove(integer(row, 'key'));
     return rows.length;
   }
 
   #change(id: string, keepMs: number, change: (key: number) => boolean): Promise<boolean> {
-    return this.#options.writer.run(() => {
+    return this.transact(() => {
       const row = this.#find(id);
       if (!row) return false;
       const key = integer(row, 'key');
       const isChanged = change(key);
-      if (isChanged) this.#statements.keep.run(this.#now() + keepMs, key);
+      if (isChanged) this.#statements.keep.run(this.now() + keepMs, key);
       return isChanged;
     });
   }
 
-  #now(): number {
-    return this.#options.clock.now();
-  }
-
   #find(id: string): Row | undefined {
-    return this.#statements.get.get(id, this.#now());
+    return this.#statements.get.get(id, this.now());
   }
 
   #record(row: Row): ConversationRecord {
@@ -154,7 +141,7 @@ export class SqliteConversations implements ConversationStore {
       items: integer(row, 'items'),
       bytes: integer(row, 'bytes'),
       version: integer(row, 'version'),
-      holder: heldBy === null ? null : { run: heldBy, heldMs: this.#now() - (integerOrNull(row, 'held_since') ?? 0) },
+      holder: heldBy === null ? null : { run: heldBy, heldMs: this.now() - (integerOrNull(row, 'held_since') ?? 0) },
     };
   }
 

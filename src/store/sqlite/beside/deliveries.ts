@@ -1,20 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../base/clock.ts';
 import type { DeliveryStore } from '../../beside/delivery-store.ts';
 import { integer, text } from '../rows.ts';
-import type { Writer } from '../writer.ts';
+import { SqlitePart, type SqliteParts } from './part.ts';
 
 /** Who has to be looked at, in the database of the runs. */
-export class SqliteDeliveries implements DeliveryStore<string> {
-  readonly #options: { writer: Writer; clock: Clock; read<T>(read: () => T): T };
+export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
   readonly #statements;
 
-  constructor(
-    db: DatabaseSync,
-    options: { table: 'deliveries' | 'readings'; writer: Writer; clock: Clock; read<T>(read: () => T): T },
-  ) {
-    const { table } = options;
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: SqliteParts, table: 'deliveries' | 'readings') {
+    super(parts);
     this.#statements = {
       expect: db.prepare(
         `INSERT INTO ${table} (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)`,
@@ -34,47 +28,41 @@ export class SqliteDeliveries implements DeliveryStore<string> {
     };
   }
 
-  expect: DeliveryStore<string>['expect'] = (run, { dueInMs }) =>
-    this.#options.writer.run(() => void this.#statements.expect.run(run, this.#now() + dueInMs));
+  expect: DeliveryStore['expect'] = (run, { dueInMs }) =>
+    this.transact(() => void this.#statements.expect.run(run, this.now() + dueInMs));
 
-  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) => {
-    const find = () => this.#statements.due.all(this.#now(), limit).map((row) => text(row, 'run'));
+  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
+    const find = () => this.#statements.due.all(this.now(), limit).map((row) => text(row, 'run'));
     // Asked every second: a transaction that finds nothing costs as much as one that writes.
-    if (this.#options.read(find).length === 0) return [];
-    return await this.#options.writer.run(() => {
+    if ((await this.query(find)).length === 0) return [];
+    return await this.transact(() => {
       const runs = find();
-      for (const run of runs) this.#statements.postpone.run(this.#now() + leaseMs, run);
+      for (const run of runs) this.#statements.postpone.run(this.now() + leaseMs, run);
       return runs;
     });
   };
 
-  get: DeliveryStore<string>['get'] = async (run) => this.#options.read(() => this.#state(run));
+  get: DeliveryStore['get'] = (run) => this.query(() => this.#state(run));
 
-  put: DeliveryStore<string>['put'] = (run, { before, state, dueInMs, keepMs }) =>
-    this.#options.writer.run(() => {
+  put: DeliveryStore['put'] = (run, { before, state, dueInMs, keepMs }) =>
+    this.transact(() => {
       if (this.#state(run) !== before) return false;
-      const dueAt = dueInMs === undefined ? null : this.#now() + dueInMs;
-      this.#statements.put.run(run, state, dueAt, this.#now() + keepMs);
+      const dueAt = dueInMs === undefined ? null : this.now() + dueInMs;
+      this.#statements.put.run(run, state, dueAt, this.now() + keepMs);
       return true;
     });
 
-  remove: DeliveryStore<string>['remove'] = (run) =>
-    this.#options.writer.run(() => void this.#statements.remove.run(run));
+  remove: DeliveryStore['remove'] = (run) => this.transact(() => void this.#statements.remove.run(run));
 
-  count: DeliveryStore<string>['count'] = async () =>
-    this.#options.read(() => integer(this.#statements.count.get() ?? {}, 'waiting'));
+  count: DeliveryStore['count'] = () => this.query(() => integer(this.#statements.count.get() ?? {}, 'waiting'));
 
   /** Removes what nobody has to look at any more, at most `limit`; the number. The caller gives the transaction. */
   removeExpired(limit: number): number {
-    return Number(this.#statements.removeExpired.run(this.#now(), limit).changes);
+    return Number(this.#statements.removeExpired.run(this.now(), limit).changes);
   }
 
   #state(run: string): string | undefined {
     const state = this.#statements.get.get(run)?.state;
     return typeof state === 'string' ? state : undefined;
-  }
-
-  #now(): number {
-    return this.#options.clock.now();
   }
 }

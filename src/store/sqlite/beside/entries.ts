@@ -1,17 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../../base/clock.ts';
 import type { Entry, EntryStore } from '../../beside/entry-store.ts';
 import { integer, type Row, text } from '../rows.ts';
-import type { Writer } from '../writer.ts';
+import { SqlitePart, type SqliteParts } from './part.ts';
 
 /** Lists of small records, in the database of the runs. */
-export class SqliteEntries implements EntryStore {
-  readonly #options: { writer: Writer; clock: Clock; read<T>(read: () => T): T };
+export class SqliteEntries extends SqlitePart implements EntryStore {
   readonly #statements;
   #lastChange = 0;
 
-  constructor(db: DatabaseSync, options: { writer: Writer; clock: Clock; read<T>(read: () => T): T }) {
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: SqliteParts) {
+    super(parts);
     const page = (order: 'asc' | 'desc', where = '') => {
       const sign = order === 'asc' ? '>' : '<';
       return db.prepare(
@@ -47,7 +45,7 @@ export class SqliteEntries implements EntryStore {
   }
 
   add: EntryStore['add'] = (list, { id, state, value, createdAt }, { most, newest } = {}) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       if (this.#statements.get.get(list, id)) return 'there';
       const limit = most ?? newest;
       const over = limit === undefined ? 0 : this.#size(list) + 1 - limit;
@@ -58,40 +56,40 @@ export class SqliteEntries implements EntryStore {
       return 'added';
     });
 
-  get: EntryStore['get'] = async (list, id) =>
-    this.#options.read(() => {
+  get: EntryStore['get'] = (list, id) =>
+    this.query(() => {
       const row = this.#statements.get.get(list, id);
       return row && entryOf(row);
     });
 
   replace: EntryStore['replace'] = (list, { id, state, value }, { before }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const { changes } = this.#statements.update.run(state, value, list, id, before.state, before.value);
       if (Number(changes) > 0) this.#changed(list, 0);
       return Number(changes) > 0;
     });
 
   remove: EntryStore['remove'] = (list, id) =>
-    this.#options.writer.run(() => this.#removed(list, this.#statements.remove.run(list, id)));
+    this.transact(() => this.#removed(list, this.#statements.remove.run(list, id)));
 
-  page: EntryStore['page'] = async (list, { limit, order, after, state }) =>
-    this.#options.read(() => {
+  page: EntryStore['page'] = (list, { limit, order, after, state }) =>
+    this.query(() => {
       const behind = after ? [after.createdAt, after.id] : [order === 'asc' ? -1 : Number.MAX_SAFE_INTEGER, ''];
       const statement = this.#statements[state === undefined ? order : (`${order}InState` as const)];
       const rows = statement.all(list, ...(state === undefined ? [] : [state]), ...behind, limit + 1);
       return { entries: rows.slice(0, limit).map(entryOf), hasMore: rows.length > limit };
     });
 
-  counts: EntryStore['counts'] = async (list) =>
-    this.#options.read(() =>
+  counts: EntryStore['counts'] = (list) =>
+    this.query(() =>
       Object.fromEntries(this.#statements.counts.all(list).map((row) => [text(row, 'state'), integer(row, 'size')])),
     );
 
   clear: EntryStore['clear'] = (list) =>
-    this.#options.writer.run(() => void this.#removed(list, this.#statements.clear.run(list)));
+    this.transact(() => void this.#removed(list, this.#statements.clear.run(list)));
 
-  revision: EntryStore['revision'] = async (list) =>
-    this.#options.read(() => Number(this.#statements.revision.get(list)?.revision ?? 0));
+  revision: EntryStore['revision'] = (list) =>
+    this.query(() => Number(this.#statements.revision.get(list)?.revision ?? 0));
 
   #removed(list: string, { changes }: { changes: number | bigint }): boolean {
     if (Number(changes) === 0) return false;
@@ -103,7 +101,7 @@ export class SqliteEntries implements EntryStore {
   /** Counts the list up, and how many are in it. */
   #changed(list: string, more: number): void {
     // Microseconds: no two changes have one time.
-    this.#lastChange = Math.max(this.#lastChange + 1, this.#options.clock.now() * 1000);
+    this.#lastChange = Math.max(this.#lastChange + 1, this.now() * 1000);
     this.#statements.change.run(list, this.#lastChange, more);
   }
 

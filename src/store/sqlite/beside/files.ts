@@ -1,15 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FileRecord, FileStore } from '../../beside/file-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
-import type { Writer } from '../writer.ts';
+import { SqlitePart, type SqliteParts } from './part.ts';
 
 /** What is known of files, in the database of the runs. */
-export class SqliteFiles implements FileStore {
-  readonly #options: { writer: Writer; read<T>(read: () => T): T };
+export class SqliteFiles extends SqlitePart implements FileStore {
   readonly #statements;
 
-  constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: SqliteParts) {
+    super(parts);
     const page = (order: 'asc' | 'desc', sign: '<' | '>') =>
       db.prepare(
         `SELECT * FROM files WHERE user = ? AND (? = '' OR purpose = ?) AND (created_at, id) ${sign} (?, ?) ` +
@@ -30,7 +29,7 @@ export class SqliteFiles implements FileStore {
   }
 
   add: FileStore['add'] = (file, { most }) =>
-    this.#options.writer.run(() => {
+    this.transact(() => {
       const { id, user, name, purpose, type, bytes, createdAt, expiresAt } = file;
       if (this.#statements.get.get(id)) return 'added';
       if (integer(this.#statements.used.get(user) ?? {}, 'used') + bytes > most) return 'full';
@@ -38,25 +37,24 @@ export class SqliteFiles implements FileStore {
       return 'added';
     });
 
-  get: FileStore['get'] = async (id) =>
-    this.#options.read(() => {
+  get: FileStore['get'] = (id) =>
+    this.query(() => {
       const row = this.#statements.get.get(id);
       return row && recordOf(row);
     });
 
-  list: FileStore['list'] = async ({ user, limit, order, after, purpose = '' }) =>
-    this.#options.read(() => {
+  list: FileStore['list'] = ({ user, limit, order, after, purpose = '' }) =>
+    this.query(() => {
       const first = order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;
       const [at, id] = after ? [after.createdAt, after.id] : [first, ''];
       const rows = this.#statements[order].all(user, purpose, purpose, at, id, limit + 1);
       return { files: rows.slice(0, limit).map(recordOf), hasMore: rows.length > limit };
     });
 
-  remove: FileStore['remove'] = (id) =>
-    this.#options.writer.run(() => Number(this.#statements.remove.run(id).changes) > 0);
+  remove: FileStore['remove'] = (id) => this.transact(() => Number(this.#statements.remove.run(id).changes) > 0);
 
-  expired: FileStore['expired'] = async ({ now, limit }) =>
-    this.#options.read(() => this.#statements.expired.all(now, limit).map(recordOf));
+  expired: FileStore['expired'] = ({ now, limit }) =>
+    this.query(() => this.#statements.expired.all(now, limit).map(recordOf));
 }
 
 function recordOf(row: Row): FileRecord {

@@ -2,21 +2,20 @@ import type { DatabaseSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
 import { integer, text } from '../rows.ts';
-import type { Writer } from '../writer.ts';
+import { SqlitePart, type SqliteParts } from './part.ts';
 
 /** Processes whose last batch is known. */
 const MOST_SOURCES = 1000;
 const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
 
 /** What was used by day, in the database of the runs. */
-export class SqliteUsage implements UsageStore {
-  readonly #options: { writer: Writer; read<T>(read: () => T): T };
+export class SqliteUsage extends SqlitePart implements UsageStore {
   readonly #statements;
   /** The last batch of each source: a worker that hears no answer sends it again. No worker outlives this process. */
   readonly #added = new LRUCache<string, string>({ max: MOST_SOURCES });
 
-  constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: SqliteParts) {
+    super(parts);
     const columns = [...LABELS, ...USAGE_COUNTS];
     this.#statements = {
       add: db.prepare(
@@ -29,7 +28,7 @@ export class SqliteUsage implements UsageStore {
   }
 
   add: UsageStore['add'] = (rows, { source, id }) =>
-    this.#options.writer.run((transaction) => {
+    this.transact((transaction) => {
       const before = this.#added.get(source);
       if (before === id) return;
       this.#added.set(source, id);
@@ -39,8 +38,8 @@ export class SqliteUsage implements UsageStore {
       }
     });
 
-  read: UsageStore['read'] = async ({ from, to }) =>
-    this.#options.read(() =>
+  read: UsageStore['read'] = ({ from, to }) =>
+    this.query(() =>
       this.#statements.read.all(from, to).map((row): UsageRow => {
         const [day = '', key = '', team = '', model = '', tag = ''] = LABELS.map((label) => text(row, label));
         const usage = emptyUsage({ day, key, team, model, tag });
@@ -49,6 +48,5 @@ export class SqliteUsage implements UsageStore {
       }),
     );
 
-  removeBefore: UsageStore['removeBefore'] = (day) =>
-    this.#options.writer.run(() => void this.#statements.removeBefore.run(day));
+  removeBefore: UsageStore['removeBefore'] = (day) => this.transact(() => void this.#statements.removeBefore.run(day));
 }

@@ -23,7 +23,7 @@ interface Companion {
  * next, a backup for one, believes to be alone and cuts the index off: the gateway dies of SIGBUS, or loses what it wrote.
  */
 export class DatabaseHealth {
-  readonly #path: string | undefined;
+  readonly #path: string;
   readonly #identity: string | undefined;
   readonly #companions: readonly Companion[];
   /** The index of the log, open until the database is closed. */
@@ -34,13 +34,12 @@ export class DatabaseHealth {
   #found: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** `path` is undefined for a database in memory. */
-  constructor(path: string | undefined) {
+  constructor(path: string) {
     this.#path = path;
-    this.#identity = path === undefined ? undefined : identityOf(path);
-    this.#companions = path === undefined ? [] : companionsOf(path);
-    this.#index = path !== undefined && existsSync(`${path}-shm`) ? openSync(`${path}-shm`, 'r') : undefined;
-    this.#wholeBytes = path === undefined ? 0 : (fileSize(path) ?? 0);
+    this.#identity = identityOf(path);
+    this.#companions = companionsOf(path);
+    this.#index = existsSync(`${path}-shm`) ? openSync(`${path}-shm`, 'r') : undefined;
+    this.#wholeBytes = fileSize(path) ?? 0;
   }
 
   /** To be called behind the last connection's end. */
@@ -58,18 +57,18 @@ export class DatabaseHealth {
   /** Why nothing new should be stored. */
   problem(): string | undefined {
     this.#lookedAt = performance.now();
-    this.#found = this.#damage ?? (this.#path === undefined ? undefined : this.#look(this.#path));
+    this.#found = this.#damage ?? this.#look();
     return this.#found;
   }
 
   /** The same as it was a moment ago. */
   recentProblem(): string | undefined {
-    if (this.#path !== undefined && performance.now() - this.#lookedAt > LOOK_MS) return this.problem();
+    if (performance.now() - this.#lookedAt > LOOK_MS) return this.problem();
     return this.#damage ?? this.#found;
   }
 
-  #look(path: string): string | undefined {
-    const identity = identityOf(path);
+  #look(): string | undefined {
+    const identity = identityOf(this.#path);
     if (identity !== this.#identity) {
       const what = identity === undefined ? 'deleted' : 'replaced';
       return `runs.db was ${what} under the running gateway: put the former file back, or restart it to begin with what is there`;
@@ -81,12 +80,12 @@ export class DatabaseHealth {
       const what = now === undefined ? 'deleted' : 'replaced';
       return `${companion.name} was ${what} under the running gateway: ${companion.fix}`;
     }
-    return this.#cut(path);
+    return this.#cut();
   }
 
   /** A database that is shorter than before is whole only where SQLite itself needs no more of it. */
-  #cut(path: string): string | undefined {
-    const bytes = fileSize(path) ?? 0;
+  #cut(): string | undefined {
+    const bytes = fileSize(this.#path) ?? 0;
     const index = this.#index === undefined ? undefined : readOpenIndex(this.#index);
     // An index that is being written is looked at again.
     if (!index) return undefined;
@@ -94,7 +93,7 @@ export class DatabaseHealth {
     const isShorter = logIsMoved || bytes < this.#wholeBytes;
     const isCut = isShorter && bytes < index.pages * index.pageBytes;
     // Its writer does not notice that a log is cut off: it writes on where it was, behind a hole.
-    const logIsCut = !logIsMoved && !beginsAsLog(`${path}-wal`);
+    const logIsCut = !logIsMoved && !beginsAsLog(`${this.#path}-wal`);
     const name = isCut ? 'runs.db' : logIsCut ? 'runs.db-wal' : undefined;
     if (name === undefined) this.#wholeBytes = bytes;
     // For good: what is moved into the database from then on may be holes.

@@ -1,12 +1,42 @@
 import { availableParallelism } from 'node:os';
+import { z } from 'zod';
 import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
 import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
 import { FairSemaphore } from '../../../base/fair-semaphore.ts';
 import { workOwner } from '../../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
-import { type ChildMessage, childMessage } from './child-message.ts';
-import { ParseFailure } from './parse-failure.ts';
 import type { ParsedDocument, ParseJob } from './parse-job.ts';
+
+/** Why a document was not read. */
+export type ParseFailureKind = 'timeout' | 'memory' | 'crashed' | 'unreadable' | 'busy';
+
+export class ParseFailure extends Error {
+  override readonly name = 'ParseFailure';
+  readonly kind: ParseFailureKind;
+
+  constructor(kind: ParseFailureKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** The child has touched hostile input, so what it sends is checked like any other input. */
+export const parsedDocument = z.object({
+  title: z.string(),
+  content: z.string(),
+  author: z.string().optional(),
+  published: z.string().optional(),
+  updated: z.string().optional(),
+  language: z.string().optional(),
+  links: z.array(z.string()).optional(),
+  incomplete: z.string().optional(),
+}) satisfies z.ZodType<ParsedDocument>;
+
+const childMessage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('parsed'), document: parsedDocument }),
+  z.object({ type: z.literal('failed'), message: z.string() }),
+]);
+type ChildMessage = z.output<typeof childMessage>;
 
 export interface ParsePoolOptions {
   /** Child processes at most. Default: two, one where there are no more than two cores. */

@@ -245,7 +245,8 @@ export class DocumentIndex implements Disposable {
   search(query: string, limit: number, near: readonly RankedPassage[] = []): DocumentHit[] {
     const { passages, words } = this.find(query);
     const byWords = documentsOf(passages);
-    const ranked = near.length === 0 ? byWords : fuseByRank([byWords, documentsOf(near)]);
+    const ranked =
+      near.length === 0 ? byWords : fuseByRank([byWords, documentsOf(near)], { nameOf: ({ path }) => path });
     return withoutCopies(ranked, limit).map(({ text, published, ...document }) => ({
       ...document,
       snippet: bestPassage(text, words),

@@ -18,19 +18,19 @@ export async function embedTexts(
   { embeddings, log, where }: { embeddings: Embeddings | undefined; log: Logger | undefined; where: object },
   signal: AbortSignal,
 ): Promise<EmbeddedTexts> {
-  if (!embeddings) return { type: 'embedded', id, vectors: undefined };
+  if (!embeddings) return { id, vectors: undefined };
   const ask = (limited: AbortSignal) => embeddings.embed(texts, { signal: limited });
   try {
     const vectors = await inTrace(trace, () => withTimeout('The embedding', EMBEDDING_MS[purpose], ask, { signal }));
     embeddings.observe?.(purpose, 'ok');
-    return { type: 'embedded', id, vectors };
+    return { id, vectors };
   } catch (thrown) {
     if (!signal.aborted) {
       embeddings.observe?.(purpose, 'failed');
       const told = { ...where, model: embeddings.model, err: messageOf(thrown) };
       log?.warn(told, `the local search goes by words alone: no embeddings for ${purpose}`);
     }
-    return { type: 'embedded', id, vectors: undefined };
+    return { id, vectors: undefined };
   }
 }
 
@@ -49,7 +49,7 @@ export class AskedEmbeddings {
     const id = this.#lastId;
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      this.#ask({ type: 'embed', id, purpose, texts, trace: currentTrace() });
+      this.#ask({ id, purpose, texts, trace: currentTrace() });
     });
   };
 

@@ -1,8 +1,7 @@
 import { type CorpusFile, readDocument } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import { describeContent } from '../../fetch-url-content/content-kind.ts';
-import { ParseFailure } from '../../fetch-url-content/parsing/parse-failure.ts';
-import { ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
+import { ParseFailure, ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
 import { ToolError } from '../../tool.ts';
 import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';

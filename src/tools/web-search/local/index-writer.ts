@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Chunk, ChunkedDocument } from './chunks.ts';
 import type { Compounds } from './compounds.ts';
 import { prepareWrite } from './index-database.ts';
@@ -17,7 +17,6 @@ const DELETIONS = [
   `DELETE FROM vectors WHERE chunk IN (${DELETED})`,
   `DELETE FROM chunks WHERE id IN (${DELETED})`,
 ];
-const WORDS_OF = 'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)';
 
 /** Writes documents into the tables of an index, in steps: whoever takes some of them may let searches in between. */
 export class IndexWriter {
@@ -25,46 +24,32 @@ export class IndexWriter {
   readonly #stems: Stems;
   readonly #compounds: Compounds;
   readonly #merged: number;
-  readonly #insertDocument: StatementSync;
-  readonly #isThere: StatementSync;
-  readonly #finish: StatementSync;
-  readonly #insertText: StatementSync;
-  readonly #insertWords: StatementSync;
-  readonly #remember: StatementSync;
-  readonly #deletions: readonly StatementSync[];
-  readonly #deleteWords: StatementSync;
-  readonly #mergeSome: StatementSync;
-  readonly #deleteDocument: StatementSync;
+  readonly #statements;
 
   constructor(db: DatabaseSync, about: { owner: boolean; stems: Stems; compounds: Compounds; sliceMs: number }) {
     this.#db = db;
     this.#merged = MERGED * Math.ceil(about.sliceMs / MERGED_EACH_MS);
     this.#stems = about.stems;
     this.#compounds = about.compounds;
-    this.#insertDocument = prepareWrite(
-      this.#db,
-      'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#isThere = this.#db.prepare('SELECT 1 FROM documents WHERE id = ?');
-    this.#finish = prepareWrite(this.#db, 'UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?');
-    this.#insertText = prepareWrite(
-      this.#db,
-      'INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#insertWords = prepareWrite(
-      this.#db,
-      'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#remember = prepareWrite(
-      this.#db,
-      'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
-    );
-    this.#deletions = DELETIONS.map((sql) => prepareWrite(this.#db, sql));
-    this.#mergeSome = prepareWrite(this.#db, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
+    const write = (sql: string) => prepareWrite(db, sql);
+    this.#statements = {
+      insertDocument: write(
+        'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
+      ),
+      isThere: db.prepare('SELECT 1 FROM documents WHERE id = ?'),
+      finish: write('UPDATE documents SET signature = ?, vocabulary = ? WHERE id = ?'),
+      insertText: write('INSERT INTO chunks (document, heading, text, page, section) VALUES (?, ?, ?, ?, ?)'),
+      insertWords: write('INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)'),
+      remember: write(
+        'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
+      ),
+      deletions: DELETIONS.map(write),
+      deleteWords: write('DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)'),
+      mergeSome: write(`INSERT INTO words (words, rank) VALUES ('merge', ?)`),
+      deleteDocument: write('DELETE FROM documents WHERE id = ?'),
+    };
     // By itself it merges much at once now and then; here some with each step.
-    if (about.owner) this.#db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
-    this.#deleteWords = prepareWrite(this.#db, WORDS_OF);
-    this.#deleteDocument = prepareWrite(this.#db, 'DELETE FROM documents WHERE id = ?');
+    if (about.owner) db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
   }
 
   /** In steps of one passage each; whoever takes them all puts the document in. */
@@ -72,7 +57,7 @@ export class IndexWriter {
     yield* this.delete(file.path);
     const language = languageOf(document);
     const { title, published = null } = document;
-    const { lastInsertRowid: id } = this.#insertDocument.run(file.path, '', title, published, language, 0);
+    const { lastInsertRowid: id } = this.#statements.insertDocument.run(file.path, '', title, published, language, 0);
     if (hasCompounds(language)) {
       for (const { text } of document.chunks) {
         this.#compounds.learn(wordsOf(text), language);
@@ -81,23 +66,19 @@ export class IndexWriter {
     }
     const known = this.#compounds.size(language);
     for (const chunk of document.chunks) {
-      if (!this.#isThere.get(id)) return;
-      const { lastInsertRowid: row } = this.#insertText.run(
-        id,
-        chunk.heading,
-        chunk.text,
-        chunk.page ?? null,
-        chunk.section ?? null,
-      );
+      if (!this.#statements.isThere.get(id)) return;
+      const { heading, text, page = null, section = null } = chunk;
+      const { lastInsertRowid: row } = this.#statements.insertText.run(id, heading, text, page, section);
       this.#putWords(row, chunk, { path: file.path, title, language });
       yield;
     }
-    this.#finish.run(file.signature, known, id);
+    this.#statements.finish.run(file.signature, known, id);
   }
 
   /** Keeps what was learned of the words, for other processes and the next start. */
   rememberWords(): void {
-    for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
+    for (const { language, stem, count } of this.#compounds.takeChanges())
+      this.#statements.remember.run(language, stem, count);
   }
 
   #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: IndexLanguage }): void {
@@ -108,13 +89,19 @@ export class IndexWriter {
           this.#compounds.split(word, about.language),
         )
       : [];
-    this.#insertWords.run(row, title, indexText(chunk.heading, how), indexText(chunk.text, how), parts.join(' '));
+    this.#statements.insertWords.run(
+      row,
+      title,
+      indexText(chunk.heading, how),
+      indexText(chunk.text, how),
+      parts.join(' '),
+    );
   }
 
   /** Takes the words of a document apart once more. */
   revisit({ id, ...about }: { id: number; path: string; title: string; language: IndexLanguage }): void {
     const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
-    this.#deleteWords.run(id);
+    this.#statements.deleteWords.run(id);
     for (const chunk of chunks)
       this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
     const sql = 'UPDATE documents SET vocabulary = ? WHERE id = ?';
@@ -125,12 +112,12 @@ export class IndexWriter {
   *delete(path: string): Generator<void> {
     const row = this.#db.prepare('SELECT id FROM documents WHERE path = ?').get(path);
     if (!row?.id) return;
-    this.#finish.run('', 0, row.id);
+    this.#statements.finish.run('', 0, row.id);
     for (let left = true; left; ) {
-      for (const statement of this.#deletions) left = statement.run(row.id).changes > 0;
+      for (const statement of this.#statements.deletions) left = statement.run(row.id).changes > 0;
       yield;
     }
-    this.#deleteDocument.run(row.id);
+    this.#statements.deleteDocument.run(row.id);
   }
 
   /** As SQLite says that an `optimize` is done in steps. */
@@ -138,7 +125,7 @@ export class IndexWriter {
     const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
     for (let pages = -MERGED; ; pages = MERGED) {
       const before = changes();
-      this.#mergeSome.run(pages);
+      this.#statements.mergeSome.run(pages);
       if (changes() - before < 2) return;
       yield;
     }
@@ -149,7 +136,7 @@ export class IndexWriter {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
-      this.#mergeSome.run(this.#merged);
+      this.#statements.mergeSome.run(this.#merged);
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#db.exec('ROLLBACK');

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { abortable } from '../../../base/abort.ts';
-import { threadVariables } from '../../../base/compile-cache.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { currentTrace } from '../../../base/trace-context.ts';
-import { type Embeddings, type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
-import { embedTexts } from './embed-texts.ts';
-import type { EmbedRequest, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
+import { type Embeddings, SearchFailure, type SearchProvider } from '../search-provider.ts';
+import { AskedThread, type NoAnswer } from './asked-thread.ts';
+import type { FolderAnswer } from './folder-index.ts';
+import type { SearchQuestion, SearchThreadData } from './search-messages.ts';
 
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
@@ -19,88 +18,41 @@ export interface LocalSearchOptions {
   embeddings?: Embeddings | undefined;
 }
 
-/** The heap of the thread, in MiB. The index itself lies outside of it, in SQLite's memory. */
-const HEAP_MB = 512;
 /** Queries under way at once, at most: more would wait for longer than their time limit. */
 const MAX_WAITING = 64;
+
+const FAILURES: Readonly<Record<NoAnswer, string>> = {
+  'too many': 'Too many local searches are under way.',
+  closed: 'The local search is closed.',
+  broken: 'The local search broke down.',
+  refused: 'The folder of the local search cannot be read.',
+};
 
 /**
  * Full-text search over a folder, in a thread of its own. The index is built from the first query on, follows the files
  * and is kept where `indexFolder` says. Hits have `corpus:///` URLs.
  */
 export function createLocalSearch(options: LocalSearchOptions): SearchProvider & Disposable {
-  const waiting = new Map<number, PromiseWithResolvers<SearchAnswer>>();
-  let thread: Worker | undefined;
-  let lastId = 0;
-  const closing = new AbortController();
-  let isClosed = false;
-
-  function start(): Worker {
-    const workerData: SearchThreadData = {
-      folder: options.folder,
-      indexFile: indexFileOf(options),
-      embeddingModel: options.embeddings?.model,
-    };
-    const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
-      workerData,
-      env: threadVariables(),
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    });
-    const gone = () => {
-      if (thread === worker) thread = undefined;
-      for (const { reject } of waiting.values()) reject(failed('The local search broke down.'));
-      waiting.clear();
-    };
-    worker.on('message', receive);
-    worker.once('error', gone);
-    worker.once('exit', gone);
-    // A thread that nobody waits for does not keep the gateway's process alive.
-    worker.unref();
-    return worker;
-  }
-
-  function receive(reply: SearchReply): void {
-    if (reply.type === 'trouble') return void options.log?.warn({ folder: options.folder }, reply.message);
-    if (reply.type === 'embed') return void embed(reply);
-    const question = waiting.get(reply.id);
-    waiting.delete(reply.id);
-    if (waiting.size === 0) thread?.unref();
-    if (reply.type === 'failed') question?.reject(failed('The folder of the local search cannot be read.'));
-    else question?.resolve({ hits: reply.hits, ...noteOf(reply.progress) });
-  }
-
-  async function embed(request: EmbedRequest): Promise<void> {
-    const { embeddings, log, folder } = options;
-    thread?.postMessage(await embedTexts(request, { embeddings, log, where: { folder } }, closing.signal));
-  }
-
+  const { folder, log, embeddings } = options;
+  const data = { folder, indexFile: indexFileOf(options), embeddingModel: embeddings?.model };
+  const thread = new AskedThread<SearchQuestion, FolderAnswer>({
+    entry: new URL('./search-thread.ts', import.meta.url),
+    data: data satisfies SearchThreadData,
+    mostWaiting: MAX_WAITING,
+    embeddings: () => embeddings,
+    log,
+    where: { folder },
+    failure: (why) => new SearchFailure('unavailable', FAILURES[why]),
+  });
   return {
     name: 'local',
     cacheable: false,
-    async search(query, { signal }) {
+    async search({ text, limit }, { signal }) {
       signal.throwIfAborted();
-      if (isClosed) throw failed('The local search is closed.');
-      if (waiting.size >= MAX_WAITING) throw failed('Too many local searches are under way.');
-      lastId += 1;
-      const question: SearchQuestion = {
-        type: 'search',
-        id: lastId,
-        text: query.text,
-        limit: query.limit,
-        trace: currentTrace(),
-      };
-      const answer = Promise.withResolvers<SearchAnswer>();
-      waiting.set(question.id, answer);
-      thread ??= start();
-      thread.ref();
-      thread.postMessage(question);
-      return await abortable(answer.promise, signal);
+      const { hits, progress } = await abortable(thread.ask({ text, limit, trace: currentTrace() }), signal);
+      return { hits, ...noteOf(progress) };
     },
-    [Symbol.dispose]() {
-      isClosed = true;
-      closing.abort(new Error('The local search is closed.'));
-      void thread?.terminate();
-    },
+    [Symbol.dispose]: () => thread[Symbol.dispose](),
   };
 }
 
@@ -111,11 +63,7 @@ function indexFileOf({ folder, indexFolder }: LocalSearchOptions): string | unde
   return join(indexFolder, `${name}.db`);
 }
 
-function failed(message: string): SearchFailure {
-  return new SearchFailure('unavailable', message);
-}
-
-function noteOf(progress: { indexed: number; all: number } | undefined): { note?: string } {
+function noteOf(progress: FolderAnswer['progress']): { note?: string } {
   if (!progress) return {};
   const { indexed, all } = progress;
   const searched = all === 0 ? 'none could be searched yet' : `${indexed} of ${all} were searched`;

@@ -1,7 +1,7 @@
 import { sleep } from '../../../base/abort.ts';
 import type { DocumentIndex } from './document-index.ts';
 import type { RankedPassage } from './ranking.ts';
-import { type PassageText, VectorIndex } from './vector-index.ts';
+import { type PassageText, type ReadPassage, VectorIndex } from './vector-index.ts';
 
 /** Gives the vectors of texts, or undefined where it could not. */
 export type Embed = (texts: readonly string[], purpose: EmbeddingPurpose) => Promise<Float32Array[] | undefined>;
@@ -107,19 +107,15 @@ export class Meaning implements Disposable {
     return pause;
   }
 
-  async #embed(
-    batch: readonly PassageText[],
-  ): Promise<{ id: number; vector?: Float32Array | undefined }[] | undefined> {
+  async #embed(batch: readonly PassageText[]): Promise<ReadPassage[] | undefined> {
     const vectors = await this.#ask(batch.map(({ text }) => text));
     if (vectors) return batch.map(({ id }, at) => ({ id, vector: vectors[at] }));
     return this.#failures === 0 ? undefined : await this.#embedEach(batch);
   }
 
   /** One text that a model refuses does not keep the others from it. */
-  async #embedEach(
-    batch: readonly PassageText[],
-  ): Promise<{ id: number; vector?: Float32Array | undefined }[] | undefined> {
-    const done: { id: number; vector?: Float32Array | undefined }[] = [];
+  async #embedEach(batch: readonly PassageText[]): Promise<ReadPassage[] | undefined> {
+    const done: ReadPassage[] = [];
     let isThere = false;
     for (const { id, text } of batch) {
       if (!isThere && done.length >= MAX_LONELY) return undefined;

@@ -49,22 +49,19 @@ type Find = (match: string) => ReturnType<StatementSync['all']>;
 
 /** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
 export class PassageSearch {
-  readonly #search: StatementSync;
-  readonly #searchAmong: StatementSync;
-  readonly #searchWithinFew: StatementSync;
-  readonly #searchWithinMany: StatementSync;
-  readonly #count: StatementSync;
-  readonly #last: StatementSync;
+  readonly #statements;
   readonly #counts = new Map<string, number>();
   #countedOf = 0;
 
   constructor(db: DatabaseSync) {
-    this.#search = db.prepare(rowsWhere('words MATCH ?'));
-    this.#searchAmong = db.prepare(rowsWhere(AMONG));
-    this.#searchWithinFew = db.prepare(rowsWhere(WITHIN_FEW));
-    this.#searchWithinMany = db.prepare(rowsWhere(WITHIN_MANY));
-    this.#count = db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)');
-    this.#last = db.prepare('SELECT max(id) AS id FROM chunks');
+    this.#statements = {
+      search: db.prepare(rowsWhere('words MATCH ?')),
+      among: db.prepare(rowsWhere(AMONG)),
+      withinFew: db.prepare(rowsWhere(WITHIN_FEW)),
+      withinMany: db.prepare(rowsWhere(WITHIN_MANY)),
+      count: db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)'),
+      last: db.prepare('SELECT max(id) AS id FROM chunks'),
+    };
   }
 
   /**
@@ -83,21 +80,22 @@ export class PassageSearch {
     const rarest = all > SCORED && !within ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
     return rarest.length > 0
-      ? this.#searchAmong.all(match, anyOf(rarest), NO_LIMIT)
+      ? this.#statements.among.all(match, anyOf(rarest), NO_LIMIT)
       : this.#finder(within, { isLarge: false })(match);
   }
 
   #finder(within: readonly number[] | undefined, { isLarge }: { isLarge: boolean }): Find {
     const most = isLarge ? MOST_SCORED : NO_LIMIT;
-    if (!within) return (match) => this.#search.all(match, most);
+    if (!within) return (match) => this.#statements.search.all(match, most);
     const documents = JSON.stringify(within);
-    if (within.length <= FEW_DOCUMENTS) return (match) => this.#searchWithinFew.all(match, documents, most);
-    return (match) => this.#searchWithinMany.all(match, documents, most);
+    const { withinFew, withinMany } = this.#statements;
+    const statement = within.length <= FEW_DOCUMENTS ? withinFew : withinMany;
+    return (match) => statement.all(match, documents, most);
   }
 
   /** How many passages there are, or were. */
   #size(): number {
-    return Number(this.#last.get()?.id ?? 0);
+    return Number(this.#statements.last.get()?.id ?? 0);
   }
 
   /** The share of all passages that have a word; for common ones at least so many. */
@@ -120,7 +118,7 @@ export class PassageSearch {
     if (rare.length > 0) {
       const rarest = this.#rarest(rare);
       const isAll = rarest.length === rare.length;
-      return within || isAll ? find(anyOf(rare)) : this.#searchAmong.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
+      return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
     const counted = this.#counted(terms, EVERYWHERE);
     const telling = counted.filter(({ count }) => count < EVERYWHERE);
@@ -133,7 +131,7 @@ export class PassageSearch {
   }
 
   /** Those that are there, the rarest first. */
-  #counted(terms: readonly string[], limit: number) {
+  #counted(terms: readonly string[], limit = COMMON) {
     return terms
       .map((term) => ({ term, count: this.#countOf(term, limit) }))
       .filter(({ count }) => count > 0)
@@ -150,7 +148,7 @@ export class PassageSearch {
     const name = `${limit} ${term}`;
     let count = this.#counts.get(name);
     if (count === undefined) {
-      count = Number(this.#count.get(term, limit)?.count ?? 0);
+      count = Number(this.#statements.count.get(term, limit)?.count ?? 0);
       this.#counts.set(name, count);
     }
     return count;
@@ -158,17 +156,13 @@ export class PassageSearch {
 
   /** The rarest of expressions, as many as match `SCORED` passages together; none where all are common. */
   #rarest(expressions: readonly string[]): string[] {
-    const counted = expressions
-      .filter((expression) => this.#isRare(expression))
-      .map((expression) => ({ expression, count: this.#countOf(expression) }))
-      .sort((a, b) => a.count - b.count);
     let sum = 0;
-    return counted
+    return this.#counted(expressions)
       .filter(({ count }) => {
         sum += count;
-        return sum <= SCORED;
+        return count < COMMON && sum <= SCORED;
       })
-      .map(({ expression }) => expression);
+      .map(({ term }) => term);
   }
 }
 

@@ -52,17 +52,20 @@ export function documentsOf(passages: Iterable<RankedPassage>): RankedDocument[]
 /** How fast a place in a list loses weight (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
 const RANK_CONSTANT = 60;
 
-/** One list of several, each best first: what stands high in several of them comes first. */
-export function fuseByRank(lists: readonly (readonly RankedDocument[])[]): RankedDocument[] {
-  const fused = new Map<string, { document: RankedDocument; score: number }>();
+/** One list of several, each best first: what stands high in several of them comes first. Of what is the same, `better` stays. */
+export function fuseByRank<T>(
+  lists: readonly (readonly T[])[],
+  { nameOf, better = (one) => one }: { nameOf(one: T): string; better?: (one: T, other: T) => T },
+): T[] {
+  const fused = new Map<string, { one: T; score: number }>();
   for (const list of lists) {
-    for (const [rank, document] of list.entries()) {
-      const known = fused.get(document.path) ?? { document, score: 0 };
-      known.score += 1 / (RANK_CONSTANT + rank + 1);
-      fused.set(document.path, known);
+    for (const [rank, one] of list.entries()) {
+      const known = fused.get(nameOf(one));
+      const score = (known?.score ?? 0) + 1 / (RANK_CONSTANT + rank + 1);
+      fused.set(nameOf(one), { one: known ? better(known.one, one) : one, score });
     }
   }
-  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
+  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ one }) => one);
 }
 
 /** The first `limit` documents, of copies and versions of one document only the best. */

@@ -1,11 +1,8 @@
 import type { TraceContext } from '../../../base/trace-context.ts';
-import type { FolderAnswer } from './folder-index.ts';
 import type { EmbeddingPurpose } from './meaning.ts';
 
 /** What the gateway asks the thread of the local search. */
 export interface SearchQuestion {
-  type: 'search';
-  id: number;
   text: string;
   limit: number;
   /** Of the run that searches. */
@@ -14,16 +11,14 @@ export interface SearchQuestion {
 
 /** A thread asks for the vectors of texts. */
 export interface EmbedRequest {
-  type: 'embed';
   id: number;
   purpose: EmbeddingPurpose;
   texts: readonly string[];
   trace: TraceContext | undefined;
 }
 
-/** What the gateway says to `embed`; without vectors where they could not be had. */
+/** What the gateway says to that; without vectors where they could not be had. */
 export interface EmbeddedTexts {
-  type: 'embedded';
   id: number;
   vectors: Float32Array[] | undefined;
 }
@@ -37,9 +32,9 @@ export interface SearchThreadData {
   embeddingModel: string | undefined;
 }
 
-/** What the thread answers. */
-export type SearchReply =
-  | ({ type: 'found'; id: number } & FolderAnswer)
-  | { type: 'failed'; id: number }
+/** What a thread says: an answer to the question of a number, or why there is none; or it wants something itself. */
+export type ThreadReply<Answer> =
+  | { id: number; value: Answer }
+  | { id: number; error: string }
   | EmbedRequest
-  | { type: 'trouble'; message: string };
+  | { trouble: string };

@@ -3,10 +3,11 @@
  * the event loop of the gateway does not have.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../../base/errors.ts';
 import { inTrace } from '../../../base/trace-context.ts';
 import { AskedEmbeddings } from './embed-texts.ts';
-import { FolderIndex } from './folder-index.ts';
-import type { EmbeddedTexts, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
+import { type FolderAnswer, FolderIndex } from './folder-index.ts';
+import type { EmbeddedTexts, SearchQuestion, SearchThreadData, ThreadReply } from './search-messages.ts';
 
 const { folder, indexFile, embeddingModel }: SearchThreadData = workerData;
 const embeddings = new AskedEmbeddings(reply);
@@ -14,18 +15,18 @@ const index = new FolderIndex({
   folder,
   indexFile,
   embeddings: embeddingModel === undefined ? undefined : { model: embeddingModel, embed: embeddings.embed },
-  onTrouble: (message) => reply({ type: 'trouble', message }),
+  onTrouble: (trouble) => reply({ trouble }),
 });
 
-parentPort?.on('message', (message: SearchQuestion | EmbeddedTexts) => {
-  if (message.type === 'embedded') return embeddings.answered(message);
+parentPort?.on('message', (message: ({ id: number } & SearchQuestion) | EmbeddedTexts) => {
+  if ('vectors' in message) return embeddings.answered(message);
   const { id, text, limit, trace } = message;
   inTrace(trace, () => index.search(text, limit)).then(
-    (answer) => reply({ type: 'found', id, ...answer }),
-    () => reply({ type: 'failed', id }),
+    (value) => reply({ id, value }),
+    (thrown: unknown) => reply({ id, error: messageOf(thrown) }),
   );
 });
 
-function reply(message: SearchReply): void {
+function reply(message: ThreadReply<FolderAnswer>): void {
   parentPort?.postMessage(message);
 }

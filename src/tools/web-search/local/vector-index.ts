@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentIndex } from './document-index.ts';
 import { prepareWrite } from './index-database.ts';
 import { passageOf, type RankedPassage } from './ranking.ts';
@@ -14,6 +14,12 @@ const LEAST_LIKE = 0.15;
 export interface PassageText {
   id: number;
   text: string;
+}
+
+/** The vector of one, or none where the model does not take its text. */
+export interface ReadPassage {
+  id: number;
+  vector: Float32Array | undefined;
 }
 
 const UNREAD = `
@@ -36,10 +42,7 @@ export class VectorIndex {
   readonly #db: DatabaseSync;
   readonly #index: DocumentIndex;
   readonly #model: string;
-  readonly #unread: StatementSync;
-  readonly #put: StatementSync;
-  readonly #passage: StatementSync;
-  readonly #since: StatementSync;
+  readonly #statements;
   #signs = new Signs();
   /** The passage up to which all have vectors or were given up. */
   #read = 0;
@@ -49,13 +52,13 @@ export class VectorIndex {
     this.#db = index.database;
     this.#index = index;
     this.#model = model;
-    this.#unread = this.#db.prepare(UNREAD);
-    this.#put = prepareWrite(
-      this.#db,
-      'INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?',
-    );
-    this.#passage = this.#db.prepare(PASSAGE);
-    this.#since = this.#db.prepare('SELECT chunk, vector FROM vectors WHERE chunk > ? ORDER BY chunk LIMIT ?');
+    const { database: db } = index;
+    this.#statements = {
+      unread: db.prepare(UNREAD),
+      put: prepareWrite(db, 'INSERT OR REPLACE INTO vectors (chunk, vector) SELECT id, ? FROM chunks WHERE id = ?'),
+      passage: db.prepare(PASSAGE),
+      since: db.prepare('SELECT chunk, vector FROM vectors WHERE chunk > ? ORDER BY chunk LIMIT ?'),
+    };
   }
 
   /** How many passages can be found by their vectors; none while the vectors are those of another model. */
@@ -77,16 +80,16 @@ export class VectorIndex {
   /** The next passages without a vector, at most `limit`. */
   unread(limit: number): PassageText[] {
     if (this.#signs.size >= MAX_VECTORS) return [];
-    return this.#unread.all(this.#read, limit).map(({ id, title, heading, text }) => ({
+    return this.#statements.unread.all(this.#read, limit).map(({ id, title, heading, text }) => ({
       id: Number(id),
       text: [title, heading === title ? '' : heading, text].filter(Boolean).join('\n'),
     }));
   }
 
   /** Keeps the vectors of passages, or passes them over where the model does not take them. */
-  put(passages: readonly { id: number; vector?: Float32Array | undefined }[]): void {
+  put(passages: readonly ReadPassage[]): void {
     for (const { id, vector } of passages) {
-      this.#put.run(vector ? toBytes(vector) : new Uint8Array(0), id);
+      this.#statements.put.run(vector ? toBytes(vector) : new Uint8Array(0), id);
       this.#read = Math.max(this.#read, id);
     }
   }
@@ -103,7 +106,7 @@ export class VectorIndex {
     const near = this.#signs.nearest(query, COMPARED, within && this.#passagesOf(within));
     const found: RankedPassage[] = [];
     for (const id of near) {
-      const row = this.#passage.get(id);
+      const row = this.#statements.passage.get(id);
       if (!(row?.vector instanceof Uint8Array)) continue;
       const score = cosine(query, row.vector);
       if (score < LEAST_LIKE) continue;
@@ -122,7 +125,7 @@ export class VectorIndex {
   /** Takes in vectors that were added since, by whichever process; starts over where many were taken out. */
   #follow(): void {
     for (;;) {
-      const rows = this.#since.all(this.#signs.last, 5000);
+      const rows = this.#statements.since.all(this.#signs.last, 5000);
       for (const { chunk, vector } of rows) if (vector instanceof Uint8Array) this.#signs.add(Number(chunk), vector);
       if (rows.length < 5000) return;
     }

@@ -1,25 +1,12 @@
 import { z } from 'zod';
 import { retryAfter, serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { documentedLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = z
-  .object({
-    url: z.string(),
-    title: z.string(),
-    description: z.string().nullish(),
-    extra_snippets: z.array(z.string()).nullish(),
-    page_age: z.string().nullish(),
-    age: z.string().nullish(),
-  })
-  .transform(({ url, title, description, extra_snippets, page_age, age }) => ({
-    url,
-    title,
-    texts: [description, ...(extra_snippets ?? []).slice(0, 2)],
-    published: page_age ?? age,
-  }));
+const page = pageNamed({ texts: ['description', 'extra_snippets'], dates: ['page_age', 'age'], most: 2 });
 
 const quota = z.object({ quota_limit: z.number().nullish(), quota_current: z.number().nullish() });
 const failure = z.object({

@@ -1,17 +1,11 @@
 import { z } from 'zod';
 import { type ServiceAnswer, serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { interfaceLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = z
-  .object({
-    url: z.string(),
-    title: z.string().nullish(),
-    description: z.string().nullish(),
-    date: z.string().nullish(),
-  })
-  .transform(({ url, title, description, date }) => ({ url, title, texts: [description], published: date }));
+const page = pageNamed({ texts: ['description'], dates: ['date'] });
 
 const failure = z.object({ name: z.string().nullish(), message: z.string().nullish() });
 

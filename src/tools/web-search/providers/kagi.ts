@@ -1,17 +1,11 @@
 import { z } from 'zod';
 import { startOf } from '../published.ts';
 import { type ServiceAnswer, serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = z
-  .object({
-    url: z.string(),
-    title: z.string().nullish(),
-    snippet: z.string().nullish(),
-    time: z.string().nullish(),
-  })
-  .transform(({ url, title, snippet, time }) => ({ url, title, texts: [snippet], published: time }));
+const page = pageNamed({ texts: ['snippet'], dates: ['time'] });
 
 const failure = z.object({
   error: z

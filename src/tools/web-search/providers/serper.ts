@@ -1,16 +1,10 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = z
-  .object({
-    link: z.string(),
-    title: z.string().nullish(),
-    snippet: z.string().nullish(),
-    date: z.string().nullish(),
-  })
-  .transform(({ link, title, snippet, date }) => ({ url: link, title, texts: [snippet], published: date }));
+const page = pageNamed({ url: 'link', texts: ['snippet'], dates: ['date'] });
 
 const failure = z.object({ message: z.string() });
 

@@ -1,21 +1,10 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = z
-  .object({
-    url: z.string(),
-    title: z.string().nullish(),
-    content: z.string().nullish(),
-    published_date: z.string().nullish(),
-  })
-  .transform(({ url, title, content, published_date }) => ({
-    url,
-    title,
-    texts: [content],
-    published: published_date,
-  }));
+const page = pageNamed({ texts: ['content'], dates: ['published_date'] });
 
 const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.string() })]) });
 

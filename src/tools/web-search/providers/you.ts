@@ -1,22 +1,10 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
+import { pageNamed } from '../remote/hits.ts';
 import { documentedLanguage } from '../remote/language-codes.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = z
-  .object({
-    url: z.string(),
-    title: z.string().nullish(),
-    description: z.string().nullish(),
-    snippets: z.array(z.string()).nullish(),
-    page_age: z.string().nullish(),
-  })
-  .transform(({ url, title, description, snippets, page_age }) => ({
-    url,
-    title,
-    texts: [description, ...(snippets ?? []).slice(0, 2)],
-    published: page_age,
-  }));
+const page = pageNamed({ texts: ['description', 'snippets'], dates: ['page_age'], most: 2 });
 
 const failure = z.object({
   detail: z.string().nullish(),

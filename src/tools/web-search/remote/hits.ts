@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { stripMarkup } from '../../text/strip-markup.ts';
 import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
@@ -13,6 +14,20 @@ export interface FoundPage {
   texts: readonly (string | null | undefined)[];
   /** A date in any of the forms that `publishedDate` reads. */
   published?: unknown;
+}
+
+const word = z.string().nullish();
+
+/** Reads a page by what a service calls its parts. Of a list of texts `most` count, of several dates the first. */
+export function pageNamed(names: { url?: string; texts: readonly string[]; dates: readonly string[]; most?: number }) {
+  const { url = 'url', texts, dates, most = 10 } = names;
+  const parts = [...texts, ...dates].map((name) => [name, z.union([word, z.array(z.string())])] as const);
+  return z.object({ ...Object.fromEntries(parts), title: word, [url]: z.string() }).transform((page): FoundPage => {
+    const told = (name: string) => [page[name] ?? []].flat();
+    const [title] = told('title');
+    const [published] = dates.flatMap(told);
+    return { url: told(url).join(''), title, texts: texts.flatMap((name) => told(name).slice(0, most)), published };
+  });
 }
 
 /** A hit from a service's words: markup and entities removed, nothing but http(s) addresses. */

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../../base/json.ts';
 import type { AssistantMessage, TurnMessage, TurnTool } from '../../turn.ts';
 import { withInstruction } from './instructions.ts';
 import { sentArguments } from './tool-arguments.ts';
@@ -63,10 +62,7 @@ function addResult(told: TurnMessage[], text: string): void {
 }
 
 function toolDescription(tools: readonly TurnTool[]): string {
-  const lines = tools.map((tool) => {
-    const signature: JsonObject = { name: tool.name, description: tool.description, parameters: tool.parameters };
-    return JSON.stringify(signature);
-  });
+  const lines = tools.map(({ name, description, parameters }) => JSON.stringify({ name, description, parameters }));
   return [
     '# Tools',
     'You may call one or more tools. They are described here, one JSON object a line:',

@@ -14,13 +14,10 @@ export function quotationsIn(messages: readonly TurnMessage[]): (block: string) 
   return (block) => {
     const words = lettersOf(block);
     if (words.length < LEAST) return false;
-    read ??= messages.map((message) => (isRead(message) ? lettersOf(textAmong(message.content)) : '')).join('\n');
+    const given = messages.filter(({ role }) => role === 'tool' || role === 'user');
+    read ??= given.map(({ content }) => lettersOf(textAmong(content))).join('\n');
     return read.includes(words);
   };
-}
-
-function isRead({ role }: TurnMessage): boolean {
-  return role === 'tool' || role === 'user';
 }
 
 /** Letters and digits in lower case. Results are JSON: what it escapes is no letter. */

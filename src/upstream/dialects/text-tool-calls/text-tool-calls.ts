@@ -60,7 +60,8 @@ export class TextToolCalls {
   readonly #isQuotation: (block: string) => boolean;
   readonly #formats: Readonly<Record<string, BlockFormat>>;
   readonly #openings: readonly string[];
-  readonly #calls: TurnToolCall[] = [];
+  /** Those that were found so far. */
+  readonly calls: TurnToolCall[] = [];
   readonly #splitter = new MarkerSplitter({
     markers: () => this.#block?.format.closings ?? this.#openings,
     text: (text) => this.#take(text),
@@ -81,10 +82,6 @@ export class TextToolCalls {
     this.#offered = new OfferedTools(tools);
     this.#formats = { ...FORMATS, ...namedTags(this.#offered) };
     this.#openings = Object.keys(this.#formats);
-  }
-
-  get calls(): readonly TurnToolCall[] {
-    return this.#calls;
   }
 
   push(text: string): void {
@@ -129,13 +126,13 @@ export class TextToolCalls {
     this.#block = undefined;
     const { format, opening, text } = block;
     const whole = format.keepsOpening ? opening + text + closing : text;
-    const found = this.#calls.length < MAX_CALLS ? format.read(whole, this.#offered) : undefined;
+    const found = this.calls.length < MAX_CALLS ? format.read(whole, this.#offered) : undefined;
     if (found === undefined || this.#isQuotation(whole)) {
       this.#give(opening + text + closing);
       return;
     }
     this.#edge.cut();
-    for (const call of found) this.#calls.push({ ...call, id: this.#freeId(call.id) });
+    for (const call of found) this.calls.push({ ...call, id: this.#freeId(call.id) });
   }
 
   #give(text: string): void {
@@ -144,7 +141,7 @@ export class TextToolCalls {
   }
 
   #freeId(id: string | undefined): string {
-    return id !== undefined && !this.#calls.some((call) => call.id === id) ? id : newCallId();
+    return id !== undefined && !this.calls.some((call) => call.id === id) ? id : newCallId();
   }
 }
 

@@ -1,12 +1,13 @@
 import { repairJson } from '../json-repair.ts';
-import { halves, sections } from './marks.ts';
 import {
   argumentsText,
   callsInJson,
   type FoundCall,
   foundCalls,
+  halves,
   jsonCalls,
   type OfferedTools,
+  sections,
 } from './offered-tools.ts';
 
 /** Kimi: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`. */

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { halves } from './marks.ts';
-import { argumentsText, type FoundCall, foundCalls, type OfferedTools } from './offered-tools.ts';
+import { argumentsText, type FoundCall, foundCalls, halves, type OfferedTools } from './offered-tools.ts';
 
 /**
  * Calls written as XML, in the forms that models were trained on:
@@ -94,7 +93,7 @@ function argPairs(block: string, offered: OfferedTools): FoundCall | undefined {
 function argumentsOf(tool: string, pairs: Iterable<[key: string, value: string]>, offered: OfferedTools): string {
   const args: JsonObject = {};
   for (const [key, value] of pairs) {
-    args[key.trim()] = offered.argument(tool, key.trim(), plainText(trimLines(value)));
+    args[key.trim()] = offered.argument(tool, key.trim(), plainText(value));
   }
   return JSON.stringify(args);
 }
@@ -107,13 +106,10 @@ function inTag(text: string, name: string, { mayBeOpen = false } = {}): string |
   return end === undefined && !mayBeOpen ? undefined : inner.trim();
 }
 
-/** One line break on each side belongs to the markup, not to the value. */
-function trimLines(value: string): string {
-  return value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '');
-}
-
+/** A value as it was meant. One line break on each side belongs to the markup. */
 function plainText(value: string): string {
-  return value.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '');
+  const inner = value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '');
+  return inner.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };

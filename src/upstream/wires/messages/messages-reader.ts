@@ -32,18 +32,11 @@ export class MessagesReader implements TurnReader {
   #last: Block | undefined;
   #counts: Record<string, number> = {};
   #stopReason: string | undefined;
-  #isOver = false;
+  /** Whether the last event was there. */
+  finished = false;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-  }
-
-  get finished(): boolean {
-    return this.#isOver;
-  }
-
-  get complete(): boolean {
-    return this.#isOver;
   }
 
   get usage(): TurnUsage | undefined {
@@ -69,34 +62,20 @@ export class MessagesReader implements TurnReader {
     const { type } = payload;
     if (isMessageError(payload)) throw this.#options.failureOf(payload);
     const index = typeof payload.index === 'number' ? payload.index : this.#blocks.size;
-    switch (type) {
-      case 'message':
-        this.#start(payload);
-        this.#isOver = true;
-        return;
-      case 'message_start':
-        if (isObject(payload.message)) this.#start(payload.message);
-        return;
-      case 'content_block_start':
-        this.#open(index, payload.content_block);
-        return;
-      case 'content_block_delta':
-        if (isObject(payload.delta)) this.#delta(index, payload.delta);
-        return;
-      case 'content_block_stop':
-        this.#close(index);
-        return;
-      case 'message_delta':
-        this.#readUsage(payload.usage);
-        if (isObject(payload.delta)) this.#readEnd(payload.delta);
-        return;
-      case 'message_stop':
-        this.#isOver = true;
+    if (type === 'message') this.#start(payload);
+    else if (type === 'message_start') this.#start(payload.message);
+    else if (type === 'content_block_start') this.#open(index, payload.content_block);
+    else if (type === 'content_block_delta') this.#delta(index, payload.delta);
+    else if (type === 'content_block_stop') this.#close(index);
+    else if (type === 'message_delta') {
+      this.#readUsage(payload.usage);
+      this.#readEnd(payload.delta);
     }
+    this.finished ||= type === 'message' || type === 'message_stop';
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    if (!this.#isOver) throw brokenStream('the stream ended without its last event');
+    if (!this.finished) throw brokenStream('the stream ended without its last event');
     const reason = readFinishReason(this.#stopReason) ?? 'stop';
     if (reason === 'broken') throw brokenStream('the provider broke the answer off');
     const calls = this.#calls(reason === 'length');
@@ -108,7 +87,8 @@ export class MessagesReader implements TurnReader {
   }
 
   /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */
-  #start(message: Record<string, unknown>): void {
+  #start(message: unknown): void {
+    if (!isObject(message)) return;
     this.#blocks = new Map();
     this.#counts = {};
     this.#stopReason = undefined;
@@ -133,9 +113,9 @@ export class MessagesReader implements TurnReader {
     }
   }
 
-  #delta(index: number, delta: Record<string, unknown>): void {
+  #delta(index: number, delta: unknown): void {
     const block = this.#blocks.get(index);
-    if (!block) return;
+    if (!block || !isObject(delta)) return;
     const { content } = block;
     const added = (field: string) => (typeof delta[field] === 'string' ? delta[field] : '');
     const grow = (field: 'text' | 'thinking') => {
@@ -163,8 +143,8 @@ export class MessagesReader implements TurnReader {
     if (input !== undefined) block.content.input = input;
   }
 
-  #readEnd({ stop_reason: reason }: Record<string, unknown>): void {
-    if (typeof reason === 'string') this.#stopReason = reason;
+  #readEnd(told: unknown): void {
+    if (isObject(told) && typeof told.stop_reason === 'string') this.#stopReason = told.stop_reason;
   }
 
   /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */

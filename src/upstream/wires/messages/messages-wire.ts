@@ -18,6 +18,7 @@ import { outputConfig } from './output-format.ts';
 export const messagesWire: Wire = {
   path: '/messages',
   api: 'messages',
+  endsWithEvent: true,
   request: messagesBody,
   reader: (options) => new MessagesReader(options),
 };
@@ -243,21 +244,24 @@ function userBlock(part: UserPart): JsonObject {
     case 'image_url':
       return { type: 'image', source: imageSource(part.image_url.url) };
     case 'file':
-      return { type: 'document', source: pdfSource(part.file.file_data), title: part.file.filename };
+      return {
+        type: 'document',
+        source: dataSource('application/pdf', part.file.file_data),
+        title: part.file.filename,
+      };
     case 'input_audio':
       // The configuration offers it over this API to nobody; a key may have routes of its own.
       return textBlock('(audio that cannot be heard here)');
   }
 }
 
-function pdfSource(url: string): JsonValue {
-  return { type: 'base64', media_type: 'application/pdf', data: url.slice(url.indexOf(',') + 1) };
+function imageSource(url: string): JsonValue {
+  const type = /^data:(image\/[\w.+-]+);base64,/.exec(url)?.[1];
+  return type ? dataSource(type, url) : { type: 'url', url };
 }
 
-function imageSource(url: string): JsonValue {
-  const data = /^data:(image\/[\w.+-]+);base64,/.exec(url);
-  if (!data?.[1]) return { type: 'url', url };
-  return { type: 'base64', media_type: data[1], data: url.slice(data[0].length) };
+function dataSource(type: string, url: string): JsonValue {
+  return { type: 'base64', media_type: type, data: url.slice(url.indexOf(',') + 1) };
 }
 
 function textBlock(text: string): JsonObject {

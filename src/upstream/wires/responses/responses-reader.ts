@@ -17,6 +17,10 @@ import type { TurnReader } from '../wire.ts';
 /** Items of one answer at most. */
 const MAX_ITEMS = 1024;
 
+const THOUGHTS = new Set(['response.reasoning_summary_text.delta', 'response.reasoning_text.delta']);
+const INPUTS = new Set(['response.function_call_arguments.delta', 'response.custom_tool_call_input.delta']);
+const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
 interface Shown {
   /** What of the item was shown so far, to tell what its end adds. */
   text: string;
@@ -35,7 +39,7 @@ export class ResponsesReader implements TurnReader {
   readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   readonly #items = new Map<number, JsonObject>();
   readonly #shown = new Map<number, Shown>();
-  #usage: TurnUsage | undefined;
+  usage: TurnUsage | undefined;
   #end: { status: unknown; reason: unknown } | undefined;
   #hasCall = false;
   /** The position of a reasoning item that has begun and is not done. */
@@ -47,14 +51,6 @@ export class ResponsesReader implements TurnReader {
 
   get finished(): boolean {
     return this.#end !== undefined;
-  }
-
-  get complete(): boolean {
-    return this.finished;
-  }
-
-  get usage(): TurnUsage | undefined {
-    return this.#usage;
   }
 
   get hasOutput(): boolean {
@@ -77,41 +73,25 @@ export class ResponsesReader implements TurnReader {
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
     const reason = this.#reason();
     const calls = callsOf(items, reason === 'length');
-    const isEmpty = !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty;
+    // What the provider did by itself, searches and programs, says something.
+    const isSilent = items.every(({ type }) => type === 'message' || type === 'reasoning');
+    const isEmpty = !this.hasOutput && isSilent && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.deltas.finish({ reason, calls, usage: this.#usage, replay }, { isEmpty });
+    return this.deltas.finish({ reason, calls, usage: this.usage, replay }, { isEmpty });
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
     const index = typeof payload.output_index === 'number' ? payload.output_index : this.#items.size;
     const delta = typeof payload.delta === 'string' ? payload.delta : '';
-    switch (type) {
-      case 'response.output_item.added':
-        this.#added(index, payload.item);
-        return;
-      case 'response.output_text.delta':
-        this.#options.logprobs?.note(payload.logprobs);
-        this.#show(index, 'text', delta);
-        return;
-      case 'response.refusal.delta':
-        this.#show(index, 'text', delta, { refuses: true });
-        return;
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_text.delta':
-        this.#show(index, 'reasoning', delta);
-        return;
-      case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        this.deltas.count(delta);
-        return;
-      case 'response.output_item.done':
-        this.#done(index, payload.item);
-        return;
-      case 'response.completed':
-      case 'response.incomplete':
-      case 'response.failed':
-        if (isObject(payload.response)) this.#whole(payload.response);
-    }
+    if (type === 'response.output_item.added') this.#added(index, payload.item);
+    else if (type === 'response.output_text.delta') {
+      this.#options.logprobs?.note(payload.logprobs);
+      this.#show(index, 'text', delta);
+    } else if (type === 'response.refusal.delta') this.#show(index, 'text', delta, { refuses: true });
+    else if (THOUGHTS.has(type)) this.#show(index, 'reasoning', delta);
+    else if (INPUTS.has(type)) this.deltas.count(delta);
+    else if (type === 'response.output_item.done') this.#done(index, payload.item);
+    else if (ENDS.has(type) && isObject(payload.response)) this.#whole(payload.response);
   }
 
   #added(index: number, item: unknown): void {
@@ -156,7 +136,7 @@ export class ResponsesReader implements TurnReader {
     if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
     if (status === 'in_progress' || status === 'queued') return;
     const usage = readUsage(response.usage);
-    if (usage) this.#usage = usage;
+    if (usage) this.usage = usage;
     if (Array.isArray(output)) {
       for (const [index, item] of output.entries()) if (!this.#items.has(index)) this.#done(index, item);
     }
@@ -170,12 +150,10 @@ export class ResponsesReader implements TurnReader {
   }
 
   #shownOf(index: number): Shown {
-    const known = this.#shown.get(index);
-    if (known) return known;
-    if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
-    const shown = { text: '', reasoning: '', isCommentary: false };
-    this.#shown.set(index, shown);
-    return shown;
+    return this.#shown.getOrInsertComputed(index, () => {
+      if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
+      return { text: '', reasoning: '', isCommentary: false };
+    });
   }
 
   #show(index: number, type: Delta['type'], delta: string, how: DeltaKind = {}): void {
@@ -212,11 +190,6 @@ function argumentsOf(item: JsonObject): string {
   const { arguments: text } = item;
   if (typeof text !== 'string') return isObject(text) ? JSON.stringify(text) : '{}';
   return text.trim() === '' ? '{}' : text;
-}
-
-/** What the provider did by itself: searches, programs. */
-function isHosted({ type }: JsonObject): boolean {
-  return type !== 'message' && type !== 'reasoning';
 }
 
 export function isClientCall(item: Record<string, unknown>): boolean {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
 import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
@@ -18,6 +18,7 @@ import { isClientCall, ResponsesReader, textOfParts } from './responses-reader.t
 export const responsesWire: Wire = {
   path: '/responses',
   api: 'responses',
+  endsWithEvent: true,
   request: responsesBody,
   reader: (options) => new ResponsesReader(options),
 };
@@ -96,8 +97,10 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.content }];
-    case 'user':
-      return [{ role: 'user', content: userContent(message.content) }];
+    case 'user': {
+      const { content } = message;
+      return [{ role: 'user', content: typeof content === 'string' ? content : content.map(inputPart) }];
+    }
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.tool_call_id, output: message.content }];
     case 'assistant': {
@@ -105,10 +108,6 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
       return target.traits.callsLast ? withCallsLast(items) : items;
     }
   }
-}
-
-function userContent(content: string | UserPart[]): JsonValue {
-  return typeof content === 'string' ? content : content.map(inputPart);
 }
 
 function inputPart(part: UserPart): JsonObject {

@@ -61,10 +61,10 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
   const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
   return {
     shown: {
-      title: shorten(cleanTitle(title, heading)),
-      ...(author ? { author: shorten(author) } : {}),
-      ...(published ? { published: shorten(published) } : {}),
-      ...(updated && updated !== published ? { updated: shorten(updated) } : {}),
+      title: cleanTitle(title, heading),
+      ...(author ? { author } : {}),
+      ...(published ? { published } : {}),
+      ...(updated && updated !== published ? { updated } : {}),
       ...(language ? { language } : {}),
     },
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
@@ -198,8 +198,4 @@ function typeOf(node: Record<string, unknown>): string {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
-}
-
-function shorten(value: string): string {
-  return value.length > 300 ? `${value.slice(0, 299)}…` : value;
 }

@@ -1,5 +1,5 @@
 import { type Block, lettersOf } from '../html/blocks.ts';
-import { closest, findElement, type HtmlElement, isHidden } from '../html/tree.ts';
+import { closest, type HtmlElement, isHidden } from '../html/tree.ts';
 import { HEADING, type PageShape, templateOf } from './shape.ts';
 
 /** Says of a block that something has a value: a name of a feature, and which of its few values it has. */
@@ -93,7 +93,7 @@ function bin(value: number, limits: readonly number[]): number {
 const SHORT = 80;
 
 function addText(add: Add, { at, block, kind }: Placed, shape: PageShape): void {
-  const { text, linked, element } = block;
+  const { text, linked } = block;
   const isShort = text.length < SHORT;
   add('length', bin(text.length, [12, 25, 40, 80, 140, 250, 500]));
   add(isShort ? 'linked short' : 'linked', bin(linked / text.length, [0, 0.15, 0.4, 0.8]));
@@ -110,17 +110,10 @@ function addText(add: Add, { at, block, kind }: Placed, shape: PageShape): void 
   if (shape.told.length > 300) {
     add('told', text.length < 30 ? 'short' : shape.told.includes(lettersOf(text, 60)) ? 'yes' : 'no');
   }
-  if (linked > 0 && sharesPage(element)) add('link', 'shares');
   const kinds = shape.kinds.get(templateOf(block));
   if (!kinds) return;
   add('kind prose', bin(kinds.prose / shape.proseLength, [0, 0.02, 0.1, 0.3, 0.6]));
   add('kind count', bin(kinds.count, [1, 2, 5, 10, 20]));
-}
-
-/** Whether its link carries an address or a text to somewhere else: to a network where it is shown to others. */
-function sharesPage(element: HtmlElement): boolean {
-  const link = element.name === 'a' ? element : findElement(element, ({ name }) => name === 'a');
-  return link !== undefined && /[?&](?:url|u|text|title|body|link)=/.test(link.attribute('href'));
 }
 
 function addPlace(add: Add, placed: Placed, shape: PageShape): void {

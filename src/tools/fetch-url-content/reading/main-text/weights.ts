@@ -99,7 +99,6 @@ const TABLE = `
   list 1 item: 0 -0.05 1 0.27 2 -0.45 3 0.88 4 -0.93 5 0.13
   page 2 own: code 0.12 heading -0.19 link -1.17 prose 0.4 short 0.21
   told: no -0.9 short -0.13 yes 0.93
-  link: shares -0.83
   group own other linked: 0 0.41 1 0.2 2 -0.21 3 0.23 4 -0.25
   group within linked: 0 0.45 1 -0.11 2 0.28 3 0.11 4 0.48
   article no before else: code 0.07 heading 0.31 link 0.16 prose 0.63 short 0.43

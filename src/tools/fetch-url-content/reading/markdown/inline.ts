@@ -12,11 +12,16 @@ export interface Around {
   marks?: string;
 }
 
+/** Marks of emphasis by their elements. */
+const MARKS = new Map(Object.entries({ strong: '**', b: '**', em: '*', i: '*', del: '~~', s: '~~', strike: '~~' }));
+
 /** Text in a line of Markdown: links, emphasis, code, formulas, images. Line breaks stay, blocks are set apart by blanks. */
 function inlineMarkdown(node: HtmlNode, around: Around): string {
   if (typeof node === 'string') return withFormulas(joinSpaces(node));
   if (!isShown(node)) return '';
   const inner = (more: Partial<Around> = {}) => inlineChildren(node, { ...around, ...more });
+  const mark = MARKS.get(node.name);
+  if (mark !== undefined) return marked(mark, inner, around);
   switch (node.name) {
     case 'br':
       return '\n';
@@ -29,16 +34,6 @@ function inlineMarkdown(node: HtmlNode, around: Around): string {
       return codeSpan(textOf(node));
     case FORMULA:
       return textOf(node);
-    case 'strong':
-    case 'b':
-      return marked('**', inner, around);
-    case 'em':
-    case 'i':
-      return marked('*', inner, around);
-    case 'del':
-    case 's':
-    case 'strike':
-      return marked('~~', inner, around);
     case 'sup':
       return script(node, inner(), superscript);
     case 'sub':

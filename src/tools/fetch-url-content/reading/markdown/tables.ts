@@ -10,9 +10,7 @@ const MAX_SPAN = 60;
 
 /** Whether an element is a table: by its tag, or by its role. */
 export function isTable({ name, attributes }: HtmlElement): boolean {
-  return (
-    name === 'table' || attributes.role === 'table' || attributes.role === 'grid' || attributes.role === 'treegrid'
-  );
+  return name === 'table' || /^(?:table|grid|treegrid)$/.test(attributes.role ?? '');
 }
 
 const CELL = /^t[dh]$/;

@@ -1,3 +1,5 @@
+import { percentDecoded } from '../../../../base/text.ts';
+
 /** Where services that draw formulas are given their source: the address, up to it. */
 const SERVICES = [
   /^[^?]*codecogs\.com\/[^?]*\?(?:latex=)?(.+)$/i,
@@ -18,17 +20,11 @@ export function texOfAddress(address: string): string {
   if (address.length > LONGEST || !/[?]|upmath|s2cms/.test(address)) return '';
   for (const service of SERVICES) {
     const source = service.exec(address)?.[1];
-    if (source !== undefined) return clean(decoded(source));
+    if (source !== undefined) {
+      return clean(percentDecoded(source.replaceAll('+', '%20').replaceAll('&space;', ' ')) ?? source);
+    }
   }
   return '';
-}
-
-function decoded(source: string): string {
-  try {
-    return decodeURIComponent(source.replaceAll('+', '%20').replaceAll('&space;', ' '));
-  } catch {
-    return source;
-  }
 }
 
 /** Without what only says how large and on what ground it is drawn. */

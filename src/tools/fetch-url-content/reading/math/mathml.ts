@@ -25,12 +25,13 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Accents over one letter or many. */
-const ACCENTS = named(`
+export const ACCENTS = named(`
   ^ hat   ˆ hat   ~ tilde   ˜ tilde   ¯ bar   ˉ bar   → vec   \u20d7 vec   ˙ dot   ¨ ddot
+  \u0302 hat   \u0303 tilde   \u0304 bar   \u0305 overline   \u0307 dot   \u0308 ddot
   ‾ overline   _ underline   ⏞ overbrace   ⏟ underbrace
 `);
 
-const FUNCTIONS = new Set(
+export const FUNCTIONS = new Set(
   'sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker gcd arg deg Pr'.split(' '),
 );
 

@@ -1,5 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT } from '../../parsing/parse-job.ts';
+import { type CellRow, cellTables } from '../cell-tables.ts';
 import { markdownTable } from '../markdown-table.ts';
 
 /** More rows or columns of a table are left out. */
@@ -126,6 +127,15 @@ export class DocumentWriter {
     if (!head) return;
     if (rows.every((row) => row.length < 2)) for (const [text = ''] of rows) this.paragraph(text);
     else this.#add(markdownTable(head, body));
+  }
+
+  /** Adds the rows of a sheet as tables, each behind the place of its cells. */
+  sheet(rows: readonly CellRow[]): void {
+    for (const part of cellTables(rows)) {
+      if (this.isFull) return;
+      this.paragraph(part.mark);
+      this.table(part.rows);
+    }
   }
 
   /** The document so far, with what the tables hold that are open. */

@@ -100,30 +100,18 @@ export class ListNumbers {
   }
 }
 
-const ROMAN: readonly [string, number][] = [
-  ['m', 1000],
-  ['cm', 900],
-  ['d', 500],
-  ['cd', 400],
-  ['c', 100],
-  ['xc', 90],
-  ['l', 50],
-  ['xl', 40],
-  ['x', 10],
-  ['ix', 9],
-  ['v', 5],
-  ['iv', 4],
-  ['i', 1],
-];
+const ROMAN = { m: 1000, cm: 900, d: 500, cd: 400, c: 100, xc: 90, l: 50, xl: 40, x: 10, ix: 9, v: 5, iv: 4, i: 1 };
 
 function shownAs(number: number, format: string): string {
   if (/roman$/i.test(format) && number > 0 && number < 4000) {
     let left = number;
-    const roman = ROMAN.map(([letters, worth]) => {
-      const times = Math.floor(left / worth);
-      left -= times * worth;
-      return letters.repeat(times);
-    }).join('');
+    const roman = Object.entries(ROMAN)
+      .map(([letters, worth]) => {
+        const times = Math.floor(left / worth);
+        left -= times * worth;
+        return letters.repeat(times);
+      })
+      .join('');
     return format.startsWith('upper') ? roman.toUpperCase() : roman;
   }
   if (/letter$/i.test(format) && number > 0 && number < 500) {

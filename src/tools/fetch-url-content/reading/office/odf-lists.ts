@@ -1,13 +1,9 @@
 import { type ItemLabel, type ListLevel, ListNumbers, type NumberedList } from './docx-lists.ts';
 import { xmlEvents } from './xml-events.ts';
 
-const FORMATS: ReadonlyMap<string, string> = new Map([
-  ['1', 'decimal'],
-  ['a', 'lowerLetter'],
-  ['A', 'upperLetter'],
-  ['i', 'lowerRoman'],
-  ['I', 'upperRoman'],
-]);
+const FORMATS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ 1: 'decimal', a: 'lowerLetter', A: 'upperLetter', i: 'lowerRoman', I: 'upperRoman' }),
+);
 const MAX_LEVELS = 9;
 /** The list of the headings, which has no name of its own. */
 const OUTLINE = '';

@@ -1,6 +1,6 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
@@ -266,12 +266,7 @@ class OdfReader {
     const sheet = this.#sheet;
     this.#sheet = name === undefined ? undefined : { rows: [], row: [], cell: [], number: 0, length: 0 };
     if (name) this.writer.paragraph(name, { heading: 2 });
-    if (name !== undefined || !sheet) return;
-    for (const table of cellTables(sheet.rows)) {
-      if (this.writer.isFull) break;
-      this.writer.paragraph(table.mark);
-      this.writer.table(table.rows);
-    }
+    if (name === undefined && sheet) this.writer.sheet(sheet.rows);
   }
 
   #endCell(): void {

@@ -1,22 +1,33 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { textOfElement } from './xml-events.ts';
+import { xmlEvents } from './xml-events.ts';
 
 /** What the properties of an Office document, or the metadata of an EPUB, tell of it. */
 export function officeMetadata(xml: string): Omit<ParsedDocument, 'content'> {
-  const first = (names: readonly string[]) =>
-    names
-      .map((name) => textOfElement(xml, name))
-      .find((value) => value !== '')
-      ?.slice(0, 300) ?? '';
-  const author = first(['dc:creator', 'meta:initial-creator']);
-  const published = first(['dcterms:created', 'meta:creation-date', 'dc:date']);
-  const updated = first(['dcterms:modified']);
-  const language = first(['dc:language']);
+  const texts = firstTexts(xml);
+  const first = (...names: string[]) => names.map((name) => texts.get(name)).find(Boolean) ?? '';
+  const author = first('dc:creator', 'meta:initial-creator');
+  const published = first('dcterms:created', 'meta:creation-date', 'dc:date');
+  const updated = first('dcterms:modified');
+  const language = first('dc:language');
   return {
-    title: first(['dc:title']),
+    title: first('dc:title'),
     ...(author ? { author } : {}),
     ...(published ? { published } : {}),
     ...(updated && updated !== published ? { updated } : {}),
     ...(language ? { language } : {}),
   };
+}
+
+/** The texts of elements that hold nothing else, by their names; of several the first. */
+function firstTexts(xml: string): Map<string, string> {
+  const texts = new Map<string, string>();
+  let text = '';
+  for (const event of xmlEvents(xml)) {
+    if (event.kind === 'text') text += event.text;
+    else {
+      if (event.kind === 'close' && !texts.has(event.name)) texts.set(event.name, text.trim());
+      text = '';
+    }
+  }
+  return texts;
 }

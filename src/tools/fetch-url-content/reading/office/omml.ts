@@ -1,4 +1,4 @@
-import { base, characters, group, join } from '../math/mathml.ts';
+import { ACCENTS, base, characters, FUNCTIONS, group, join } from '../math/mathml.ts';
 import type { XmlEvent } from './xml-events.ts';
 
 /** An element of a formula that is being read. */
@@ -10,19 +10,8 @@ interface Part {
   says: Map<string, string>;
 }
 
-const ACCENTS: ReadonlyMap<string, string> = new Map([
-  ['\u0302', 'hat'],
-  ['\u0303', 'tilde'],
-  ['\u0304', 'bar'],
-  ['\u0305', 'overline'],
-  ['\u0307', 'dot'],
-  ['\u0308', 'ddot'],
-  ['\u20d7', 'vec'],
-]);
 /** Elements that a line of text does not hold. */
 const STRUCTURE = /^m:(?:f|ssup|ssub|ssubsup|spre|rad|nary|d|m|eqarr|acc|bar|limlow|limupp)$/;
-const FUNCTION = /^(?:sin|cos|tan|cot|sec|csc|log|ln|exp|lim|max|min|sup|inf|det)$/;
-
 /** Whether a formula begins here (ECMA-376, part 1, 22.1). */
 function beginsFormula(event: XmlEvent): boolean {
   return event.kind === 'open' && (event.name === 'm:omath' || event.name === 'm:omathpara');
@@ -61,7 +50,7 @@ class FormulaReader {
       if (!this.#inText) return undefined;
       this.#plain += event.text;
       const text = event.text.replace(/[\u2061-\u2064]/g, '');
-      open?.parts.push({ name: 'text', latex: FUNCTION.test(text) ? `\\${text}` : characters(text) });
+      open?.parts.push({ name: 'text', latex: FUNCTIONS.has(text) ? `\\${text}` : characters(text) });
       return undefined;
     }
     if (event.name === 'm:t') this.#inText = event.kind === 'open';
@@ -114,7 +103,7 @@ function latexOf({ name, parts, says }: Part): string {
     case 'm:func':
       return `${the('fname')} ${the('e')}`;
     case 'm:acc':
-      return `\\${ACCENTS.get(says.get('m:chr') ?? '\u0302') ?? 'overline'}{${the('e')}}`;
+      return `${ACCENTS.get(says.get('m:chr') ?? '\u0302') ?? '\\overline'}{${the('e')}}`;
     case 'm:bar':
       return `\\${says.get('m:pos') === 'bot' ? 'under' : 'over'}line{${the('e')}}`;
     case 'm:limlow':

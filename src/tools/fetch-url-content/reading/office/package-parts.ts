@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../../../base/text.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -70,9 +71,5 @@ function relations(xml: string, folder: string): Map<string, Relation> {
 /** The path that a part in `folder` calls `target`, percent-encoding undone. */
 export function partPath(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? '';
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+  return percentDecoded(path) ?? path;
 }

@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, cellTables, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -38,11 +38,7 @@ export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
     const rows = sheetRows(await sheet.text(), book);
     if (rows.length === 0) continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
-    for (const table of cellTables(rows)) {
-      if (writer.isFull) break;
-      writer.paragraph(table.mark);
-      writer.table(table.rows);
-    }
+    writer.sheet(rows);
     for (const path of sheet.related('comments')) writeComments(await zip.text(path), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };

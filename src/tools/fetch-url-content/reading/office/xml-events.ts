@@ -118,16 +118,3 @@ function ownName(wanted: string, own: ReadonlyMap<string, string>): string {
   const prefix = colon < 0 ? undefined : own.get(wanted.slice(0, colon));
   return prefix === undefined ? wanted : `${prefix === '' ? '' : `${prefix}:`}${wanted.slice(colon + 1)}`;
 }
-
-/** The text of the first element with this name, or nothing. */
-export function textOfElement(xml: string, wanted: string): string {
-  let depth = 0;
-  let text = '';
-  for (const event of xmlEvents(xml)) {
-    if (event.kind === 'text') text += depth > 0 ? event.text : '';
-    else if (event.name !== wanted) continue;
-    else if (event.kind === 'open') depth += 1;
-    else return text.trim();
-  }
-  return '';
-}

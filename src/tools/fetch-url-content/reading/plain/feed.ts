@@ -1,3 +1,4 @@
+import { escapedMarkup } from '../../../../base/text.ts';
 import { stripMarkup } from '../../../text/strip-markup.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
@@ -55,12 +56,11 @@ function textOfEntry(entry: HtmlElement, base: string): string {
 
 /** Atom may hold its markup as elements. */
 function markupOf({ children }: HtmlElement): string {
-  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   return children
     .map((child) => {
-      if (typeof child === 'string') return escaped(child);
+      if (typeof child === 'string') return escapedMarkup(child);
       const { href } = child.attributes;
-      const target = href === undefined ? '' : ` href="${escaped(href).replaceAll('"', '&quot;')}"`;
+      const target = href === undefined ? '' : ` href="${escapedMarkup(href)}"`;
       return `<${child.name}${target}>${markupOf(child)}</${child.name}>`;
     })
     .join('');

@@ -6,7 +6,7 @@ import { decodeText } from './charset.ts';
 export function readText(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset' | 'longest'>): ParsedDocument {
   const text = decodeText(job.bytes, { charset: job.charset });
   const heading = job.kind === 'markdown' ? firstHeading(text) : undefined;
-  return { title: (heading ?? '').slice(0, 300), ...bounded(text, job.longest) };
+  return { title: heading ?? '', ...bounded(text, job.longest) };
 }
 
 /** The content, cut at the limit of what is kept. */

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import type { SealedFor, Sealer } from '../base/secrets/sealed.ts';
+import type { AssistantMessage } from '../upstream/turn.ts';
+
+/** What a provider wants back of the thoughts of one turn, as clients keep it in `encrypted_content`. */
+export interface Thought {
+  /** Absent where the provider wants nothing back. */
+  replay?: AssistantMessage['replay'];
+  /** The item stands behind the message of its turn: its provider showed nothing of the thought. */
+  behind?: true | undefined;
+}
+
+const VERSION = 1;
+const sealedThought = z.looseObject({
+  v: z.literal(VERSION),
+  replay: z.looseObject({ provider: z.string(), fields: z.custom<JsonObject>(isObject) }).optional(),
+  behind: z.literal(true).optional(),
+});
+const sealedSummary = z.looseObject({ v: z.literal(VERSION), summary: z.string() });
+
+/**
+ * What clients keep between turns, thoughts and summaries (docs/api.md, "Thoughts that the client keeps", "Counting and
+ * compacting"): readable for this gateway alone, for the same user. Sealing throws GatewayError `store_unavailable`,
+ * opening `invalid_parameter` where it was changed or is another user's; `param` names the field.
+ */
+export class SealedContents {
+  readonly #sealer: Sealer;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  sealThought(thought: Thought, { user }: { user: string }): Promise<string> {
+    return this.#sealer.seal(JSON.stringify({ v: VERSION, ...thought }), { user, kind: 'reasoning' });
+  }
+
+  openThought(sealed: string, { user, param }: { user: string; param: string }): Promise<Thought> {
+    return this.#open(sealedThought, sealed, { user, param, kind: 'reasoning' });
+  }
+
+  sealSummary(summary: string, { user }: { user: string }): Promise<string> {
+    return this.#sealer.seal(JSON.stringify({ v: VERSION, summary }), { user, kind: 'compaction' });
+  }
+
+  async openSummary(sealed: string, { user, param }: { user: string; param: string }): Promise<string> {
+    return (await this.#open(sealedSummary, sealed, { user, param, kind: 'compaction' })).summary;
+  }
+
+  async #open<T>(schema: z.ZodType<T>, sealed: string, of: SealedFor & { param: string }): Promise<T> {
+    const read = schema.safeParse(parseJson(await this.#sealer.open(sealed, of)));
+    if (read.success) return read.data;
+    const { param } = of;
+    const message = `${param}: a newer gateway made it, and this one cannot read it.`;
+    throw new GatewayError('invalid_parameter', message, { param });
+  }
+}

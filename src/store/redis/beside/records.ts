@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import { parseJson } from '../../../base/json.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import { maybeTextList, textList } from '../replies.ts';
+
+/** How many records are looked at in one step at most. */
+const STEP = 500;
+
+/** The record that a reply holds as JSON; undefined where it holds none. */
+export function readRecord<T>(schema: z.ZodType<T>, reply: unknown): T | undefined {
+  return schema.safeParse(typeof reply === 'string' ? parseJson(reply) : undefined).data;
+}
+
+/** Up to `limit` wanted records of a hash, in the order of a sorted set of their ids, from the rank `from` on. */
+export async function recordsFrom<T>(
+  redis: RedisConnection,
+  range: { schema: z.ZodType<T>; records: string; ids: string; order: 'asc' | 'desc'; from: number; limit: number },
+  isWanted?: (record: T) => boolean,
+): Promise<{ found: T[]; hasMore: boolean }> {
+  const { schema, records, ids, order, limit } = range;
+  const step = isWanted ? STEP : Math.min(STEP, limit + 1);
+  const found: T[] = [];
+  for (let { from } = range; found.length <= limit; from += step) {
+    const command = [order === 'asc' ? 'ZRANGE' : 'ZREVRANGE', ids, `${from}`, `${from + step - 1}`];
+    const some = textList.parse(await redis.command(command));
+    if (some.length === 0) break;
+    const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...some]));
+    const read = texts.flatMap((text) => readRecord(schema, text) ?? []);
+    found.push(...(isWanted ? read.filter(isWanted) : read));
+  }
+  return { found: found.slice(0, limit), hasMore: found.length > limit };
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { plainMessages } from '../../../src/http/submission/plain-messages.ts';
+import type { PriorCall, PriorOutput } from '../../../src/protocol/requests/foreign-items.ts';
+import type { InputItem } from '../../../src/protocol/requests/request-input.ts';
+import { isSlow } from '../../support/fair-time.ts';
+
+const CALLS = 10_000;
+/** Linear work takes a sixth of it, a look at all calls for each of them twice as much and more. */
+const LIMIT_MS = 200;
+const ROUNDS = 3;
+
+describe('a turn of ten thousand calls', () => {
+  const numbers = Array.from({ length: CALLS }, (_, n) => n);
+  const calls = numbers.map(
+    (n): PriorCall => ({
+      type: 'prior_call',
+      name: 'look',
+      arguments: '{}',
+      callId: `call_${n}`,
+      itemId: `fc_${n}`,
+    }),
+  );
+  const output = (names: Pick<PriorOutput, 'callId' | 'itemId'>): PriorOutput => ({
+    type: 'prior_output',
+    output: 'seen',
+    ...names,
+  });
+
+  for (const [what, outputs] of [
+    ['whose outputs name them', numbers.map((n) => output({ callId: `call_${n}` }))],
+    ['whose outputs name their items', numbers.map((n) => output({ callId: undefined, itemId: `fc_${n}` }))],
+  ] as const) {
+    it(`${what} is read in time that grows with it`, async () => {
+      let best = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await readingMs([...calls, ...outputs]));
+      assert.equal(isSlow(best, LIMIT_MS), false, `${best} ms`);
+    });
+  }
+
+  async function readingMs(items: readonly InputItem[]): Promise<number> {
+    const before = process.threadCpuUsage();
+    const { messages } = await plainMessages(items, {
+      before: [],
+      field: 'input',
+      model: { vision: false },
+      findItem: () => Promise.reject(new Error('it is there')),
+      openCompaction: () => Promise.reject(new Error('there is none')),
+      openThought: () => Promise.reject(new Error('there is none')),
+      attach: () => Promise.resolve([]),
+    });
+    const { user, system } = process.threadCpuUsage(before);
+    const [turn, ...results] = messages;
+    assert.equal(turn?.role === 'assistant' && turn.tool_calls?.length, CALLS);
+    assert.equal(results.length, CALLS);
+    return (user + system) / 1000;
+  }
+});
