@@ -188,7 +188,7 @@ function resolvePaths(config: GatewayConfig, { root, documents }: { root: string
   };
 }
 
-/** Where else the gateway keeps something unless told: beside an embedded store, and with it where that is in memory. */
+/** Where else something is kept unless told: beside an embedded store. Undefined: in memory, as the store is. */
 function folderBeside(storeUrl: string, root: string, name: string): string | undefined {
   if (storeUrl === 'memory:') return undefined;
   return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), name) : resolve(root, 'data', name);

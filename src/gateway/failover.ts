@@ -29,8 +29,8 @@ const OPERATION_OF: Readonly<Partial<Record<string, OperationName>>> = {
 const CHATS = /^(?:chat_completions|responses|messages)(?:\/|$)/;
 
 /**
- * Asks the routes of a model until one answers (docs/failover.md, "When another route is asked"), in the span of the call,
- * `chat {model}` and the like (docs/telemetry.md). The answer of the last one counts, also where it is an error.
+ * Asks the routes of a model until one answers (docs/failover.md, "When another route is asked"), in the span of the
+ * call, `chat {model}` and the like (docs/telemetry.md). The answer of the last one counts, also where it is an error.
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(

@@ -116,8 +116,8 @@ export class ModelProxy {
   }
 
   /**
-   * Makes one chat completion that is not streamed, the provider's body as it came. Nobody waits, so it waits itself where
-   * providers ask for that.
+   * Makes one chat completion that is not streamed, the provider's body as it came. Nobody waits, so it waits itself
+   * where providers ask for that.
    * @throws GatewayError as `forward`; the signal's reason.
    */
   async complete(task: ProxyTask): Promise<string> {
@@ -195,7 +195,7 @@ function isWhole(result: RoutedResult): boolean {
   return result.is === 'answered' || (result.is === 'delivered' && result.failure === undefined);
 }
 
-/** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
+/** Up to so many bytes an answer goes out in one piece with its headers: one call of the system instead of two. */
 const SHORT = 32 * 1024;
 
 function writeAnswer({ res, copy }: Client, answer: HeldAnswer, target: ProviderTarget): void {

@@ -36,7 +36,7 @@ function expected(issue: z.core.$ZodIssue | undefined, field: unknown): string |
 }
 
 /**
- * The page of a list that is there as a whole: of what `isListed`, the entries behind `after`, or those nearest to `before`.
+ * A page of a list that is there as a whole: of what `isListed`, what is behind `after`, or the nearest before `before`.
  * @throws what `missing` gives for an id that is not in the list.
  */
 export function pageOf<T extends { id: string }>(

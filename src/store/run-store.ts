@@ -263,8 +263,8 @@ export interface RunStore {
   /** All transcript entries in the order in which they were written. */
   readTranscript(id: RunId): Promise<string[]>;
   /**
-   * Calls the handlers with batches as they are appended from now on, in order, possibly with gaps. The promise resolves
-   * once nothing that is appended later can be missed without `onGap` being called.
+   * Calls the handlers with batches as they are appended from now on, in order, possibly with gaps. The promise
+   * resolves once nothing that is appended later can be missed without `onGap` being called.
    */
   subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable>;
 

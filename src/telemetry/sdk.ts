@@ -37,8 +37,8 @@ const LOG_EVERY_MS = 60_000;
 const LONGEST_MESSAGE = 300;
 
 /**
- * Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone. `endpoint`:
- * the base address of a collector that takes OTLP over HTTP.
+ * Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone.
+ * `endpoint`: the base address of a collector that takes OTLP over HTTP.
  */
 export function startSdk(
   endpoint: string,

@@ -77,7 +77,7 @@ function showSecret({ id, secret }: Record<string, unknown>, terminal: Terminal)
   terminal.out(`${printable(String(secret))}\n`);
 }
 
-/** Does what takes answers of a running gateway, and explains what went wrong. */
+/** Does `work`, which asks a running gateway, and tells what went wrong. */
 async function asking(options: KeysOptions, terminal: Terminal, work: (ask: Ask) => Promise<void>): Promise<ExitCode> {
   try {
     await work((...question) => askGateway(options, ...question));

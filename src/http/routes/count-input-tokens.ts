@@ -15,9 +15,9 @@ import { ignoredHeader } from '../submission/ignored.ts';
 import { requestedThread } from '../submission/thread.ts';
 
 /**
- * `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"): what the client's own part of a request takes, estimated
- * without asking a provider: what was said, and the functions and the form of the answer that hold for it, in the chain and
- * the conversation too. A model whose responses are its provider's is counted there.
+ * `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"): what the client's own part of a request
+ * takes, estimated without asking a provider: what was said, and the functions and the form of the answer that hold for
+ * it, in the chain and the conversation too. A model whose responses are its provider's is counted there.
  */
 export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answer> {
   const { identity } = call;

@@ -83,7 +83,7 @@ export type UsageList = z.output<typeof usageList>;
 
 export const auditQuery = z.object({ limit: z.int().min(1).max(1000).default(100), after: z.string().optional() });
 
-/** `time`: Unix seconds; `by`: id of the key that did it; `target`: what it was done to; `address`: where it came from. */
+/** `time`: Unix seconds; `by`: id of the key that did it; `target`: to what; `address`: where it came from. */
 export const auditEntry = z.object({
   id: z.string(),
   time: z.int(),

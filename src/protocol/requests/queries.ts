@@ -5,8 +5,8 @@ import { responseStatus } from '../response.ts';
 import { taskStatus } from '../tasks.ts';
 
 /**
- * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), as `http/query.ts` reads them and the API
- * description shows them.
+ * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), as `http/query.ts` reads them and the
+ * API description shows them.
  */
 
 const cursor = z.string().optional();

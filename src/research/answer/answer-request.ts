@@ -77,8 +77,8 @@ export async function* closingRequest(
 }
 
 /**
- * A request for a text: of `left` tokens at most, with what its model, its window and the run's purse allow. `stable`: how
- * many of the messages stand in later requests as they are.
+ * A request for a text: of `left` tokens at most, with what its model, its window and the run's purse allow. `stable`:
+ * how many of the messages stand in later requests as they are.
  */
 export function textRequest(
   run: ResearchRun,

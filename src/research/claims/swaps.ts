@@ -61,7 +61,7 @@ interface Labelled {
   label: string;
 }
 
-/** The marks of a sentence with the function words before them, or the particle behind them where words are not parted. */
+/** The marks of a sentence with the function words before them or, where words are not parted, a particle behind. */
 function labelled(sentence: Parsed): Labelled[] {
   const marks = marksOf([sentence]).slice(0, MOST_OF_SENTENCE);
   return marks.flatMap((mark) => {

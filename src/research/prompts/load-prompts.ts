@@ -21,8 +21,8 @@ type Common = 'date' | 'language' | 'instructions';
 export type Prompts = ReturnType<typeof loadPrompts>;
 
 /**
- * Reads the prompts in `*.md` beside this file. Each file begins with a comment that gives its rationale and is not sent;
- * words in double braces are filled in. `mark` is that of the fence around text from outside.
+ * Reads the prompts in `*.md` beside this file. Each file begins with a comment that gives its rationale and is not
+ * sent; words in double braces are filled in. `mark` is that of the fence around text from outside.
  */
 export function loadPrompts() {
   const research = readPrompt<Common | 'tools' | 'effort' | 'effort_advice' | 'plan_advice' | 'mark'>('research');
@@ -31,8 +31,8 @@ export function loadPrompts() {
   const advice = `\n${readPrompt('charts')()}`;
   return {
     /**
-     * System prompt of every turn. `plans`, `clarifies`: there are tools for it. `lanes`: so many parts of the plan at most
-     * are researched at the same time.
+     * System prompt of every turn. `plans`, `clarifies`: there are tools for it. `lanes`: so many parts of the plan at
+     * most are researched at the same time.
      */
     research({
       plans,

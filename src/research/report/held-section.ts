@@ -24,7 +24,7 @@ export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'>, Pick<Writt
 }
 
 /**
- * Writes a text and checks it. What was written of it before a crash is stored: it is neither written nor paid for again.
+ * Writes a text and checks it. What a crash left of it is stored: it is neither written nor paid for again.
  * @throws GatewayError
  */
 export async function* draftText(

@@ -12,8 +12,8 @@ export function questionOf(request: ResearchRequest): string {
 }
 
 /**
- * Where a text is cut near `limit`: behind the last of these marks that ends between `from` and there, the first kind first;
- * else at `limit`, or before it where that parts the halves of a character.
+ * Where a text is cut near `limit`: behind the last of these marks that ends between `from` and there, the first kind
+ * first; else at `limit`, or before it where that parts the halves of a character.
  */
 export function naturalEnd(
   text: string,

@@ -38,8 +38,8 @@ interface ActiveRun {
 }
 
 /**
- * The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. How it finds them is
- * left to each kind of executor.
+ * The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. How it finds them
+ * is left to each kind of executor.
  */
 export abstract class ActiveRuns implements Executor {
   protected readonly capacity: Capacity;

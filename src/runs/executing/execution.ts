@@ -24,7 +24,7 @@ import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
-/** How long the store may be away before the claim is dropped, in milliseconds (docs/architecture.md, "The executor"). */
+/** Milliseconds that the store may be away before the claim is dropped (docs/architecture.md, "The executor"). */
 const STORE_GRACE_MS = 60_000;
 
 export interface ExecutionOptions

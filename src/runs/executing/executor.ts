@@ -10,8 +10,8 @@ import type { RunLease } from './run-lease.ts';
 
 /**
  * Who executes runs: claims them, drives them, renews the claims, and lets go in order. `local-executor.ts` and
- * `queue-executor.ts` take a run, `active-runs.ts` drives it under its lease, `execution.ts` reads what is stored of it and
- * has the driver go on from there, `log/recorder.ts` and `log/log-writer.ts` write what comes of it, up to the end.
+ * `queue-executor.ts` take a run, `active-runs.ts` drives it under its lease, `execution.ts` reads what is stored of it
+ * and has the driver go on from there, `log/recorder.ts` and `log/log-writer.ts` write what comes of it, up to the end.
  */
 export interface Executor {
   start(): Promise<void>;

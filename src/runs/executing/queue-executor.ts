@@ -280,7 +280,7 @@ export class QueueExecutor extends ActiveRuns {
     return 'not now';
   }
 
-  /** Goes on with runs whose instance died, or gave them back. Those that were left when it looked last are `before`. */
+  /** Goes on with runs whose instance died, or gave them back. `before`: those that were left at the last look. */
   async #look(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
     const left = await this.options.store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
     // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.

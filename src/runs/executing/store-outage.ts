@@ -1,12 +1,12 @@
 import { isStoreAway } from '../../store/failure.ts';
 import type { RunStore } from '../../store/run-store.ts';
 
-/** An owner that lives has reached the store again and renewed its claims this long after it came back, in milliseconds. */
+/** So many milliseconds after the store came back, an owner that lives has renewed its claims. */
 const RENEWED_MS = 3000;
 
 /**
- * Whether a claim that has run out says that its owner is gone. After the store was away it does not: nobody could renew
- * claims, and whoever takes such a run over pays again for the step that its owner is in.
+ * Whether a claim that has run out says that its owner is gone. After the store was away it does not: nobody could
+ * renew claims, and whoever takes such a run over pays again for the step that its owner is in.
  */
 export class StoreOutage {
   readonly #store: Pick<RunStore, 'check'>;
@@ -23,7 +23,7 @@ export class StoreOutage {
     if (isStoreAway(thrown)) this.#away = true;
   }
 
-  /** Whether owners had the time to renew their claims. Where the store failed, it is asked: not all that reads also writes. */
+  /** Whether owners had time to renew their claims. A store that failed is asked: not all that reads also writes. */
   get isOver(): boolean {
     if (this.#away && !this.#looking) void this.#look();
     return !this.#away && performance.now() - this.#backAt >= RENEWED_MS;

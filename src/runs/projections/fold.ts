@@ -50,7 +50,7 @@ function change(response: ResponseObject, event: UnnumberedEvent): void {
     case 'response.output_text.annotation.added':
       if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
       return;
-    // Texts that are done are those of their deltas, and how far a call of OpenAI's profile is its item says.
+    // A text that is done is what its deltas said; how far a call of OpenAI's profile is stands in its item.
     default:
   }
 }

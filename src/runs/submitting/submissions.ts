@@ -15,7 +15,6 @@ import type {
   SubmissionKey,
 } from '../../store/run-store.ts';
 import type { Conversations } from '../conversations.ts';
-
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor, Reservation } from '../executing/executor.ts';
 import type { Caller, JoinedConversation, RepeatKey, Submission, Submitted } from '../runs.ts';

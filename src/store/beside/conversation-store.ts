@@ -2,8 +2,9 @@ import type { RunId } from '../../base/ids.ts';
 
 /**
  * Conversations: items of one user in the order in which they came, that responses read and add to
- * (docs/api.md, "Conversations"). One contract, several backends, one contract suite (`test/contract/conversations.ts`).
- * Whose a conversation is, is the caller's to look at. Times are Unix milliseconds, by the store's clock.
+ * (docs/api.md, "Conversations"). One contract, several backends, one suite
+ * (`test/contract/conversations.test.ts`). Whose a conversation is, is the caller's to look at. Times are Unix
+ * milliseconds, by the store's clock.
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */

@@ -58,8 +58,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
   readonly #onClose: () => Promise<void>;
 
   /**
-   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time. With `replicas`, writes
-   * wait for them before anybody sees them.
+   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time. With `replicas`,
+   * writes wait for them before anybody sees them.
    */
   constructor(
     parts: RedisParts,

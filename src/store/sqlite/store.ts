@@ -24,7 +24,7 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { sqliteSideStores } from './beside/beside.ts';
+import { sqliteSideStores } from './beside/side-stores.ts';
 import { cancelOfEnded, RunClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';

@@ -49,8 +49,8 @@ export interface AttemptOptions {
 }
 
 /**
- * Asks one route once: gives its deltas as they come, and returns the whole turn. Ending the iteration or aborting the signal
- * closes the connection at once.
+ * Asks one route once: gives its deltas as they come, and returns the whole turn. Ending the iteration or aborting the
+ * signal closes the connection at once.
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, DecodedTurn, undefined> {

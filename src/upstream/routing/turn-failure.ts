@@ -27,8 +27,8 @@ export function brokenTurn(failed: FailedRoute, usage: TurnUsage, routes: readon
 }
 
 /**
- * What a client is told when every route failed (docs/failover.md, "What a client gets when every route failed"): what the
- * last one answered, never a credential.
+ * What a client is told when every route failed (docs/failover.md, "What a client gets when every route failed"): what
+ * the last one answered, never a credential.
  */
 export function gatewayErrorOf(modelName: string, failures: readonly FailedRoute[]): GatewayError {
   const last = failures.at(-1);

@@ -64,7 +64,7 @@ export function useOnce() {
   };
 }
 
-/** Looks now, and again after as many milliseconds as `look` gives; undefined: never again. It gets whether to go on. */
+/** Looks now, and again after the milliseconds that `look` gives (undefined: no more). It gets whether to go on. */
 export function useLooking(look, depends) {
   useEffect(() => {
     let timer;

@@ -39,7 +39,7 @@ export function partsOf(files) {
   });
 }
 
-/** What goes with a question of a file. @throws Error that says what can be attached. */
+/** What is sent of a file with a question. @throws Error that says what can be attached. */
 export async function readFile(file) {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) {
     if (file.size > MAX_IMAGE) throw new Error(`${file.name} is larger than 5 MB.`);

@@ -11,8 +11,8 @@ export interface FoundNumber {
 }
 
 /**
- * A row a line: what its first word counts, by how much more each of the others does, and the words; forms of one number
- * have a stroke between them.
+ * A row a line: what its first word counts, by how much more each of the others does, and the words; forms of one
+ * number have a stroke between them.
  */
 const ROWS = `
 1 1 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen

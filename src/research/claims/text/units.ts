@@ -10,8 +10,8 @@ export interface Unit {
 }
 
 /**
- * A unit a line: its dimension, its factor, its name, and what it is written like behind a number, as a pattern of folded
- * text. Longer ones first where one begins with another.
+ * A unit a line: its dimension, its factor, its name, and what it is written like behind a number, as a pattern of
+ * folded text. Longer ones first where one begins with another.
  */
 const TABLE = String.raw`
 points - percentage points: percentage points?|prozentpunkten?|points? de pourcentage|puntos porcentuales|punti percentuali|个百分点|ポイント|п\.?п\.?

@@ -58,7 +58,7 @@ const CJK_FUNCTION = /[的了是在和与及或也]|^[一二三四五六七八�
 
 /**
  * Whether a word is written as a name: a capital letter inside of a sentence, or two in a row at its beginning. German
- * writes all nouns so; `isGerman` of the claim decides what that is worth.
+ * writes all nouns so; the `language` of the claim decides what that is worth.
  */
 function isNameAt(original: string, start: number, word: string): boolean {
   // Most words are small letters, as in the folded text.
@@ -112,7 +112,7 @@ export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
   return words.some((other) => sameWord(text, other.text));
 }
 
-/** Whether a place is in one of some ranges. */
+/** Whether a place of a text is in one of these ranges. */
 export function standsIn(at: number, ranges: readonly { start: number; end: number }[]): boolean {
   return ranges.some(({ start, end }) => at >= start && at < end);
 }

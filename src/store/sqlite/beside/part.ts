@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Transaction, Writer } from '../writer.ts';
 
-/** Of the database of the runs. */
+/** What each part gets of the database that the runs are in. */
 export interface SqliteParts {
   writer: Writer;
   clock: Clock;

@@ -22,7 +22,7 @@ export interface AskedThreadOptions {
   log: Logger | undefined;
   /** Stands in lines of the log. */
   where: object;
-  /** What askers hear; `reason` is the thread's own. */
+  /** What those who asked get; `reason` is what the thread said. */
   failure(why: NoAnswer, reason?: string): Error;
 }
 

@@ -52,7 +52,7 @@ export function documentsOf(passages: Iterable<RankedPassage>): RankedDocument[]
 /** How fast a place in a list loses weight (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
 const RANK_CONSTANT = 60;
 
-/** One list of several, each best first: what stands high in several of them comes first. Of what is the same, `better` stays. */
+/** Joins lists, each best first: what stands high in several comes first. Of what is the same, `better` stays. */
 export function fuseByRank<T>(
   lists: readonly (readonly T[])[],
   { nameOf, better = (one) => one }: { nameOf(one: T): string; better?: (one: T, other: T) => T },
