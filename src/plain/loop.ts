@@ -1,7 +1,7 @@
 import type { IncompleteReason } from '../protocol/response.ts';
-import { responseFormat } from '../research/answer/answer-request.ts';
 import { asksFirst } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
+import { responseFormat } from '../research/run/request.ts';
 import { noted } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';

@@ -2,7 +2,7 @@ import { parseBody } from '../../protocol/requests/parse.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import { countBody } from '../../protocol/requests/requests.ts';
 import { withSettings } from '../../protocol/requests/thread-settings.ts';
-import { responseFormat } from '../../research/answer/answer-request.ts';
+import { responseFormat } from '../../research/run/request.ts';
 import { estimateInput, promptTokens } from '../../upstream/decoding/estimate.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';

@@ -3,7 +3,7 @@ import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimat
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { planTail } from '../plan/plan-messages.ts';
-import { structuredFormat } from '../run/request.ts';
+import { responseFormat, structuredFormat } from '../run/request.ts';
 import type { ContextRun, ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
@@ -161,11 +161,4 @@ export function schemaText(format: StructuredFormat): string {
       ? `that is valid under this JSON Schema: ${JSON.stringify(format.schema)}`
       : 'that is an object';
   return `The answer must be one JSON value ${shape}. Write nothing but that JSON.`;
-}
-
-/** `text.format` in the words of chat completions. */
-export function responseFormat(format: StructuredFormat): NonNullable<TurnRequest['responseFormat']> {
-  if (format.type === 'json_object') return { type: 'json_object' };
-  const { name = 'answer', schema, strict } = format;
-  return { type: 'json_schema', json_schema: { name, schema, ...(strict === undefined ? {} : { strict }) } };
 }

@@ -5,7 +5,7 @@ import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts'
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
-import type { TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
+import type { TurnRequest, TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
 import type { StructuredFormat } from '../answer/schema/structured.ts';
 import type { ApprovalRule } from '../calls/approvals.ts';
 import type { ApprovedCall, TranscriptEntry } from './transcript.ts';
@@ -176,4 +176,11 @@ export function structuredFormat({
   request: Pick<ResearchRequest, 'format'>;
 }): StructuredFormat | undefined {
   return format === null || format.type === 'text' ? undefined : format;
+}
+
+/** `text.format` in the words of chat completions. */
+export function responseFormat(format: StructuredFormat): NonNullable<TurnRequest['responseFormat']> {
+  if (format.type === 'json_object') return { type: 'json_object' };
+  const { name = 'answer', schema, strict } = format;
+  return { type: 'json_schema', json_schema: { name, schema, ...(strict === undefined ? {} : { strict }) } };
 }
