@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { openAuditFile } from '../../src/audit/audit-file.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
@@ -33,6 +34,11 @@ async function make(gateway: TestGateway, body: object) {
 const inForce = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
 
 /** The status that a secret gets. */
+/** What is recorded in one millisecond has no order. */
+async function nextMillisecond(): Promise<void> {
+  for (const now = Date.now(); Date.now() === now; ) await setImmediate();
+}
+
 async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
   const headers = { authorization: `Bearer ${secret}` };
   return (await send(gateway, target, { key: null, headers })).status;
@@ -260,12 +266,18 @@ describe('keys in the store', () => {
   it('and what was refused are in the audit, newest first, with nothing secret', async () => {
     await using gateway = await open();
     const { id, secret } = await make(gateway, { id: `eve-${randomUUID()}` });
+    await nextMillisecond();
     await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { tags: ['t'] } });
+    await nextMillisecond();
     await tried(gateway, 'sk-stranger-canary');
     const upgrade = 'GET /v1/responses HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
+    await nextMillisecond();
     await rawExchange(gateway, `${upgrade}Authorization: Bearer sk-socket-canary\r\n\r\n`);
+    await nextMillisecond();
     await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { allow_from: ['10.0.0.0/8'] } });
+    await nextMillisecond();
     assert.equal(await tried(gateway, secret), 401);
+    await nextMillisecond();
     await send(gateway, `DELETE /admin/keys/${id}`, ADMIN);
     const page = async (query = '') =>
       (await send(gateway, `GET /admin/audit${query}`, ADMIN)).json as {

@@ -55,12 +55,14 @@ export function usePages(list) {
   return { entries, error, attempt, read: () => read(), older: hasMore ? () => read(entries) : undefined };
 }
 
-/** Gives the same key for the same words: sending them again after a lost answer does not ask twice. */
+/** Gives the same key for the same words as last time: sending them again after a lost answer does not ask twice. */
 export function useOnce() {
-  const keys = useRef(new Map());
+  const last = useRef({});
   return (sent) => {
-    if (!keys.current.has(sent)) keys.current.set(sent, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`);
-    return keys.current.get(sent);
+    if (last.current.sent !== sent) {
+      last.current = { sent, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
+    }
+    return last.current.key;
   };
 }
 
