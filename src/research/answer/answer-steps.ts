@@ -4,6 +4,7 @@ import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts
 import { TurnError } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { stepsOf, type TakeStep } from '../run/live-steps.ts';
+import { NothingWritten } from '../run/no-answer.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
@@ -11,7 +12,6 @@ import { citationsWithoutSource } from '../run/warnings.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
 import type { AnswerRequest } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
-import { NothingWritten } from './no-answer.ts';
 import type { MayShow } from './safe-markup.ts';
 
 /** What writing an answer has in common, whether it is text or a JSON value. */

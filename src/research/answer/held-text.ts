@@ -1,6 +1,7 @@
 import { TimeoutError } from '../../base/abort.ts';
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { stepsOf } from '../run/live-steps.ts';
+import { NothingWritten, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { type Finish, takeReasoning, unfinished } from '../turns.ts';
@@ -8,7 +9,6 @@ import { AnswerBound } from './answer-bound.ts';
 import { type AskedHow, type Asking, answerTokensLeft, asked } from './answer-request.ts';
 import { type Answering, countedPart, goesOn, NO_PART, recover, spentStep } from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
-import { NothingWritten, noAnswerInTime } from './no-answer.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
 
 /** A text that is kept back until it was looked at: a JSON value, an outline, a section that is checked. */

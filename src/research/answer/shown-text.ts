@@ -1,6 +1,7 @@
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { readLive } from '../run/live-steps.ts';
+import { NothingWritten, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { type Finish, unfinished } from '../turns.ts';
@@ -17,7 +18,6 @@ import {
   type Written,
 } from './answer-steps.ts';
 import { AnswerCut, AnswerTurn, type ShownText } from './answer-turn.ts';
-import { NothingWritten, noAnswerInTime } from './no-answer.ts';
 
 /** A text that is written while it is shown: the answer, or a section of a report. */
 export interface WrittenText extends ShownText {
