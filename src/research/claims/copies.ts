@@ -223,10 +223,10 @@ function trade(own: readonly Token[], theirs: readonly Token[]): boolean {
 
 /** A negation that one of the two has in a place where nothing else is said otherwise. */
 function isDeniedAlone(places: readonly Place[]): boolean {
-  const [mine, other] = (['own', 'theirs'] as const).map((side) =>
-    places.map((place) => textOfTokens(place[side])).join(' | '),
-  );
-  if (!mine || !other || NEGATIONS.isIn(mine) === NEGATIONS.isIn(other)) return false;
+  // Empty where all that one of the two has is the negation of the other.
+  const textOf = (side: keyof Place) => places.map((place) => textOfTokens(place[side])).join(' | ');
+  const [mine, other] = [textOf('own'), textOf('theirs')];
+  if (NEGATIONS.isIn(mine) === NEGATIONS.isIn(other)) return false;
   if (DENIALS.isIn(mine) || DENIALS.isIn(other)) return false;
   const isFree = (token: Token, others: readonly Token[]) =>
     (CJK.test(token.text) ? !PARTICLE.test(token.text) : !isFunctionWord(token.text)) &&

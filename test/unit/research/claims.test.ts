@@ -8,7 +8,7 @@ import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
 import { citeLeaves } from '../../../src/research/claims/leaf-sources.ts';
 import { namedWords } from '../../../src/research/claims/named-words.ts';
 import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
-import { carries } from '../../../src/research/claims/support.ts';
+import { carries, supportOfNamed } from '../../../src/research/claims/support.ts';
 import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { SourceRegistry } from '../../../src/research/run/sources.ts';
@@ -151,6 +151,19 @@ describe('a sentence held against its source', () => {
   for (const [sentence, passage] of other) {
     it(`doubts “${sentence}” where the source says “${passage}”`, () => {
       assert.equal(supportOf(sentence, passage), 'partial');
+    });
+  }
+
+  const denied = [
+    ['Some modules were affected by the change.', 'Some modules were not affected by the change.'],
+    ['Some modules were not affected by the change.', 'Some modules were affected by the change.'],
+    ['Neubauten sind von der Regelung betroffen.', 'Neubauten sind von der Regelung nicht betroffen.'],
+    ['海外业务受到关税影响。', '海外业务未受到关税影响。'],
+  ] as const;
+  for (const [sentence, passage] of denied) {
+    it(`doubts “${sentence}” where a model names “${passage}” for it`, () => {
+      const source = SourceText.open({ title: '', text: passage });
+      assert.equal(supportOfNamed(parseSentence(sentence), passage, source), 'partial');
     });
   }
 
