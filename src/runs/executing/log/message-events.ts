@@ -39,7 +39,9 @@ export function openedMessage(
   const item: MessageItem = { ...named, status: 'in_progress', content: [] };
   const part = partOf({ refuses, text: '', annotations: [], logprobs: [] });
   const { events } = begunItem(index, item, {
-    events: (place) => [{ type: 'response.content_part.added', ...place, content_index: 0, part }],
+    events: ({ item_id, output_index }) => [
+      { type: 'response.content_part.added', item_id, output_index, content_index: 0, part },
+    ],
   });
   return { open: { index, item, refuses, text: '', annotations: [], logprobs: [] }, events };
 }
