@@ -174,6 +174,18 @@ describe('fetch_url_content: formulas', () => {
     assert.doesNotMatch(content, /\|/);
   });
 
+  it('stay in loose text of the body that is shown', () => {
+    const drawn = (display: string) =>
+      `<mjx-container><mjx-assistive-mml>${math('<mi>a</mi><mo>≠</mo><mn>0</mn>', display)}</mjx-assistive-mml></mjx-container>`;
+    const loose = `<p>When</p>${drawn('')}, there are two solutions to ${drawn('')} and they are ${drawn(' display="block"')}`;
+    const parts = ['First', 'Second', 'Third'].map((title) => `<h2>${title}</h2><p></p>${drawn(' display="block"')}`);
+    const { content } = readHtml(
+      `<html><body><h1>Formulas</h1>${loose}${parts.join('')}</body></html>`,
+      'https://example.org/',
+    );
+    assert.match(content, /When\n\n\$a\\neq0\$, there are two solutions to \$a\\neq0\$ and they are\n\n\$\$a/);
+  });
+
   it('are no words that have the class of one', () => {
     const { content } = readHtml(page('<div class="math">Mathematics department</div>'), 'https://example.org/');
     assert.match(content, /^Mathematics department$/m);

@@ -2,6 +2,7 @@ import { isObject, parseJson } from '../../../../base/json.ts';
 import { type Block, isUnspaced, LEAST_UNSPACED, measure } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
+import { FORMULA } from '../math/math.ts';
 import { chosenBlocks } from './choose.ts';
 
 /** A repeated text of at least this length is an article, and no summary; in characters. */
@@ -25,8 +26,8 @@ function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly
   for (const [at, { element, inline }] of blocks.entries()) {
     if (!kept[at]) {
       dropped.add(element);
-      // Where it stands in an element with text of the page.
-      for (const part of inline) dropped.add(part);
+      // Where it stands in an element with text of the page. Loose text stays there, and its formulas with it.
+      for (const part of inline) if (part.name !== FORMULA) dropped.add(part);
     } else
       for (let each: HtmlElement | undefined = element; each && !holding.has(each); each = each.parent)
         holding.add(each);
