@@ -15,9 +15,6 @@ export function writtenForms(secret: string): string[] {
   return [secret, url, lower, escapedMarkup(secret)];
 }
 
-/** An escape of JSON, however often it was escaped again, whole or begun at the end of a text, or of HTML by number. */
-const ESCAPE = /\\+(?:u([\da-f]{4})|u[\da-f]{0,3}$)?|&#(?:(\d{1,5})|x([\da-f]{1,4}));/gi;
-const BACKSLASH = '\\';
 /** What is left of a text without its backslashes has to be as long as this to be found without them. */
 const SHORTEST_BARE = 8;
 
@@ -28,11 +25,13 @@ const SHORTEST_BARE = 8;
  */
 export class EscapedTexts {
   readonly #bare: readonly string[];
+  readonly #longest: number;
   /** Without one of these nothing is escaped that could be in such a text. */
   readonly #signs: readonly Buffer[];
 
   constructor(texts: readonly string[]) {
-    this.#bare = texts.map((text) => new ReadText(text).plain).filter(({ length }) => length >= SHORTEST_BARE);
+    this.#bare = texts.map(plainOf).filter(({ length }) => length >= SHORTEST_BARE);
+    this.#longest = Math.max(0, ...this.#bare.map(({ length }) => length));
     const among = (signs: RegExp) => texts.some((text) => signs.test(text));
     const signs = [
       '\\u00',
@@ -51,18 +50,20 @@ export class EscapedTexts {
   /** Where they stand, with the backslashes before them. */
   placesIn(text: string): [number, number][] {
     if (this.#bare.length === 0) return [];
-    const read = new ReadText(text);
+    const read = new ReadText(text, { piece: PIECE, kept: this.#longest - 1 });
     const places: [number, number][] = [];
-    for (const bare of this.#bare) {
-      for (let at = read.plain.indexOf(bare); at !== -1; at = read.plain.indexOf(bare, at + bare.length)) {
-        places.push([read.startOf(at), read.endOf(at + bare.length - 1)]);
+    while (read.next()) {
+      for (const bare of this.#bare) {
+        for (let at = read.plain.indexOf(bare); at !== -1; at = read.plain.indexOf(bare, at + bare.length)) {
+          places.push([read.startOf(at), read.endOf(at + bare.length - 1)]);
+        }
       }
     }
     return places;
   }
 
   replaceIn(text: string, shown: (found: string) => string): string {
-    if (!text.includes(BACKSLASH) && !text.includes('&#')) return text;
+    if (!text.includes('\\') && !text.includes('&#')) return text;
     let clean = '';
     let copied = 0;
     for (const [start, end] of this.placesIn(text).sort(([a], [b]) => a - b)) {
@@ -74,70 +75,130 @@ export class EscapedTexts {
 
   /** The length of the longest end of a text with which one of them may begin. */
   unfinishedIn(text: string): number {
-    if (this.#bare.length === 0 || !text.includes(BACKSLASH)) return 0;
+    if (this.#bare.length === 0 || !text.includes('\\')) return 0;
     const read = new ReadText(text);
+    read.next();
     const length = unfinishedEnd(read.plain, this.#bare);
     return length === 0 ? text.length - read.begun : text.length - read.startOf(read.plain.length - length);
   }
 }
 
-/** A text with its escapes read: without backslashes, which are never told from those that others put there. */
+function plainOf(text: string): string {
+  const read = new ReadText(text);
+  read.next();
+  return read.plain;
+}
+
+/** A text is read in pieces of so many characters: what is known of each takes six bytes. */
+const PIECE = 64 * 1024;
+
+/**
+ * A text with its escapes read, piece by piece: those of JSON, however often they were escaped again, whole or begun at the
+ * end of the text, and those of HTML by number. Backslashes are left out, which are never told from those that others put
+ * there.
+ */
 class ReadText {
-  readonly plain: string;
+  readonly #text: string;
+  /** What is read of the piece, and of the one before as much as `kept` says: characters, and where each ends. */
+  readonly #codes: Uint16Array;
+  readonly #ends: Uint32Array;
+  readonly #kept: number;
+  #length = 0;
+  /** Where the first of them begins. */
+  #from = 0;
+  #at = 0;
+  plain = '';
   /** Where an escape at the end begins that may go on; the end where there is none. */
-  readonly begun: number;
-  /** The pieces of `plain`: where each begins, where the escape before it does, and where its first character is written. */
-  readonly #at: number[] = [0];
-  readonly #lead: number[] = [0];
-  readonly #from: number[] = [0];
+  begun: number;
 
-  constructor(text: string) {
-    let plain = '';
-    let copied = 0;
+  constructor(text: string, { piece = text.length, kept = 0 }: { piece?: number; kept?: number } = {}) {
+    this.#text = text;
     this.begun = text.length;
-    for (const { index, 0: found, 1: json, 2: decimal, 3: hex } of text.matchAll(ESCAPE)) {
-      plain += text.slice(copied, index);
-      copied = index + found.length;
-      const code = decimal === undefined ? Number.parseInt(json ?? hex ?? '', 16) : Number(decimal);
-      const character = Number.isNaN(code) ? BACKSLASH : String.fromCharCode(code);
-      if (copied === text.length && json === undefined && found.startsWith(BACKSLASH)) this.begun = index;
-      if (character === BACKSLASH) this.#piece(plain.length, index, copied);
-      else {
-        this.#piece(plain.length, index, copied - 1);
-        plain += character;
-        this.#piece(plain.length, copied, copied);
-      }
+    this.#kept = kept;
+    const most = Math.min(piece, text.length) + kept;
+    this.#codes = new Uint16Array(most);
+    this.#ends = new Uint32Array(most);
+  }
+
+  /** Reads a piece; false behind the last one. */
+  next(): boolean {
+    if (this.#at === this.#text.length) return false;
+    const moved = this.#length - this.#kept;
+    if (moved > 0) {
+      this.#from = this.endOf(moved - 1);
+      for (const places of [this.#codes, this.#ends]) places.copyWithin(0, moved, this.#length);
+      this.#length = this.#kept;
     }
-    this.plain = plain + text.slice(copied);
+    while (this.#at < this.#text.length && this.#length < this.#codes.length) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === BACKSLASH || code === AMPERSAND) this.#step();
+      else this.#take(this.#at + 1, code);
+    }
+    this.plain = Buffer.from(this.#codes.buffer, 0, this.#length * 2).toString('utf16le');
+    return true;
   }
 
-  #piece(at: number, lead: number, from: number): void {
-    this.#at.push(at);
-    this.#lead.push(lead);
-    this.#from.push(from);
+  /** Reads a character that may be escaped, with the backslashes before it. */
+  #step(): void {
+    const text = this.#text;
+    const start = this.#at;
+    let at = start;
+    while (text.charCodeAt(at) === BACKSLASH) at++;
+    let code = text.charCodeAt(at);
+    let end = at + 1;
+    if (at > start && (code | 0x20) === SMALL_U) {
+      const digitsEnd = this.#digitsEnd(end, 4);
+      if (digitsEnd === end + 4) {
+        code = Number.parseInt(text.slice(end, digitsEnd), 16);
+        end = digitsEnd;
+      } else if (digitsEnd === text.length) at = digitsEnd;
+    } else if (code === AMPERSAND && text.charCodeAt(end) === NUMBER_SIGN) {
+      MARKED.lastIndex = at;
+      const [found = '', decimal, hex = ''] = MARKED.exec(text) ?? [];
+      if (found !== '') code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+      end = at + Math.max(1, found.length);
+    }
+    if (at < text.length) this.#take(end, code);
+    else {
+      this.begun = start;
+      this.#at = at;
+    }
   }
 
-  /** Where a character of `plain` is written. */
+  #take(end: number, code: number): void {
+    this.#at = end;
+    if (code === BACKSLASH) return;
+    this.#codes[this.#length] = code;
+    this.#ends[this.#length++] = end;
+  }
+
+  /** Where hexadecimal digits end, so many at most. */
+  #digitsEnd(from: number, most: number): number {
+    let at = from;
+    while (at < from + most && isDigit(this.#text.charCodeAt(at))) at++;
+    return at;
+  }
+
+  /** Where a character of `plain` is written, with what was left out before it. */
   startOf(place: number): number {
-    const piece = this.#pieceOf(place);
-    return place === this.#at[piece] ? (this.#lead[piece] ?? 0) : this.endOf(place) - 1;
+    return place === 0 ? this.#from : this.endOf(place - 1);
   }
 
   endOf(place: number): number {
-    const piece = this.#pieceOf(place);
-    return (this.#from[piece] ?? 0) + place - (this.#at[piece] ?? 0) + 1;
+    return this.#ends[place] ?? 0;
   }
+}
 
-  /** The last one that begins there or before. */
-  #pieceOf(place: number): number {
-    let [low, high] = [0, this.#at.length - 1];
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((this.#at[middle] ?? 0) <= place) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
+const BACKSLASH = 0x5c;
+const AMPERSAND = 0x26;
+const NUMBER_SIGN = 0x23;
+const SMALL_U = 0x75;
+/** A character of HTML by its number. */
+const MARKED = /&#(?:(\d{1,5})|x([\da-f]{1,4}));/iy;
+
+function isDigit(code: number): boolean {
+  const letter = code | 0x20;
+  return (code >= 0x30 && code <= 0x39) || (letter >= 0x61 && letter <= 0x66);
 }
 
 /** What is escaped in HTML, by number. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MaskedBody, SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { providerSecrets } from '../../../src/config/credential-places.ts';
+import { preciseMs } from '../../support/fair-time.ts';
 
 const SECRET = 'Ab/cd+EF&gh="0123456789=';
 
@@ -93,6 +94,24 @@ describe('a secret mask', () => {
     const mask = of(`key${'\\'.repeat(30)}${'\\a'.repeat(30)}0123456789`);
     const near = `key${'\\'.repeat(300)}${'\\\\\\\\a'.repeat(30)}012345678 \\u0020`;
     assert.equal(mask.text(near.repeat(100)), near.repeat(100));
+  });
+
+  it('knows an escaped credential wherever it stands in a long text', () => {
+    const mask = of(SECRET, 'another-credential');
+    const form = escaped(SECRET, /./gs);
+    for (let before = 64 * 1024 - SECRET.length - 2; before <= 64 * 1024 + 1; before++) {
+      const text = `${'a'.repeat(before)}${form}b`;
+      assert.ok(mask.text(text, '-') === `${'a'.repeat(before)}-b`, `behind ${before} characters`);
+    }
+  });
+
+  it('reads a text that is all escapes nearly as fast as one with few', () => {
+    const msOf = (piece: string) => {
+      const bytes = Buffer.from(`\\u00e9${piece.repeat(500_000)}`);
+      return preciseMs(() => of(SECRET).apply(bytes));
+    };
+    const isSlow = () => msOf('\\"') > 4 * msOf('ab');
+    assert.ok(!Array.from({ length: 3 }).every(isSlow));
   });
 
   it('knows credentials in headers and in the address, but nothing else there and no short words', () => {
