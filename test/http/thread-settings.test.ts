@@ -264,6 +264,12 @@ describe('items of the input that hold for all that follows', () => {
       const refused = await post({ model, conversation: json.id, input: 'Hi' });
       assertRefused(refused, { ...refusal, param: 'conversation' });
     }
+    // Nothing else of it is looked at, which would cost much: neither here is the file that is not there.
+    const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-none' }] }];
+    for (const model of ['plain', 'deep']) {
+      const refused = await post({ model, conversation: json.id, input }, '/v1/responses/input_tokens');
+      assertRefused(refused, { ...refusal, param: 'conversation' });
+    }
   });
 
   it('ask no model where a cache is to be prepared, and keep the input', async () => {

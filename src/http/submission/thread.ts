@@ -30,7 +30,8 @@ export async function requestedThread(
   if (model.kind === 'proxy') {
     return await plainThread({ input, previous_response_id }, { ...deps, model, joined });
   }
-  const thread = await researchThread({ input, previous_response_id }, { ...deps, name, model, joined });
+  // First: it refuses what offers too many tools, which cost much to look at.
   const settings = await settingsOf({ input, previous_response_id }, { ...deps, joined });
+  const thread = await researchThread({ input, previous_response_id }, { ...deps, name, model, joined });
   return { messages: thread.map(asTurnMessage), settings };
 }
