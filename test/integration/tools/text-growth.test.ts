@@ -3,6 +3,7 @@ import { describeContent } from '../../../src/tools/fetch-url-content/content-ki
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
+import { join } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
 import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
@@ -116,6 +117,15 @@ describe('texts of strangers', () => {
       }
     });
   }
+
+  it('are read as a formula in time that grows as it does', () => {
+    assert.ok(
+      !growsTooFast((share) => {
+        const signs = Array.from({ length: 30_000 * share }, () => '\\hat{x}');
+        return () => join(signs);
+      }),
+    );
+  });
 
   /** Pages of so many pieces, each of which looks at what is around it. */
   const PAGES: readonly [name: string, page: (count: number) => string][] = [

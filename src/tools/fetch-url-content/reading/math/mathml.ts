@@ -122,10 +122,14 @@ export function characters(text: string): string {
 /** Pieces side by side; a space where a name would run into a letter. */
 export function join(pieces: readonly string[]): string {
   let text = '';
+  // Kept apart: a look into a text that grows costs as much as it is long.
+  let end = '';
   for (const piece of pieces) {
     if (piece === '') continue;
-    const runsOn = /\\[a-zA-Z]+$/.test(text.slice(-20)) && /^[a-zA-Z]/.test(piece);
-    text += (runsOn ? ' ' : '') + piece;
+    const runsOn = /\\[a-zA-Z]+$/.test(end) && /^[a-zA-Z]/.test(piece);
+    const added = (runsOn ? ' ' : '') + piece;
+    text += added;
+    end = (end + added).slice(-20);
   }
   return text;
 }
