@@ -69,7 +69,9 @@ export class AskedThread<Question extends object, Answer> implements Disposable 
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const gone = () => {
-      if (this.#thread === thread) this.#thread = undefined;
+      // One that breaks down ends a little later: what was asked since is for the next.
+      if (this.#thread !== thread) return;
+      this.#thread = undefined;
       for (const { reject } of this.#waiting.values()) reject(failure('broken'));
       this.#waiting.clear();
     };

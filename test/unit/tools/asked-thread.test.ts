@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { AskedThread } from '../../../src/tools/web-search/local/asked-thread.ts';
+
+/** Breaks down where it is asked to, and says what it is asked otherwise. */
+const THREAD = `
+  import { parentPort } from 'node:worker_threads';
+  parentPort.on('message', ({ id, say }) => {
+    if (say === 'broken') throw new Error('broken');
+    parentPort.postMessage({ id, value: say });
+  });`;
+
+describe('a thread of indexes', () => {
+  it('answers what is asked at once after another broke down', async () => {
+    using thread = new AskedThread<{ say: string }, string>({
+      entry: new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`),
+      data: {},
+      mostWaiting: 2,
+      embeddings: () => undefined,
+      log: undefined,
+      where: {},
+      failure: (why) => new Error(why),
+    });
+    await assert.rejects(thread.ask({ say: 'broken' }), { message: 'broken' });
+    assert.equal(await thread.ask({ say: 'here' }), 'here');
+  });
+});
