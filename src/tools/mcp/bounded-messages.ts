@@ -1,4 +1,5 @@
 import { TransformStream } from 'node:stream/web';
+import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { ToolError } from '../tool.ts';
 
@@ -6,6 +7,9 @@ import { ToolError } from '../tool.ts';
 const MAX_DEPTH = 200;
 const MAX_CONTAINERS = 20_000;
 const MAX_ENTRIES = 100_000;
+/** Parts of a result: the client library has pages to say about each that has a wrong form. */
+const MAX_PARTS = 2000;
+const TOO_MANY = 'A message of the MCP server holds too many values.';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -42,6 +46,41 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
   return bounded;
 }
 
+/**
+ * From now on a connection gives no message that is beyond the bounds, as programs send them: in the place of an answer
+ * stands an error. To be called once a client has connected.
+ */
+export function boundTransport(transport: Transport): void {
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    if (isBounded(message)) return onmessage?.(message, extra);
+    if ('method' in message || message.id === undefined) return;
+    const error = { code: ProtocolErrorCode.InternalError, message: TOO_MANY };
+    onmessage?.({ jsonrpc: '2.0', id: message.id, error }, extra);
+  };
+}
+
+function isBounded(message: JSONRPCMessage): boolean {
+  if ('result' in message && Array.isArray(message.result.content) && message.result.content.length > MAX_PARTS)
+    return false;
+  let containers = 0;
+  let entries = 0;
+  let level: object[] = [message];
+  for (let depth = 1; level.length > 0; depth++) {
+    const below: object[] = [];
+    for (const container of level) {
+      const values: unknown[] = Object.values(container);
+      containers++;
+      entries += values.length;
+      if (containers > MAX_CONTAINERS || entries > MAX_ENTRIES) return false;
+      for (const value of values) if (typeof value === 'object' && value !== null) below.push(value);
+    }
+    if (depth > MAX_DEPTH) return false;
+    level = below;
+  }
+  return true;
+}
+
 class MessageShape {
   readonly #oneALine: boolean;
   #inString = false;
@@ -69,7 +108,7 @@ class MessageShape {
         this.#containers++;
       } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.#depth--;
       if (this.#depth > MAX_DEPTH || this.#containers > MAX_CONTAINERS || this.#entries > MAX_ENTRIES) {
-        throw new ToolError('invalid_output', 'A message of the MCP server holds too many values.');
+        throw new ToolError('invalid_output', TOO_MANY);
       }
     }
   }

@@ -10,6 +10,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { abortable, linkSignals } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { boundTransport } from './bounded-messages.ts';
 import { authProviderOf } from './credentials.ts';
 import { AnsweringHttpTransport, calmReconnections } from './http-transport.ts';
 import { mayBeOlderServer, shorten } from './mcp-errors.ts';
@@ -85,6 +86,7 @@ async function connect(transport: Transport, server: McpServer, options: OpenOpt
   } finally {
     signal.removeEventListener('abort', stop);
   }
+  boundTransport(transport);
   client.onclose = options.onClose;
   return { client, [Symbol.asyncDispose]: () => close(client, transport) };
 }

@@ -44,6 +44,28 @@ const failsWith =
   (error: unknown) =>
     error instanceof ToolError && error.code === code && pattern.test(error.message) && !error.message.includes(SECRET);
 
+/** An MCP server whose tools answer with more than it is good to look at. */
+const PROGRAM = `
+  const result = {
+    fine: { content: [{ type: 'text', text: 'fine' }] },
+    parts: { content: Array.from({ length: 2001 }, () => ({ type: 'none' })) },
+    values: { content: [], structuredContent: { list: Array.from({ length: 100_001 }, () => 1) } },
+    deep: { content: [], structuredContent: JSON.parse('{"a":'.repeat(5000) + '1' + '}'.repeat(5000)) },
+  };
+  const inputSchema = { type: 'object' };
+  const answers = {
+    initialize: () => ({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'p', version: '1' } }),
+    'tools/list': () => ({ tools: Object.keys(result).map((name) => ({ name, inputSchema })) }),
+    'tools/call': ({ name }) => result[name],
+  };
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line);
+    if (id === undefined) return;
+    const known = answers[method];
+    const answer = known ? { result: known(params) } : { error: { code: -32601, message: 'unknown method' } };
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+  });`;
+
 const LINKED: JsonObject = {
   content: [
     { type: 'resource_link', uri: 'https://example.com/a', name: 'a', title: 'Page A', description: 'about A' },
@@ -495,6 +517,25 @@ describe('MCP servers that misbehave', () => {
     assert.equal(tools.length, 128);
     assert.equal(tools[0]?.description.length, 2_000);
     assert.deepEqual(tools[0]?.parameters, { type: 'object', additionalProperties: true });
+  });
+
+  it('and answer with too many values, too deep ones or too many parts give an error, programs too', async () => {
+    await using server = await startScriptedMcpServer({
+      tools: { parts: { call: () => ({ content: Array.from({ length: 2001 }, () => ({ type: 'none' })) }) } },
+    });
+    await using tools = createMcpTools({
+      servers: [
+        { name: 'h', url: server.url },
+        { name: 'p', command: process.execPath, args: ['-e', PROGRAM] },
+      ],
+      fetch,
+      log: silentLogger,
+    });
+    const offered = await tools.tools({ signal: never });
+    for (const name of ['h.parts', 'p.parts', 'p.values', 'p.deep']) {
+      await assert.rejects(outputOf(offered, name), failsWith('mcp_error', /holds too many values/), name);
+    }
+    assert.equal(await resultOf(offered, 'p.fine'), 'fine');
   });
 
   it('stop nobody from leaving while they keep silent', async () => {
