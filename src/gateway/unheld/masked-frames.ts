@@ -31,6 +31,8 @@ export class MaskedFrames extends Transform {
   #isLast = true;
   /** What may be the start of a credential, and what came behind it. */
   #waiting: Piece[] = [];
+  /** What goes out of the chunk that is read, in one piece: thousands of small ones take a socket long to write. */
+  readonly #passed: Buffer[] = [];
 
   constructor({ mask }: Pick<ProviderTarget, 'mask'>) {
     super();
@@ -38,14 +40,18 @@ export class MaskedFrames extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    let failure: Error | null = null;
     try {
       this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
       this.#pass({ isWhole: false });
       if (this.#waiting.length > MAX_WAITING) throw new Error('too many frames in the middle of a message');
-      done();
     } catch (error) {
-      done(error instanceof Error ? error : new Error('the frames cannot be read'));
+      failure = error instanceof Error ? error : new Error('the frames cannot be read');
     }
+    const passed = this.#passed.splice(0);
+    const [only] = passed;
+    if (only) this.push(passed.length === 1 ? only : Buffer.concat(passed));
+    done(failure);
   }
 
   #read(bytes: Buffer): void {
@@ -86,12 +92,12 @@ export class MaskedFrames extends Transform {
     for (const piece of this.#waiting) {
       const { bytes, isMessage } = piece;
       if (isMessage && bytes.length > safe) {
-        if (safe > 0) this.push(bytes.subarray(0, safe));
+        if (safe > 0) this.#passed.push(bytes.subarray(0, safe));
         piece.bytes = bytes.subarray(safe);
         break;
       }
       if (isMessage) safe -= bytes.length;
-      this.push(bytes);
+      this.#passed.push(bytes);
       passed++;
     }
     this.#waiting = isHeld ? this.#waiting.slice(passed) : [];

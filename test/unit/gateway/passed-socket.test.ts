@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
+import { MaskedFrames } from '../../../src/gateway/unheld/masked-frames.ts';
 import { endWhenSilent } from '../../../src/gateway/unheld/passed-socket.ts';
 
 /** Both ends of a connection. */
@@ -48,5 +50,16 @@ describe('a passed WebSocket', () => {
     here.emit('timeout');
     here.emit('timeout');
     assert.ok(here.destroyed);
+  });
+});
+
+describe('the frames of a passed WebSocket', () => {
+  it('go on in one piece that came in one, however many they are', async () => {
+    const frames = new MaskedFrames({ mask: new SecretMask(['sk-provider-0123456789']) });
+    const pings = Buffer.from([0x89, 1, 0x61]).toString('latin1').repeat(10_000);
+    frames.end(Buffer.from(pings, 'latin1'));
+    const pieces: Buffer[] = await frames.toArray();
+    assert.equal(pieces.length, 1);
+    assert.equal(String(pieces[0]), Buffer.from(pings, 'latin1').toString());
   });
 });
