@@ -61,7 +61,8 @@ function join(socket: Socket, other: Socket, target: ProviderTarget): void {
   // Who ends its half has gone, perhaps by now: not every provider ends its own then.
   if (socket.readableEnded) other.destroySoon();
   else socket.once('end', () => other.destroySoon());
-  endWhenSilent(socket);
+  // Behind what its provider does not take, the end of a client is not heard.
+  for (const end of [socket, other]) endWhenSilent(end);
 }
 
 /** The head of an upgraded connection, without the provider's own headers. */

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer as createHttpServer, request } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
+import { configSchema } from '../../../src/config/schema.ts';
 import { MaskedFrames } from '../../../src/gateway/unheld/masked-frames.ts';
-import { endWhenSilent } from '../../../src/gateway/unheld/passed-socket.ts';
+import { endWhenSilent, watchSocket } from '../../../src/gateway/unheld/passed-socket.ts';
+import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
+import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 
 /** Both ends of a connection. */
 async function pair(stack: AsyncDisposableStack): Promise<{ here: Socket; there: Socket }> {
@@ -17,6 +22,17 @@ async function pair(stack: AsyncDisposableStack): Promise<{ here: Socket; there:
   for (const end of [here, there]) stack.defer(() => end.on('error', () => {}).destroy());
   stack.defer(() => void server.close());
   return { here, there };
+}
+
+function targetAt(port: number): ProviderTarget {
+  const { providers } = configSchema.parse({
+    providers: { one: { base_url: `http://127.0.0.1:${port}/v1` } },
+    models: { fast: { kind: 'proxy', routes: [{ provider: 'one', model: 'm' }] } },
+    keys: [{ id: 'k', secret: 's' }],
+  });
+  const { one: config } = providers;
+  assert.ok(config && 'base_url' in config);
+  return new ProviderTarget({ config, pool: new ConnectionPool({ connections: 1, connectMs: 1000 }) }, undefined);
 }
 
 describe('a passed WebSocket', () => {
@@ -34,6 +50,35 @@ describe('a passed WebSocket', () => {
     while (here.write(Buffer.alloc(65_536)));
     endWhenSilent(here, { stalledMs: 50, silentMs: 60_000 });
     await once(here, 'close');
+  });
+
+  it('is closed where its provider takes nothing', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { here: socket, there } = await pair(stack);
+    const provider = createHttpServer().on('upgrade', (_, theirs) => {
+      theirs
+        .on('error', () => {})
+        .pause()
+        .write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n');
+      stack.defer(() => void theirs.destroy());
+    });
+    provider.listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+    stack.defer(() => void provider.close());
+    const { port } = provider.address() as AddressInfo;
+    const target = targetAt(port);
+    const proxyReq = request({ port, headers: { connection: 'upgrade', upgrade: 'websocket' } });
+    watchSocket(proxyReq, socket, { target, fail: assert.fail, answered() {} });
+    proxyReq.end();
+    await once(proxyReq, 'socket');
+    const [, other] = await once(proxyReq, 'upgrade');
+    while (!other.writableNeedDrain) {
+      there.write(Buffer.alloc(65_536));
+      await yieldToEventLoop();
+    }
+    other.emit('timeout');
+    assert.ok(other.destroyed);
+    await once(socket, 'close');
   });
 
   it('stays where something is said now and then', async () => {
