@@ -126,6 +126,8 @@ describe('operating in the console', function () {
     const key = keyNamed(page, 'own');
     await key.getByRole('button', { name: /^own/ }).click();
     await key.getByLabel('The old secret').selectOption('ends at once');
+    // As in a tab that is not in sight: what waits for the next frame comes late.
+    await page.evaluate('globalThis.requestAnimationFrame = () => 0');
     await key.getByRole('button', { name: 'Rotate' }).click();
     const shown = page.getByRole('group', { name: 'The new secret' });
     await key.getByRole('alert').getByText('The API key is not known').waitFor();
@@ -193,6 +195,7 @@ describe('operating in the console', function () {
     const { page } = console;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
     for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
       await page.goto(`${gateway.url}/console/${view}`);
       await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
