@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { listDeliveriesQuery } from '../../protocol/requests/queries.ts';
 import { listOf } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
@@ -13,8 +13,8 @@ import { readQuery } from '../query.ts';
 export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer> {
   const { run: id } = readQuery(call.req, listDeliveriesQuery.partial());
   if (id === undefined) {
-    const message = 'run: name the response or task whose deliveries you want, as in ?run=resp_...';
-    throw new GatewayError('missing_parameter', message, { param: 'run' });
+    const what = 'name the response or task whose deliveries you want, as in ?run=resp_...';
+    throw fieldError('missing_parameter', 'run', what);
   }
   return json(listOf(await deps.webhooks.of(await findRun(deps, call, id)), false));
 }
