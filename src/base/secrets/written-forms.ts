@@ -18,7 +18,7 @@ export function writtenForms(secret: string): string[] {
 /** An escape of JSON, however often it was escaped again, whole or begun at the end of a text, or of HTML by number. */
 const ESCAPE = /\\+(?:u([\da-f]{4})|u[\da-f]{0,3}$)?|&#(?:(\d{1,5})|x([\da-f]{1,4}));/gi;
 const BACKSLASH = '\\';
-/** What is left of a text without its backslashes has to be as long as this to be found without them. */
+/** Texts that are shorter without their backslashes are not looked for: they could be any word. */
 const SHORTEST_BARE = 8;
 
 /**
