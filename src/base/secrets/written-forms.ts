@@ -84,7 +84,7 @@ export class EscapedTexts {
 /** A text with its escapes read: without backslashes, which are never told from those that others put there. */
 class ReadText {
   readonly plain: string;
-  /** Where an escape at the end begins that may go on; the end where there is none. */
+  /** Where an unfinished escape at the end begins; without one, the end. */
   readonly begun: number;
   /** The pieces of `plain`: where each begins, where the escape before it does, and where its first character is written. */
   readonly #at: number[] = [0];
