@@ -17,11 +17,11 @@ export function demoAnswer(conversation: Conversation): string {
   const bullets = best.flatMap(([document, passages]) =>
     passages.sort((a, b) => a.position - b.position).map((passage) => `- ${passage.text} [${document.sourceId}]`),
   );
-  const reading = best.map(([document]) => `${document.title} [${document.sourceId}]`).join(', ');
+  const reading = best.map(([document]) => `- ${document.title} [${document.sourceId}]`);
   return [
     `What the documents say about ${list(keywords.slice(0, 5))}:`,
     bullets.join('\n'),
-    `To read on: ${reading}.`,
+    ['To read on:', ...reading].join('\n'),
     WRITTEN_BY,
   ].join('\n\n');
 }

@@ -13,7 +13,7 @@ export class FileFolder implements FilePlace {
   readonly #path: string;
   readonly #isTemporary: boolean;
 
-  /** One that `isTemporary` goes when it is disposed of. */
+  /** @param isTemporary the folder is removed when this is disposed of. */
   constructor(path: string, { isTemporary = false } = {}) {
     this.#path = path;
     this.#isTemporary = isTemporary;

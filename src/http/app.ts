@@ -13,8 +13,8 @@ import { docsPages, openapi } from './operator/docs.ts';
 import { getOverview, OVERVIEW } from './operator/get-overview.ts';
 import { healthz, metricsPage, readyz } from './operator/health.ts';
 import { ReportDocuments } from './report/documents.ts';
+import { getConfig, getTurnPrompt, listAudit } from './routes/admin/inspect.ts';
 import { createKey, deleteKey, explainKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
-import { getConfig, getTurnPrompt, listAudit } from './routes/admin/looking.ts';
 import { getUsage } from './routes/admin/usage.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
 import { compactResponse } from './routes/compact-response.ts';
@@ -174,8 +174,8 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/async/:id/cancel', { post: cancelTask });
   const conversation = '/v1/conversations';
   route(conversation, { post: postConversation });
-  const change = { get: getConversation, post: updateMetadata, delete: deleteConversation };
-  route(`${conversation}/:id`, change, hasPrefix('conv_'));
+  const ofOne = { get: getConversation, post: updateMetadata, delete: deleteConversation };
+  route(`${conversation}/:id`, ofOne, hasPrefix('conv_'));
   route(`${conversation}/:id/items`, { get: listItems, post: postItems });
   route(`${conversation}/:id/items/:item`, { get: getItem, delete: deleteItem });
   // Files and vector stores are the gateway's own, or a provider's.

@@ -25,7 +25,7 @@ function isSecret(value: string, key: KeyConfig): boolean {
     const shown = read.replace(/^bearer[ +]/i, '');
     if (key.secret === undefined ? secretHash({ secret: shown }) === secretHash(key) : shown === key.secret)
       return true;
-    const decoded = decodings < MAX_DECODINGS ? percentDecoded(read) : read;
+    const decoded = decodings < MAX_DECODINGS ? bytesDecoded(read) : read;
     if (decoded === read) return false;
     read = decoded;
   }
@@ -33,6 +33,6 @@ function isSecret(value: string, key: KeyConfig): boolean {
 }
 
 /** Byte by byte: keys are ASCII, and what is not valid UTF-8 is decoded too. `+` is itself in a key. */
-function percentDecoded(text: string): string {
+function bytesDecoded(text: string): string {
   return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Sealer } from '../base/secrets/sealed.ts';
 import type { Entry } from '../store/beside/entry-store.ts';
@@ -32,8 +32,9 @@ export async function entryOf({ locked, settings, ...key }: StoredKey, sealer: K
   const secret = { ...(Object.keys(own).length > 0 && { provider_keys: own }), ...(webhook && { webhook }) };
   const [first] = Object.keys(secret);
   if (first !== undefined && !sealer) {
-    const message = `${first}: credentials of keys in the store are encrypted: set store.encryption_keys, or keep the key in the configuration file.`;
-    throw new GatewayError('invalid_parameter', message, { param: first });
+    const what =
+      'credentials of keys in the store are encrypted: set store.encryption_keys, or keep the key in the configuration file.';
+    throw fieldError('invalid_parameter', first, what);
   }
   const credentials = first === undefined ? locked : await sealer?.seal(JSON.stringify(secret), sealedFor(key.id));
   const v = credentials === undefined ? 1 : 2;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { SealedFor, Sealer } from '../base/secrets/sealed.ts';
 import type { AssistantMessage } from '../upstream/turn.ts';
@@ -51,8 +51,6 @@ export class SealedContents {
   async #open<T>(schema: z.ZodType<T>, sealed: string, of: SealedFor & { param: string }): Promise<T> {
     const read = schema.safeParse(parseJson(await this.#sealer.open(sealed, of)));
     if (read.success) return read.data;
-    const { param } = of;
-    const message = `${param}: a newer gateway made it, and this one cannot read it.`;
-    throw new GatewayError('invalid_parameter', message, { param });
+    throw fieldError('invalid_parameter', of.param, 'a newer gateway made it, and this one cannot read it.');
   }
 }

@@ -38,7 +38,7 @@ export async function* showTurn(
     written.text += fresh;
     take({ type: 'answer', delta: fresh, ...how });
   };
-  // Also of a short text that is held back until it is known to be no repetition.
+  // Of the latest text: a short one is held back until it is known to be no repetition.
   let phase: MessagePhase | undefined;
   const show = (part: TurnDelta, take: TakeStep) => {
     const { delta } = part;

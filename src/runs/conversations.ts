@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, toSeconds } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError, GatewayError } from '../base/errors.ts';
 import { newRunId, parseItemId, type RunId } from '../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
@@ -99,8 +99,7 @@ export class Conversations {
   ): Promise<{ items: JsonObject[]; hasMore: boolean }> {
     const found = await this.#store.items(record.id, page);
     if (found === 'unknown_cursor') {
-      const message = 'after: there is no such item in this conversation.';
-      throw new GatewayError('invalid_parameter', message, { param: 'after' });
+      throw fieldError('invalid_parameter', 'after', 'there is no such item in this conversation.');
     }
     return { items: found.items.map(parsed), hasMore: found.hasMore };
   }
@@ -253,8 +252,8 @@ function inputId(item: JsonObject, { id }: RunRecord, index: number): string {
 }
 
 function full(param: string): GatewayError {
-  const message = `${param}: the conversation has ${MOST.items} items or ${MOST.bytes} bytes. Begin another one.`;
-  return new GatewayError('invalid_parameter', message, { param });
+  const what = `the conversation has ${MOST.items} items or ${MOST.bytes} bytes. Begin another one.`;
+  return fieldError('invalid_parameter', param, what);
 }
 
 function gone(param?: string): GatewayError {

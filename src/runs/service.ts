@@ -1,5 +1,5 @@
 import { linkSignals } from '../base/abort.ts';
-import { GatewayError, shuttingDown } from '../base/errors.ts';
+import { fieldError, GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
@@ -272,7 +272,7 @@ class StoredRuns implements Runs {
     const runId = parsePublicId(api, id);
     const run = runId === undefined ? undefined : await this.#owned(caller, runId);
     if (run?.api === api) return runId;
-    throw new GatewayError('invalid_parameter', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
+    throw fieldError('invalid_parameter', param, `there is no ${id.slice(0, 80)} in this list.`);
   }
 
   /** The fold of a run that is driven here, unless this instance lost the claim and does not know yet. */

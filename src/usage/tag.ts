@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 
 /** Characters of a tag. */
 const LONGEST = 64;
@@ -14,8 +14,7 @@ export function tagOf(headers: IncomingHttpHeaders, metadata?: unknown): string 
   const named = headers['x-tag'];
   if (named !== undefined) {
     if (typeof named === 'string' && TAG.test(named)) return named;
-    const message = `x-tag: must be 1 to ${LONGEST} letters, digits, spaces or . _ : @ / -`;
-    throw new GatewayError('invalid_parameter', message, { param: 'x-tag' });
+    throw fieldError('invalid_parameter', 'x-tag', `must be 1 to ${LONGEST} letters, digits, spaces or . _ : @ / -`);
   }
   const tag = typeof metadata === 'object' && metadata !== null && 'tag' in metadata ? metadata.tag : undefined;
   return typeof tag === 'string' && TAG.test(tag) ? tag : undefined;

@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { fieldError } from '../base/errors.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
 import { lists, OPEN } from './records.ts';
 
@@ -35,7 +35,7 @@ export async function placeInList(
   const entry = await entries.get(list, id);
   if (entry) return entry;
   const note = await entries.get(lists.removedFrom(list), id);
-  if (!note) throw new GatewayError('not_found', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
+  if (!note) throw fieldError('not_found', param, `there is no ${id.slice(0, 80)} in this list.`);
   // Notes of earlier versions were made at the time of what left, and have no value.
   return { id, createdAt: note.value === '' ? note.createdAt : Number(note.value) };
 }

@@ -242,7 +242,7 @@ export class VectorStores {
     return this.#all(lists.files(store), (entry) => readFile(entry, store), state);
   }
 
-  /** All vector stores of a user, those too that have expired and are not removed yet. */
+  /** All vector stores of a user, also expired ones that are not removed yet. */
   storesOf(user: string): AsyncGenerator<VectorStore> {
     return this.#all(lists.stores(user), (entry) => readStore(entry, user));
   }

@@ -164,7 +164,10 @@ export class Deliverer implements AsyncDisposable {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
     const run = await runs.get(id);
-    if (!run) return await store.remove(id).then(() => undefined);
+    if (!run) {
+      await store.remove(id);
+      return;
+    }
     const event = await eventOf(run, runs);
     if (!event) return;
     const before = await store.get(id);

@@ -27,10 +27,9 @@ executorContract('polling, SQLite', async () => {
 });
 
 describe('an executor of a worker', () => {
-  it('takes over no run at once whose claim ran out while the store was away: its owner goes first', async () => {
-    await using store = await openStore(testConfig().store, { log: silentLogger }).then((opened) =>
-      Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() }),
-    );
+  it('leaves a run whose claim ran out while the store was away to its owner at first', async () => {
+    const store = await openStore(testConfig().store, { log: silentLogger });
+    await using _ = { [Symbol.asyncDispose]: () => store.close() };
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
     // Its claim has run out; nobody knows whether its owner lives.

@@ -60,7 +60,7 @@ describe('the console for everybody', function () {
     for (const [colorScheme, rules] of Object.entries(RULES)) {
       await page.emulateMedia({ colorScheme: colorScheme === 'dark' ? 'dark' : 'light' });
       const found: unknown = await page.evaluate(
-        // To name each element that passes takes longer than to judge it.
+        // Naming each element that passes takes longer than judging it.
         `axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ['violations'], selectors: false })
           .then(({ violations }) => violations)`,
       );

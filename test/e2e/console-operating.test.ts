@@ -72,6 +72,10 @@ describe('operating in the console', function () {
     await key.getByRole('button', { name: new RegExp(`^${id}`) }).click();
     await key.getByText('requests per minute').waitFor();
     assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/);
+    await key.getByLabel('What it gets of').selectOption('deep');
+    const explained = key.getByText('may be used', { exact: true });
+    await explained.waitFor();
+    await page.route('**/explain?*', (route) => route.fulfill({ status: 503, json: { error: { message: 'Away.' } } }));
     await key.getByRole('button', { name: 'Change' }).click();
     await key.getByRole('spinbutton', { name: 'Requests per minute' }).fill('70');
     await key.getByLabel('Models').fill('deep');
@@ -82,6 +86,8 @@ describe('operating in the console', function () {
     assert.deepEqual(patch.postDataJSON(), { models: ['deep'], limits: { requests_per_minute: 70 } });
     await key.getByText(/of 70/).waitFor();
     await key.getByText('may use deep').waitFor();
+    await key.getByText('Away.').waitFor();
+    assert.equal(await explained.count(), 0, 'what the key got before its change is not shown');
 
     await key.getByLabel('The old secret').selectOption('is taken for a day');
     await key.getByRole('button', { name: 'Rotate' }).click();
@@ -120,6 +126,8 @@ describe('operating in the console', function () {
     const key = keyNamed(page, 'own');
     await key.getByRole('button', { name: /^own/ }).click();
     await key.getByLabel('The old secret').selectOption('ends at once');
+    // As in a tab that is not in sight: what waits for the next frame comes late.
+    await page.evaluate('globalThis.requestAnimationFrame = () => 0');
     await key.getByRole('button', { name: 'Rotate' }).click();
     const shown = page.getByRole('group', { name: 'The new secret' });
     await key.getByRole('alert').getByText('The API key is not known').waitFor();
@@ -187,6 +195,7 @@ describe('operating in the console', function () {
     const { page } = console;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
     for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
       await page.goto(`${gateway.url}/console/${view}`);
       await page.getByRole('heading', { name: 'Not for this key' }).waitFor();

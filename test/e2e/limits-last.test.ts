@@ -64,7 +64,7 @@ interface Scene {
   /** Of the store. */
   name: string;
   provider: ScriptedProvider;
-  /** What the provider answers to the models of a key, where that is nothing usual. */
+  /** Unusual answers of the provider, by the key whose models are asked. */
   answers: Map<Key, () => Script>;
   /** Calls are written in batches; Redis counts at once. */
   written(key: Key, tokens: number): Promise<void>;
@@ -140,7 +140,7 @@ function storedTokens(folder: string, key: Key): number {
   }
 }
 
-/** The gateway is killed three times, and stops in order then. */
+/** The gateway is killed three times, then stopped in order. */
 const ENDS = ['kill', 'kill', 'kill', 'terminate'] as const;
 
 function counted({ name, written }: Scene): Story {

@@ -33,12 +33,12 @@ async function make(gateway: TestGateway, body: object) {
 
 const inForce = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
 
-/** The status that a secret gets. */
 /** What is recorded in one millisecond has no order. */
 async function nextMillisecond(): Promise<void> {
   for (const now = Date.now(); Date.now() === now; ) await setImmediate();
 }
 
+/** The status that a secret gets. */
 async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
   const headers = { authorization: `Bearer ${secret}` };
   return (await send(gateway, target, { key: null, headers })).status;

@@ -160,7 +160,7 @@ describe('many clients that stop reading', function () {
       // Buffers are freed in the background, some time after the collection that found them unused.
       for (let looks = 0; each >= MAX_EACH && looks < 20; looks++) {
         await delay(250);
-        // To collect takes long in a process that has run many tests.
+        // Collecting takes long in a process that has run many tests.
         each = ((looks % 5 === 4 ? heldBytes() : process.memoryUsage().arrayBuffers) - before) / STALLED;
       }
       const out = provider.sent() / STALLED;

@@ -49,7 +49,7 @@ async function startFileProvider(): Promise<FileProvider> {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nset-cookie: a=b\r\nx-request-id: ws-1\r\nsec-websocket-protocol: ${req.headers['sec-websocket-protocol']}\r\n\r\n`,
     );
-    // One that hears of no end: its connection stays half open.
+    // One that does not answer an end: its connection stays half open.
     if (req.url?.includes('deaf')) socket.resume();
     else socket.pipe(socket);
   });

@@ -25,7 +25,7 @@ export interface Stage<Scene> {
 }
 
 /**
- * Tests by title, whose stories go on in one gateway: to start one for each takes most of their time. A story that fails
+ * Tests by title, whose stories share a gateway: starting one for each would take most of their time. A story that fails
  * leaves the others alone.
  */
 export function throughLives<Scene>(

@@ -15,7 +15,7 @@ export function writtenForms(secret: string): string[] {
   return [secret, url, lower, escapedMarkup(secret)];
 }
 
-/** What is left of a text without its backslashes has to be as long as this to be found without them. */
+/** Texts that are shorter without their backslashes are not looked for: they could be any word. */
 const SHORTEST_BARE = 8;
 
 /**
@@ -108,7 +108,7 @@ class ReadText {
   #from = 0;
   #at = 0;
   plain = '';
-  /** Where an escape at the end begins that may go on; the end where there is none. */
+  /** Where an unfinished escape at the end begins; without one, the end. */
   begun: number;
 
   constructor(text: string, { piece = text.length, kept = 0 }: { piece?: number; kept?: number } = {}) {

@@ -93,7 +93,7 @@ export class ContinuedAnswer {
 
   #enveloped(chunk: JsonObject): JsonObject {
     const { id, object, created, model } = chunk;
-    // Written and read: without what is undefined.
+    // JSON leaves out what is undefined.
     this.#envelope ??= JSON.parse(JSON.stringify({ id, object, created, model }));
     return { ...chunk, ...this.#envelope };
   }

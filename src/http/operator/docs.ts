@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RequestHandler, Router, static as serveStatic } from 'express';
 import helmet from 'helmet';
+import { once } from '../../base/once.ts';
 import { sendJson } from '../answers/json.ts';
 
 const PAGE = `<!doctype html>
@@ -67,12 +68,10 @@ export function pageHeaders() {
 
 /** `GET /openapi.json`, made from the schemas when it is first asked for. */
 export function openapi(): RequestHandler {
-  let document: Promise<string> | undefined;
-  return async (_req, res) => {
-    // The generator is loaded when it is needed: hardly any start needs it.
-    document ??= import('../../protocol/openapi/openapi.ts').then(({ openApiDocument }) =>
-      JSON.stringify(openApiDocument()),
-    );
-    sendJson(res, { status: 200, headers: {}, body: await document });
-  };
+  // The generator is loaded when it is needed: hardly any start needs it.
+  const document = once(async () => {
+    const { openApiDocument } = await import('../../protocol/openapi/openapi.ts');
+    return JSON.stringify(openApiDocument());
+  });
+  return async (_req, res) => sendJson(res, { status: 200, headers: {}, body: await document() });
 }

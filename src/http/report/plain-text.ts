@@ -1,7 +1,7 @@
 import { decodeHTML } from 'entities/decode';
 import type { Token } from 'marked';
 
-/** The level of the highest heading; 6 where there is none. */
+/** The level of the highest heading; 6 if it has no headings. */
 export function highestHeading(tokens: readonly Token[]): number {
   return tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
 }

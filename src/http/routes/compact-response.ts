@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { newRunId, publicId } from '../../base/ids.ts';
 import { compactedResponse } from '../../protocol/compaction.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
@@ -48,8 +48,8 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
 
 function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): void {
   if (thread.length > 0) return;
-  const message = 'input: there is nothing to compact. Send input, or previous_response_id.';
-  throw new GatewayError(input ? 'invalid_parameter' : 'missing_parameter', message, { param: 'input' });
+  const what = 'there is nothing to compact. Send input, or previous_response_id.';
+  throw fieldError(input ? 'invalid_parameter' : 'missing_parameter', 'input', what);
 }
 
 /** Whatever becomes of the turn: what it used is counted. */

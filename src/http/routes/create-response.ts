@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { CreateResponse } from '../../protocol/requests/requests.ts';
 import { createdResponse } from '../../runs/submitting/new-run.ts';
 import { type Answer, json } from '../answers/answer.ts';
@@ -52,8 +52,8 @@ function deliveryOf(
   if (background === true) {
     if (stream !== true) return 'background';
     if (mayDoBoth) return 'stream';
-    const message = 'background: cannot be combined with "stream": true. Submit, then stream GET /v1/responses/<id>.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'background' });
+    const what = 'cannot be combined with "stream": true. Submit, then stream GET /v1/responses/<id>.';
+    throw fieldError('conflicting_parameters', 'background', what);
   }
   return (stream ?? streams) ? 'stream' : 'wait';
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { listDeliveriesQuery } from '../../protocol/requests/queries.ts';
 import { listOf } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
@@ -9,12 +9,15 @@ import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
 import { readQuery } from '../query.ts';
 
+/** Where its parameter is missing, the endpoint says so in its own words. */
+const deliveriesQuery = listDeliveriesQuery.partial();
+
 /** `GET /v1/webhook_deliveries?run=` (docs/webhooks.md): who was told of the end of a run, and how that went. */
 export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer> {
-  const { run: id } = readQuery(call.req, listDeliveriesQuery.partial());
+  const { run: id } = readQuery(call.req, deliveriesQuery);
   if (id === undefined) {
-    const message = 'run: name the response or task whose deliveries you want, as in ?run=resp_...';
-    throw new GatewayError('missing_parameter', message, { param: 'run' });
+    const what = 'name the response or task whose deliveries you want, as in ?run=resp_...';
+    throw fieldError('missing_parameter', 'run', what);
   }
   return json(listOf(await deps.webhooks.of(await findRun(deps, call, id)), false));
 }

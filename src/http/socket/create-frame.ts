@@ -56,8 +56,8 @@ export function steerFailed(raw: Buffer, frame: Record<string, unknown>): string
   const { type, input, previous_response_id } = frame;
   if (type !== 'response.steer') return undefined;
   if (raw.length > LONGEST_STEER) {
-    const too = 'input: responses in progress cannot be steered here, and more than 1 MiB is not sent back.';
-    throw new GatewayError('invalid_parameter', too, { param: 'input' });
+    const what = 'responses in progress cannot be steered here, and more than 1 MiB is not sent back.';
+    throw fieldError('invalid_parameter', 'input', what);
   }
   const message = 'Responses in progress cannot be steered here: send this with the next response.create.';
   const error = { type: 'invalid_request_error', code: 'steering_not_supported', message };

@@ -1,4 +1,4 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { NamedTool, ToolChoice } from '../../protocol/requests/tool-choice.ts';
 import type { BuiltinTools, RequestedMcpServer } from '../../research/run/request.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
@@ -23,7 +23,7 @@ export function chosenAmong<Tools extends OfferedTools>(all: Tools, choice: Tool
   const { tools, hosted, mcpServers, toolChoice } = chosen;
   if (toolChoice === 'required' && tools.length + (hosted?.builtin.length ?? 0) + mcpServers.length === 0) {
     const param = 'tool_choice';
-    throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
+    throw fieldError('invalid_parameter', param, 'there is no tool that could be called.');
   }
   return chosen;
 }

@@ -1,4 +1,4 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { offerShell } from '../../plain/shell-tools.ts';
 import {
   type ClientTool,
@@ -38,9 +38,9 @@ export function requireFunctions(tools: readonly ResponseTool[]): void {
   for (const tool of tools) {
     if (tool.type === 'namespace') requireFunctions(tool.tools);
     if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== made) continue;
-    const what = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
-    const message = `tools: the ${what} cannot be used on a research model: offer functions.`;
-    throw new GatewayError('unsupported_parameter', message, { param: 'tools' });
+    const named = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
+    const what = `the ${named} cannot be used on a research model: offer functions.`;
+    throw fieldError('unsupported_parameter', 'tools', what);
   }
 }
 
@@ -51,8 +51,8 @@ export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'plac
       if (tool.type === 'namespace') refuseGrammars([{ tools: tool.tools, place: `${place}[${index}].tools` }]);
       if (tool.type !== 'custom' || tool.format?.type !== 'grammar') continue;
       const param = `${place}[${index}].format`;
-      const message = `${param}: the custom tool ${tool.name} cannot have a grammar here: use the format text.`;
-      throw new GatewayError('unsupported_parameter', message, { param });
+      const what = `the custom tool ${tool.name} cannot have a grammar here: use the format text.`;
+      throw fieldError('unsupported_parameter', param, what);
     }
   }
 }

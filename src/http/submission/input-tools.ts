@@ -102,8 +102,8 @@ function requestedSources(
   const { allowed_domains = [], blocked_domains = [], after, before, met_only } = limits ?? {};
   const allowedDomains = commonDomains(filters.allowed, allowed_domains);
   if (!allowedDomains) {
-    const message = 'research.sources.allowed_domains: the filters of web_search allow none of these domains.';
-    throw new GatewayError('conflicting_parameters', message, { param: 'research.sources.allowed_domains' });
+    const what = 'the filters of web_search allow none of these domains.';
+    throw fieldError('conflicting_parameters', 'research.sources.allowed_domains', what);
   }
   const blockedDomains = [...filters.blocked, ...blocked_domains];
   return { allowedDomains, blockedDomains, after, before, metOnly: met_only };
@@ -230,7 +230,7 @@ export function requireServers(
   for (const { name } of calls) {
     const server = name.slice(0, Math.max(0, name.indexOf('.')));
     if (mcpServers.some((one) => one.name === server)) continue;
-    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
+    const what = `the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
+    throw fieldError('invalid_parameter', 'tools', what);
   }
 }

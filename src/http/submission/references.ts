@@ -1,4 +1,4 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 
@@ -30,8 +30,8 @@ export function boundedLookUp(
   let [count, length, known] = [0, 0, 0];
   const check = () => {
     if (count <= MAX_REFERENCES && length <= MAX_REFERRED && known <= MAX_REFERRED) return;
-    const message = `${field}: at most ${MAX_REFERENCES} references can be looked up, to items of 32 MiB together.`;
-    throw new GatewayError('invalid_parameter', message, { param: field });
+    const what = `at most ${MAX_REFERENCES} references can be looked up, to items of 32 MiB together.`;
+    throw fieldError('invalid_parameter', field, what);
   };
   const read = async (ids: readonly string[]) => {
     for await (const { id, json } of runs.findItems(caller, ids)) {

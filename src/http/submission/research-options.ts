@@ -1,4 +1,4 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Effort, ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -102,6 +102,6 @@ export async function settingsOf(
 export function effortIn(settings: ThreadSettings | undefined): Effort | undefined {
   const read = effort.optional().safeParse(settings?.effort);
   if (read.success) return read.data;
-  const message = `input: a configuration_update asks for an effort that is not known: ${settings?.effort}.`;
-  throw new GatewayError('invalid_parameter', message, { param: 'input' });
+  const what = `a configuration_update asks for an effort that is not known: ${settings?.effort}.`;
+  throw fieldError('invalid_parameter', 'input', what);
 }

@@ -1,4 +1,4 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig } from '../../config/schema.ts';
@@ -107,8 +107,8 @@ export async function joinedBy(
 ) {
   if (conversation === undefined) return undefined;
   if (previous_response_id === undefined) return await of.join(caller, conversation);
-  const message = 'conversation: cannot be combined with previous_response_id: each says what came before.';
-  throw new GatewayError('conflicting_parameters', message, { param: 'conversation' });
+  const what = 'cannot be combined with previous_response_id: each says what came before.';
+  throw fieldError('conflicting_parameters', 'conversation', what);
 }
 
 /** What of a submission's context its thread needs. */
@@ -192,8 +192,8 @@ function functionParts(
   if (choice === 'none') return { toolChoice: 'none' };
   if (functions.length === 0) {
     if (choice === 'auto') return { toolChoice: 'auto' };
-    const message = 'tool_choice: only "auto" and "none" are supported where there are no functions.';
-    throw new GatewayError('unsupported_parameter', message, { param: 'tool_choice' });
+    const what = 'only "auto" and "none" are supported where there are no functions.';
+    throw fieldError('unsupported_parameter', 'tool_choice', what);
   }
   const hosted = requested.tools ?? { builtin: [...own], allowedDomains: [] };
   const chosen = chosenAmong({ tools: functions, hosted, mcpServers: requested.mcpServers }, choice);
@@ -289,14 +289,14 @@ function checkMaxCost(
   if (maxCost === undefined) return;
   const price = highestPrice([...(key.routes[name] ?? model.routes), ...(model.research.reader ?? [])]);
   if (!price) {
-    const message = 'max_cost: the routes of this model have no price, so that its cost cannot be bounded.';
-    throw new GatewayError('unsupported_parameter', message, { param: 'max_cost' });
+    const what = 'the routes of this model have no price, so that its cost cannot be bounded.';
+    throw fieldError('unsupported_parameter', 'max_cost', what);
   }
   const tokens = text.reduce((sum, part) => sum + leastTokens(part), PROMPT_TOKENS);
   const least = leastCost(price, tokens);
   if (maxCost >= least) return;
-  const message = `max_cost: an answer to this costs at least ${Number(least.toPrecision(2))}.`;
-  throw new GatewayError('invalid_parameter', message, { param: 'max_cost' });
+  const what = `an answer to this costs at least ${Number(least.toPrecision(2))}.`;
+  throw fieldError('invalid_parameter', 'max_cost', what);
 }
 
 function textIn(items: readonly InputItem[]): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { withoutField } from '../../protocol/requests/json-spans.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
@@ -13,8 +13,8 @@ export function responseWebhook(value: {
   background?: boolean | undefined;
 }): RequestedWebhook | undefined {
   if (value.webhook === undefined || value.background === true) return value.webhook;
-  const message = 'webhook: only work in the background tells of its end: send "background": true.';
-  throw new GatewayError('conflicting_parameters', message, { param: 'webhook' });
+  const what = 'only work in the background tells of its end: send "background": true.';
+  throw fieldError('conflicting_parameters', 'webhook', what);
 }
 
 /** Who is told of the end of a task on a proxy model, and the body that its provider gets: it knows no such field. */

@@ -84,7 +84,7 @@ function findStatement(value: Parsed, text: SourceText): FoundValue | undefined 
   return { support, ...passage, worth: support === 'quoted' ? 2 : 1 };
 }
 
-/** What a value is looked for in a text by. */
+/** A value of a JSON answer, what it is of, and the text that may hold it. */
 interface Sought {
   leaf: JsonLeaf;
   value: Parsed;

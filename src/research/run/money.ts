@@ -69,13 +69,13 @@ export class Purse {
   }
 
   /** What the shortest answer worth writing costs, with a request of so many tokens. */
-  leastAnswer(input: number): number {
+  #leastAnswer(input: number): number {
     return costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
   }
 
   /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */
   turnTokens(input: number): number | undefined {
-    const kept = this.#keepsAnswer ? this.leastAnswer(input) : 0;
+    const kept = this.#keepsAnswer ? this.#leastAnswer(input) : 0;
     const output = this.#outputFor(this.left - kept, input);
     return output >= LEAST_TURN ? output : undefined;
   }

@@ -33,6 +33,7 @@ export class Snapshots {
     await kept.reading;
     const { response, bytes } = kept.fold;
     if (this.#kept.peek(run.id) !== kept) return response;
+    // Taken out first: a value that is set again would keep its size of before.
     this.#kept.delete(run.id);
     // Where it ended meanwhile, nobody asks for the fold again.
     if (response?.status === 'in_progress') this.#kept.set(run.id, kept, { size: bytes });
@@ -44,8 +45,10 @@ export class Snapshots {
     // The record may be older than the fold; a log that is still shorter was lost in part, by a failover.
     const isAhead = kept && kept.fold.last > last && kept.fold.last > ((await this.#store.get(id))?.last ?? 0);
     if (isAhead && this.#kept.peek(id) === kept) this.#kept.delete(id);
-    const found = this.#kept.get(id) ?? { fold: new ResponseFold(), reading: Promise.resolve() };
-    this.#kept.set(id, found, { size: 1 + found.fold.bytes });
-    return found;
+    const found = this.#kept.get(id);
+    if (found) return found;
+    const made = { fold: new ResponseFold(), reading: Promise.resolve() };
+    this.#kept.set(id, made, { size: 1 });
+    return made;
   }
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError } from '../../base/errors.ts';
 import { itemId, parseItemId, type RunId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
@@ -117,7 +117,7 @@ function unknownCall(param: string, id: string): GatewayError {
 }
 
 function wrong(param: string, message: string): GatewayError {
-  return new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
+  return fieldError('invalid_parameter', param, `${message}.`);
 }
 
 /** The most of an output that is kept, in UTF-16 code units: as of any tool. */

@@ -1,6 +1,7 @@
 /**
  * Who has to be looked at and when, so that nobody is forgotten: the runs that have something to tell a receiver
- * (docs/webhooks.md), with how far that is, and the users whose documents have to be read. One contract, several backends, one contract suite (`test/contract/deliveries.ts`). Times go by the store's clock.
+ * (docs/webhooks.md), with how far that is, and the users whose documents have to be read. One contract, several
+ * backends, one suite (`test/contract/deliveries.ts`). Times go by the store's clock.
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */

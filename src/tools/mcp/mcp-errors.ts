@@ -88,7 +88,7 @@ function classify(thrown: unknown): { code: string; reason: string } {
   return { code: 'mcp_unavailable', reason: chain.map(messageOf).join(': ') };
 }
 
-/** What the client library says of a message, or of a result, that no schema takes: pages of what each schema wants. */
+/** The client library's error for a message or a result that fits no schema: pages of what each schema wants. */
 function isFormless(thrown: unknown): boolean {
   if (thrown instanceof SdkError) return thrown.code === SdkErrorCode.InvalidResult;
   return thrown instanceof Error && thrown.name === 'ZodError';

@@ -64,7 +64,7 @@ describe('files in a store that speaks S3 and fails', function () {
 
   for (const [operation, bytes] of UPLOADING) {
     it(`are stored all the same where ${operation} fails once or twice`, async () => {
-      // With the time that a busy machine takes: nothing hangs here.
+      // With the usual times: nothing hangs here, and the machine may be busy.
       fixture.place[Symbol.dispose]();
       fixture = openS3Place(server, { prefix: '/some', log, times: { backoffMs: 1 } });
       for (const fault of PASSING) {

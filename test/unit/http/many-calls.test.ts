@@ -5,7 +5,7 @@ import type { InputItem } from '../../../src/protocol/requests/request-input.ts'
 import { isSlow } from '../../support/fair-time.ts';
 
 const CALLS = 10_000;
-/** Linear work takes a sixth of it, a look at all calls for each of them twice as much and more. */
+/** Linear work takes a sixth of it; going through all calls for each of them takes more than twice as long. */
 const LIMIT_MS = 200;
 const ROUNDS = 3;
 

@@ -285,7 +285,7 @@ describe('a reader slower than its run', () => {
       // Buffers are freed in the background, some time after the collection that found them unused.
       for (let looks = 1; held >= 8_000_000 && looks < 2000; looks++) {
         await turnOfLoop();
-        // To collect takes long in a process that has run many tests.
+        // Collecting takes long in a process that has run many tests.
         held = (looks % 200 === 0 ? heldBytes() : process.memoryUsage().arrayBuffers) - before;
       }
       assert.ok(held < 8_000_000, `four slow readers hold ${held} bytes of ${appended}`);

@@ -175,6 +175,30 @@ describe('the snapshot of a running run', () => {
   });
 });
 
+describe('the snapshots that an instance keeps', () => {
+  it('take so many bytes together, and those that nobody asks for go first', async () => {
+    const inner = await memoryStore();
+    // Two events with it, four million bytes: sixteen such logs may be kept.
+    const long = question({ metadata: { pad: 'x'.repeat(2 ** 21) } });
+    const { run } = newRunOf(newRunId(), long, { now: Date.now(), retentionMs: 60_000, request: '{}' });
+    await inner.create(run);
+    const { store, reads } = counting(inner);
+    const snapshots = new Snapshots({
+      read: (_, options) => store.read(run.id, options),
+      get: () => inner.get(run.id),
+    });
+    const ids = Array.from({ length: 20 }, () => newRunId());
+    for (const id of ids) assert.ok(await snapshots.of({ id, last: 2 }));
+    reads.length = 0;
+    for (const id of [ids[19], ids[0]]) await snapshots.of({ id: id ?? assert.fail(), last: 2 });
+    assert.deepEqual(
+      reads.filter(({ bytes }) => bytes > 0).map(({ after }) => after),
+      [0],
+    );
+    await inner.close();
+  });
+});
+
 describe('the fold of a long log', () => {
   it('gives the event loop back while it is read', async () => {
     const store = await memoryStore();

@@ -17,7 +17,7 @@ export function Explain({ of: key }) {
 
 function Explained({ model, of: key }) {
   const { found, error } = useAnswer(() => app.value.client.keys.part(key.id, 'explain', { model }), [key]);
-  if (!found) return html`<${Failure} error=${error} />`;
+  if (error || !found) return html`<${Failure} error=${error} />`;
   const { allowed, apis, routes, tools, may, webhook, limits } = found;
   const { routes_of: whose, expires_at: expires, allow_from: networks } = found;
   return html`<div role="status">

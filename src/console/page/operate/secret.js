@@ -1,5 +1,5 @@
 import { app } from '../app.js';
-import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { html, useLayoutEffect, useRef, useState } from '../lib/preact.js';
 import { useAttempt } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
 import { copy } from '../parts/exports.js';
@@ -10,7 +10,8 @@ export function Secret({ id, secret, onKept }) {
   const [copied, setCopied] = useState(false);
   const { attempt, error } = useAttempt();
   const box = useRef(null);
-  useEffect(() => {
+  // Before anything is asked with the key that was rotated: its refusal would take the page, and this, away.
+  useLayoutEffect(() => {
     box.current.focus();
     app.set({ holdsSecret: true });
     return () => app.set({ holdsSecret: false });

@@ -17,8 +17,8 @@ export function useAttempt(refusal = null) {
 }
 
 /**
- * What `ask` gives, asked again when one of `depends` changes, or by `read`; what was found before stays until then. An
- * answer to what is no longer asked is nobody's.
+ * What `ask` gives; asked again when one of `depends` changes, or by `read`. What was found before stays meanwhile. An
+ * answer that comes after a newer question is dropped.
  */
 export function useAnswer(ask, depends) {
   const [{ found, error }, setState] = useState({ found: null, error: null });
@@ -66,7 +66,7 @@ export function useOnce() {
   };
 }
 
-/** Looks now, and again after the milliseconds that `look` gives (undefined: no more). It gets whether to go on. */
+/** Looks now, and again after as many milliseconds as `look` gives, if any. It gets whether its view is still there. */
 export function useLooking(look, depends) {
   useEffect(() => {
     let timer;

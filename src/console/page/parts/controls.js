@@ -127,7 +127,7 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
   </div>`;
 }
 
-/** A menu that opens under its button: a popover, which browsers close. `entries`: `{label, icon, onPick}`. */
+/** A menu that opens under its button: a popover, which the browser closes. `entries`: `{label, icon, onPick}`. */
 export function Menu({ label, icon, entries, kind }) {
   const list = useRef(null);
   const keys = (event) => {

@@ -24,6 +24,9 @@ import { readQuery } from '../../query.ts';
 const id = name.refine((text) => text !== '.' && text !== '..', 'must be more than dots');
 const newKey = keySettings.extend({ id: id.optional() });
 
+/** Where its parameter is missing, the endpoint says so in its own words. */
+const modelQuery = explainQuery.partial();
+
 /** `GET /admin/keys`: those of the file, then page by page those of the store. */
 export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const query = readQuery(req, auditQuery);
@@ -56,7 +59,7 @@ export async function getKey({ keys, admission, config }: AppDeps, { req }: Call
 /** `GET /admin/keys/:id/explain`: what the key gets when it asks for `model`. */
 export async function explainKey({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
-  const { model: name } = readQuery(req, explainQuery.partial());
+  const { model: name } = readQuery(req, modelQuery);
   if (name === undefined) throw fieldError('missing_parameter', 'model', 'name a model.');
   const current = config.current();
   const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;

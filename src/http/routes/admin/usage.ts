@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fieldError, GatewayError } from '../../../base/errors.ts';
+import { fieldError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
 import { dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
@@ -49,8 +49,8 @@ function groupsIn(text: string): UsageGroup[] {
 function daysFrom(from: string, to: string): string[] {
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days < 1 || days > KEPT_DAYS + 1) {
-    const message = `from: expected a day that is not behind to, and at most ${KEPT_DAYS} days before it.`;
-    throw new GatewayError('invalid_parameter', message, { param: 'from' });
+    const what = `expected a day that is not behind to, and at most ${KEPT_DAYS} days before it.`;
+    throw fieldError('invalid_parameter', 'from', what);
   }
   return Array.from({ length: days }, (_, index) => dayOf(Date.parse(from) + index * DAY_MS));
 }
@@ -60,8 +60,8 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
     const name = JSON.stringify(groups.map((group) => row[group]));
     const sum = sums.get(name) ?? emptyUsage(row);
     if (sums.size >= MOST_ROWS && !sums.has(name)) {
-      const message = `group_by: this makes more than ${MOST_ROWS} rows; ask for fewer days or groups.`;
-      throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
+      const what = `this makes more than ${MOST_ROWS} rows; ask for fewer days or groups.`;
+      throw fieldError('invalid_parameter', 'group_by', what);
     }
     sums.set(name, sum);
     for (const name of USAGE_COUNTS) sum[name] += row[name];

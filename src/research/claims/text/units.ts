@@ -98,7 +98,7 @@ const rows = TABLE.trim()
     return { unit: { name, dimension, ...(factor !== '-' && { factor: Number(factor) }) } satisfies Unit, pattern };
   });
 const units = new Map<string, Unit>(rows.map(({ unit }) => [unit.name, unit]));
-/** What has a group for each unit. Nothing that goes on with letters of its own script is one. */
+/** One expression with a group for each unit. What goes on with letters of its own script is no unit. */
 const UNIT = new RegExp(
   foldedPattern(
     `^(?:\\s|-)?(?:${rows.map(({ pattern }) => `(${pattern})`).join('|')})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`,

@@ -26,7 +26,7 @@ export interface AskedThreadOptions {
   failure(why: NoAnswer, reason?: string): Error;
 }
 
-/** A thread of indexes and what it is asked. It starts with the first question, and anew where it broke down. */
+/** A thread of indexes and what it is asked. It starts with the first question, and again after it broke down. */
 export class AskedThread<Question extends object, Answer> implements Disposable {
   readonly #options: AskedThreadOptions;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();

@@ -17,7 +17,7 @@ export interface EmbedRequest {
   trace: TraceContext | undefined;
 }
 
-/** What the gateway says to that; without vectors where they could not be had. */
+/** The gateway's answer to that; without vectors if none could be had. */
 export interface EmbeddedTexts {
   id: number;
   vectors: Float32Array[] | undefined;
@@ -32,7 +32,7 @@ export interface SearchThreadData {
   embeddingModel: string | undefined;
 }
 
-/** What a thread says: an answer to the question of a number, or why there is none; or it wants something itself. */
+/** What a thread says: the answer to a numbered question, or why it failed; texts to embed; a line for the log. */
 export type ThreadReply<Answer> =
   | { id: number; value: Answer }
   | { id: number; error: string }

@@ -16,7 +16,7 @@ export interface PassageText {
   text: string;
 }
 
-/** The vector of one, or none where the model does not take its text. */
+/** A passage and its vector; without one if the model refuses its text. */
 export interface ReadPassage {
   id: number;
   vector: Float32Array | undefined;

@@ -14,8 +14,10 @@ export function quotationsIn(messages: readonly TurnMessage[]): (block: string) 
   return (block) => {
     const words = lettersOf(block);
     if (words.length < LEAST) return false;
-    const given = messages.filter(({ role }) => role === 'tool' || role === 'user');
-    read ??= given.map(({ content }) => lettersOf(textAmong(content))).join('\n');
+    read ??= messages
+      .filter(({ role }) => role === 'tool' || role === 'user')
+      .map(({ content }) => lettersOf(textAmong(content)))
+      .join('\n');
     return read.includes(words);
   };
 }
