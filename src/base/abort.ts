@@ -1,11 +1,11 @@
-import { limitTimer } from './load/standstill.ts';
+import { deadlineTimer } from './load/standstill.ts';
 
 /**
- * Waiting that ends. Built on one `AbortController` and plain timers: `AbortSignal.any` over `AbortSignal.timeout`
- * can be lost to garbage collection (nodejs/node#54614).
+ * Waits that can be aborted. Built on one `AbortController` and plain timers: the garbage collector can lose an
+ * `AbortSignal.any` over `AbortSignal.timeout` (nodejs/node#54614).
  */
 
-/** The reason of a limit that ran out, so that callers can tell it from a client that left. */
+/** The abort reason when a time limit expires; callers tell it apart from a client that disconnected. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
   /** The limit, in milliseconds. */
@@ -17,15 +17,15 @@ export class TimeoutError extends Error {
   }
 }
 
-/** A signal that follows others and may have a time limit; `dispose` frees its timer and listeners. */
+/** A signal that follows its parents and may have a time limit. Disposing it frees its timer and listeners. */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
 
 /**
- * One signal that aborts with the first of `parents`, or after `timeoutMs` with a `TimeoutError` naming `what`.
- * Use with `using`, so that nothing stays attached to a long-lived parent.
+ * Creates a signal that aborts with the first of `parents`, or after `timeoutMs` with a `TimeoutError` naming `what`.
+ * Declare it with `using`, so that no listener stays attached to a long-lived parent.
  */
 export function linkSignals(
   parents: readonly (AbortSignal | undefined)[],
@@ -46,7 +46,7 @@ export function linkSignals(
   }
   if (limit && !controller.signal.aborted) {
     const expired = () => controller.abort(new TimeoutError(limit.what, limit.timeoutMs));
-    const timer = limitTimer(Math.min(limit.timeoutMs, MAX_TIMER_MS), expired);
+    const timer = deadlineTimer(Math.min(limit.timeoutMs, MAX_TIMER_MS), expired);
     cleanups.push(() => timer[Symbol.dispose]());
   }
   return {
@@ -59,7 +59,7 @@ export function linkSignals(
   };
 }
 
-/** The longest delay that a Node timer can hold, in milliseconds: about 24.8 days. Longer ones end at once. */
+/** The longest delay that a Node timer can hold, in milliseconds: about 24.8 days. A longer one fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits `ms` milliseconds. Rejects with the signal's reason as soon as it aborts. */
@@ -83,12 +83,12 @@ export function sleep(ms: number, options: { signal?: AbortSignal | undefined } 
 }
 
 /**
- * `promise`, or a rejection with the signal's reason as soon as it aborts. The work behind `promise` goes on and may
- * outlive many callers: it holds nothing of one that left.
+ * Waits for `promise`, or rejects with the signal's reason as soon as it aborts. The work behind `promise` goes on and
+ * may outlive many callers; it keeps no reference to a caller that has stopped waiting.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { settled, leave } = waitFor(promise);
-  const onAbort = () => leave(signal.reason);
+  const { settled, detach } = waitFor(promise);
+  const onAbort = () => detach(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -98,18 +98,18 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Waits for a promise until it leaves. A promise cannot take a reaction back, so its reactions see only `waiting`. */
-function waitFor<T>(promise: Promise<T>): { settled: Promise<T>; leave(reason: unknown): void } {
-  let waiting: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
-  const leave = (reason: unknown) => {
-    waiting?.reject(reason);
-    waiting = undefined;
+/** Waits for a promise until `detach`. A promise cannot drop a reaction, so its reactions reference only `waiter`. */
+function waitFor<T>(promise: Promise<T>): { settled: Promise<T>; detach(reason: unknown): void } {
+  let waiter: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
+  const detach = (reason: unknown) => {
+    waiter?.reject(reason);
+    waiter = undefined;
   };
-  promise.then((value) => waiting?.resolve(value), leave);
-  return { settled: waiting.promise, leave };
+  promise.then((value) => waiter?.resolve(value), detach);
+  return { settled: waiter.promise, detach };
 }
 
-/** Runs `work` under a signal that also aborts after `timeoutMs`; rejects then even if `work` ignores its signal. */
+/** Runs `work` under a signal that also aborts after `timeoutMs`, and rejects then even if `work` ignores the signal. */
 export async function withTimeout<T>(
   what: string,
   timeoutMs: number,

@@ -5,7 +5,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** For spans of time within this process: begins as the wall clock stands, and no correction of that one moves it. */
+/** Measures durations within this process: starts at the wall clock's time, and later clock adjustments do not move it. */
 export const steadyClock: Clock = { now: () => performance.timeOrigin + performance.now() };
 
 /** Whole Unix seconds, the unit of OpenAI's `created_at`. */

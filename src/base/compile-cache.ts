@@ -3,18 +3,18 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Where compiled code is kept from one start to the next, which halves the CPU of a start. Beside what was installed,
- * not in a shared folder for temporary files, where another user could plant code; where it cannot be written (a
- * read-only image) the runtime does without.
+ * Where Node keeps compiled code between starts, which halves the CPU time of a start. It lies inside the installation
+ * and not in the shared temporary folder, where another user could plant code. If the folder is not writable (a
+ * read-only image), Node runs without a cache.
  */
 export const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
 
 /**
- * The variables of a thread that is to know none of the process: only where compiled code is kept, for a thread whose
- * variables are its own would compile all that it loads anew.
+ * The environment of a worker thread that must not see the variables of the process. It holds only the path of the
+ * compile cache: without it the thread would compile everything it loads again.
  */
 export function threadVariables(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir();
-  // The folder that was asked for holds one for each version of the runtime.
+  // Node creates one folder per runtime version inside the one it was given.
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }

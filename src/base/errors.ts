@@ -1,6 +1,6 @@
 /**
  * The one error family of the gateway. Every failure that a client may see is a `GatewayError` with a code of
- * docs/api.md, "Errors"; which HTTP status a code has is known to `http/errors.ts` alone.
+ * docs/api.md, "Errors". Only `http/errors.ts` knows the HTTP status of a code.
  */
 
 /** `error.type` values of OpenAI's API. */
@@ -11,7 +11,7 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
-/** The codes of docs/api.md, "Errors", of HTTP answers and of `response.error`, with their types. */
+/** The type of each code in docs/api.md, "Errors": those of HTTP errors and of `response.error`. */
 const TYPE_OF_CODE = {
   invalid_json: 'invalid_request_error',
   invalid_parameter: 'invalid_request_error',
@@ -53,7 +53,7 @@ const TYPE_OF_CODE = {
 
 export type ErrorCode = keyof typeof TYPE_OF_CODE;
 
-/** The error object of docs/api.md, "Errors", as it stands in HTTP bodies, `response.error` and failed tasks. */
+/** The error object of docs/api.md, "Errors", in HTTP bodies, `response.error` and failed tasks. */
 export interface ErrorObject {
   message: string;
   type: ErrorType;
@@ -61,7 +61,7 @@ export interface ErrorObject {
   code: ErrorCode;
 }
 
-/** Whether a value is one of these codes. */
+/** Whether a value is an error code of the gateway. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(TYPE_OF_CODE, value);
 }
@@ -71,12 +71,12 @@ export interface GatewayErrorOptions {
   param?: string;
   /** Milliseconds after which a retry may succeed. Becomes `Retry-After` and `retry-after-ms`. */
   retryAfterMs?: number;
-  /** Where it is not that of the code: whom an `upstream_error` blames. */
+  /** Overrides the type of the code: an `upstream_error` may be the fault of the client. */
   type?: ErrorType;
   cause?: unknown;
 }
 
-/** A failure with a code of docs/api.md, "Errors". `message` is shown to clients: it names the fix and never a secret. */
+/** A failure with a code of docs/api.md, "Errors". Clients see `message`: it names the fix, and never a secret. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
@@ -98,17 +98,17 @@ export class GatewayError extends Error {
   }
 }
 
-/** What is wrong with the field at `param`; `what` is a sentence that begins behind its name. */
-export function fieldError(code: ErrorCode, param: string, what: string): GatewayError {
-  return new GatewayError(code, `${param}: ${what}`, { param });
+/** An error about the field at `param`. `problem` is a sentence, which the message puts after the name of the field. */
+export function fieldError(code: ErrorCode, param: string, problem: string): GatewayError {
+  return new GatewayError(code, `${param}: ${problem}`, { param });
 }
 
-/** What is refused, or cut off, because this instance stops. */
+/** The error of work that is refused or cut off because this instance is stopping. */
 export function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
-/** Turns whatever was thrown into a `GatewayError`; an unknown failure shows nothing of its inside. */
+/** Turns anything thrown into a `GatewayError`. The message of an unknown failure reveals no internals. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });

@@ -1,83 +1,83 @@
 import { channel } from 'node:diagnostics_channel';
 
 export interface FairSemaphoreOptions {
-  /** What is bounded, as the metric names it. */
+  /** Name of what is bounded, for the metric. */
   name: string;
-  /** Permits that may be out at once: places, or bytes. Default: no bound but those of owners. */
+  /** Permits that may be held at once: places, or bytes. Default: no bound except that of owners. */
   permits?: number | (() => number);
   /**
-   * Of these, how many one owner may hold; `what is left` lets it take while it holds no more than is left for others.
-   * Default: all.
+   * How many of the permits one owner may hold. With `what is left` an owner may hold as many as remain free for the
+   * others. Default: all.
    */
   ofOwner?: number | (() => number) | 'what is left';
   /**
-   * Acquisitions that may wait; one owner may have as many as are left for others, and one always. Default 0: nobody
-   * waits.
+   * Acquisitions that may wait. One owner may have as many waiters as remain free for the others, and always one.
+   * Default: 0, nobody waits.
    */
   maxWaiting?: number;
-  /** What is thrown where no permit is free and no more may wait. */
+  /** The error to throw if no permit is free and no more may wait. */
   full(): Error;
 }
 
-/** Permits that are held. Disposing gives all of them back, once. */
+/** Permits held by one owner. Disposing releases all of them, once. */
 export interface Permit extends Disposable {
-  /** How many. */
+  /** How many permits are held. */
   readonly permits: number;
-  /** Takes more of them now. @throws what `full` gives. */
+  /** Acquires more permits now. @throws the error of `full` if they are not free. */
   grow(permits: number): void;
-  /** As `grow`; false where they are not free. */
+  /** Acquires more permits now; false if they are not free. */
   tryGrow(permits: number): boolean;
 }
 
-/** Tells of an acquisition that was refused, with the name of its semaphore. */
+/** Publishes the name of a semaphore whenever it refuses an acquisition. */
 export const refusals = channel('research-gateway:semaphore-refusal');
 
-interface Waiting {
+interface Waiter {
   enter(): void;
 }
 
 /**
- * So much of something may be under way at once, shared fairly among owners (API keys, or runs without one): a free
- * permit goes to the waiting owner that holds the fewest, in turn where several do. However much one owner sends,
- * another waits for the end of one piece of work, and for those of the owners before it.
+ * Bounds how much of something is under way at once, and shares it fairly among owners (API keys, or runs without one).
+ * A free permit goes to the waiting owner that holds the fewest; owners with equally many take turns. However much one
+ * owner sends, another waits only for one piece of work to end, and for the owners ahead of it.
  */
 export class FairSemaphore {
   /** A class, because an object of closures takes ten times as long to make, and each request has a permit. */
-  static readonly #Held = class implements Permit {
-    readonly #of: FairSemaphore;
+  static readonly #Permit = class implements Permit {
+    readonly #semaphore: FairSemaphore;
     readonly #owner: string;
     permits: number;
 
-    constructor(of: FairSemaphore, owner: string, permits: number) {
-      this.#of = of;
+    constructor(semaphore: FairSemaphore, owner: string, permits: number) {
+      this.#semaphore = semaphore;
       this.#owner = owner;
       this.permits = permits;
     }
 
     tryGrow(more: number): boolean {
-      if (!this.#of.#isFree(this.#owner, more)) return false;
-      this.#of.#add(this.#owner, more);
+      if (!this.#semaphore.#isFree(this.#owner, more)) return false;
+      this.#semaphore.#add(this.#owner, more);
       this.permits += more;
       return true;
     }
 
     grow(more: number): void {
-      if (!this.tryGrow(more)) throw this.#of.#refusal();
+      if (!this.tryGrow(more)) throw this.#semaphore.#refusal();
     }
 
     [Symbol.dispose](): void {
       const { permits } = this;
       this.permits = 0;
-      if (permits > 0) this.#of.#end(this.#owner, permits);
+      if (permits > 0) this.#semaphore.#release(this.#owner, permits);
     }
   };
 
   readonly #options: FairSemaphoreOptions;
-  /** Permits held by owner; owners without any are not in it. */
-  readonly #heldBy = new Map<string, number>();
-  /** What waits by owner; owners without any are not in it. */
-  readonly #waiting = new Map<string, Waiting[]>();
-  /** When owners had their last turn, counted in turns; of those that hold or wait. */
+  /** Permits held by owner, without owners that hold none. */
+  readonly #heldByOwner = new Map<string, number>();
+  /** Waiters by owner, without owners that have none. */
+  readonly #waiters = new Map<string, Waiter[]>();
+  /** The number of the last turn of each owner that holds or waits. */
   readonly #lastTurn = new Map<string, number>();
   #turnCount = 0;
   #held = 0;
@@ -87,7 +87,7 @@ export class FairSemaphore {
     this.#options = options;
   }
 
-  /** Permits that are out. */
+  /** Permits that are held. */
   get held(): number {
     return this.#held;
   }
@@ -97,12 +97,12 @@ export class FairSemaphore {
     return this.#waitingCount;
   }
 
-  /** A permit that holds nothing yet, to grow with what comes. */
+  /** Returns a permit that holds nothing yet, to `grow` as work arrives. */
   open(owner: string): Permit {
-    return new FairSemaphore.#Held(this, owner, 0);
+    return new FairSemaphore.#Permit(this, owner, 0);
   }
 
-  /** Takes permits now. @throws what `full` gives where they are not free. */
+  /** Acquires permits without waiting. @throws the error of `full` if they are not free. */
   take(owner: string, permits = 1): Permit {
     const permit = this.open(owner);
     permit.grow(permits);
@@ -110,59 +110,60 @@ export class FairSemaphore {
   }
 
   /**
-   * Takes one permit, or waits for it.
-   * @throws what `full` gives; the signal's reason.
+   * Acquires one permit, waiting for it if necessary.
+   * @throws the error of `full`; the signal's reason.
    */
   async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
-    if (this.#isFree(owner, 1)) this.#begin(owner);
-    else await this.#turn(owner, signal);
-    return new FairSemaphore.#Held(this, owner, 1);
+    if (this.#isFree(owner, 1)) this.#admit(owner);
+    else await this.#waitForTurn(owner, signal);
+    return new FairSemaphore.#Permit(this, owner, 1);
   }
 
-  /** Gives free permits to those that wait; to be called when a bound that is a function has grown. */
+  /** Gives free permits to waiters. Call it when a bound that is a function has grown. */
   serve(): void {
-    for (let owner = this.#next(); owner !== undefined; owner = this.#next()) {
-      const own = this.#waiting.get(owner) ?? [];
-      const first = own.shift();
-      if (own.length === 0) this.#waiting.delete(owner);
+    for (let owner = this.#nextOwner(); owner !== undefined; owner = this.#nextOwner()) {
+      const waiters = this.#waiters.get(owner) ?? [];
+      const first = waiters.shift();
+      if (waiters.length === 0) this.#waiters.delete(owner);
       this.#waitingCount--;
-      this.#begin(owner);
+      this.#admit(owner);
       first?.enter();
     }
   }
 
   #isFree(owner: string, permits: number): boolean {
     const { permits: bound, ofOwner } = this.#options;
-    const left = amount(bound) - this.#held;
-    return permits <= left && this.#heldOf(owner) + permits <= (ofOwner === 'what is left' ? left : amount(ofOwner));
+    const free = amount(bound) - this.#held;
+    const ownerBound = ofOwner === 'what is left' ? free : amount(ofOwner);
+    return permits <= free && this.#heldBy(owner) + permits <= ownerBound;
   }
 
-  #heldOf(owner: string): number {
-    return this.#heldBy.get(owner) ?? 0;
+  #heldBy(owner: string): number {
+    return this.#heldByOwner.get(owner) ?? 0;
   }
 
-  #begin(owner: string): void {
+  #admit(owner: string): void {
     this.#lastTurn.set(owner, this.#turnCount++);
     this.#add(owner, 1);
   }
 
   #add(owner: string, permits: number): void {
     this.#held += permits;
-    this.#heldBy.set(owner, this.#heldOf(owner) + permits);
+    this.#heldByOwner.set(owner, this.#heldBy(owner) + permits);
   }
 
-  #end(owner: string, permits: number): void {
+  #release(owner: string, permits: number): void {
     this.#held -= permits;
-    const left = this.#heldOf(owner) - permits;
-    if (left > 0) this.#heldBy.set(owner, left);
-    else this.#heldBy.delete(owner);
+    const remaining = this.#heldBy(owner) - permits;
+    if (remaining > 0) this.#heldByOwner.set(owner, remaining);
+    else this.#heldByOwner.delete(owner);
     if (this.#waitingCount > 0) this.serve();
     this.#forget(owner);
   }
 
   #forget(owner: string): void {
-    if (!this.#heldBy.has(owner) && !this.#waiting.has(owner)) this.#lastTurn.delete(owner);
+    if (!this.#heldByOwner.has(owner) && !this.#waiters.has(owner)) this.#lastTurn.delete(owner);
   }
 
   #refusal(): Error {
@@ -170,20 +171,20 @@ export class FairSemaphore {
     return this.#options.full();
   }
 
-  async #turn(owner: string, signal: AbortSignal): Promise<void> {
-    const own = this.#waiting.get(owner) ?? [];
+  async #waitForTurn(owner: string, signal: AbortSignal): Promise<void> {
+    const waiters = this.#waiters.get(owner) ?? [];
     const { maxWaiting = 0 } = this.#options;
-    const left = maxWaiting - this.#waitingCount;
-    const isFull = own.length > 0 && (left <= 0 || own.length > left);
+    const free = maxWaiting - this.#waitingCount;
+    const isFull = waiters.length > 0 && (free <= 0 || waiters.length > free);
     if (isFull || maxWaiting === 0) throw this.#refusal();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting = { enter: resolve };
+    const waiter = { enter: resolve };
     const onAbort = () => {
-      // Its turn may have come at the same moment: then it has begun.
-      if (this.#leave(owner, waiting)) reject(signal.reason);
+      // Its turn may have come at the same moment: then the permit is already acquired.
+      if (this.#remove(owner, waiter)) reject(signal.reason);
     };
-    own.push(waiting);
-    this.#waiting.set(owner, own);
+    waiters.push(waiter);
+    this.#waiters.set(owner, waiters);
     this.#waitingCount++;
     signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -193,29 +194,30 @@ export class FairSemaphore {
     }
   }
 
-  #leave(owner: string, waiting: Waiting): boolean {
-    const own = this.#waiting.get(owner) ?? [];
-    const place = own.indexOf(waiting);
-    if (place === -1) return false;
-    own.splice(place, 1);
-    if (own.length === 0) this.#waiting.delete(owner);
+  #remove(owner: string, waiter: Waiter): boolean {
+    const waiters = this.#waiters.get(owner) ?? [];
+    const index = waiters.indexOf(waiter);
+    if (index === -1) return false;
+    waiters.splice(index, 1);
+    if (waiters.length === 0) this.#waiters.delete(owner);
     this.#waitingCount--;
     this.#forget(owner);
     return true;
   }
 
-  #next(): string | undefined {
+  #nextOwner(): string | undefined {
     if (this.#waitingCount === 0) return undefined;
     let next: string | undefined;
-    for (const owner of this.#waiting.keys()) {
+    for (const owner of this.#waiters.keys()) {
       if (this.#isFree(owner, 1) && (next === undefined || this.#comesBefore(owner, next))) next = owner;
     }
     return next;
   }
 
-  #comesBefore(one: string, other: string): boolean {
-    const [has, otherHas] = [this.#heldOf(one), this.#heldOf(other)];
-    return has === otherHas ? (this.#lastTurn.get(one) ?? -1) < (this.#lastTurn.get(other) ?? -1) : has < otherHas;
+  #comesBefore(owner: string, other: string): boolean {
+    const [held, heldByOther] = [this.#heldBy(owner), this.#heldBy(other)];
+    if (held !== heldByOther) return held < heldByOther;
+    return (this.#lastTurn.get(owner) ?? -1) < (this.#lastTurn.get(other) ?? -1);
   }
 }
 

@@ -1,38 +1,38 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** One of two tries that run beside each other. */
+/** One of two attempts that run side by side. */
 export interface Racer {
   /** Aborts with the caller's reason, or when the other racer wins. */
   signal: AbortSignal;
-  /** Tells that this racer has something to show: the other one ends. */
+  /** Declares this racer the winner: the other one is aborted. */
   win(): void;
 }
 
 export interface HedgeOptions<T> {
-  /** After so long without a winner a second racer starts, in milliseconds. */
+  /** How long to wait for a winner before the second racer starts, in milliseconds. */
   afterMs: number;
-  /** Whether there is anything for a second racer to do. Asked when its time has come. */
+  /** Whether there is anything for a second racer to do. Called when it is due to start. */
   hasAnother(): boolean;
-  /** Frees what a racer has opened that came second. */
+  /** Frees the result of a racer that finished second. */
   discard?(value: T): void;
   signal: AbortSignal;
 }
 
-/** The reason with which the slower racer ends. */
+/** The abort reason of the slower racer. */
 class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
-/** Whether a racer has ended because the other one won. */
+/** Whether a racer was aborted because the other one won. */
 export function isOvertaken({ reason }: AbortSignal): boolean {
   return reason instanceof Overtaken;
 }
 
 /**
- * Runs the same work a second time beside the first where the first says nothing for a while, and takes what comes
- * first. A racer that resolves with undefined has nothing to give; then the other one counts.
+ * Hedges a request: if the first attempt is silent for a while, starts the same work a second time beside it and takes
+ * the first result. A racer that resolves with undefined has no result; then the other racer's counts.
  *
- * Dispose it when the winner's work is over: until then its signal follows the caller's.
+ * Dispose it when the winner's work is over: until then the winner's signal follows the caller's.
  */
 export class Hedge<T> implements Disposable {
   readonly #options: HedgeOptions<T>;
@@ -47,12 +47,12 @@ export class Hedge<T> implements Disposable {
     options.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** @throws what a racer threw where none gave anything; the signal's reason. */
+  /** @throws the error of a racer if neither has a result; the signal's reason. */
   async run(): Promise<T | undefined> {
     const { afterMs, hasAnother, signal } = this.#options;
     signal.throwIfAborted();
     const first = this.#race();
-    const isLate = await late(first, afterMs);
+    const isLate = await isPendingAfter(first, afterMs);
     if (!isLate || this.#winner || !hasAnother()) return await first;
     return await firstOf([first, this.#race()]);
   }
@@ -86,14 +86,14 @@ export class Hedge<T> implements Disposable {
 }
 
 /** Whether a promise has not settled within `ms`. */
-async function late(promise: Promise<unknown>, ms: number): Promise<boolean> {
+async function isPendingAfter(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const settled = new AbortController();
   const stop = () => settled.abort();
   promise.then(stop, stop);
   return await setTimeout(ms, true, { signal: settled.signal }).catch(() => false);
 }
 
-/** The first value that a racer gives; without one, an error or undefined. */
+/** The first value of a racer. If there is none, throws the last error, or returns undefined. */
 async function firstOf<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
   const values = promises.map(async (promise) => (await promise) ?? Promise.reject(undefined));
   return await Promise.any(values).catch(({ errors }: AggregateError) => {

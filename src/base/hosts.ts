@@ -1,4 +1,4 @@
-/** The host of a rule in the form that `URL` gives hosts: lower case, punycode, no `*.`, no trailing dot. */
+/** Normalises the host of a rule to the form that `URL` uses: lower case, punycode, no `*.`, no trailing dot. */
 export function normaliseHost(host: string): string {
   const bare = host
     .trim()
@@ -9,7 +9,7 @@ export function normaliseHost(host: string): string {
   return parsed ? parsed.hostname.replace(/\.$/, '') : bare;
 }
 
-/** Whether `host` is one of `rules` or below one of them. */
+/** Whether `host` is one of `rules` or a subdomain of one. */
 export function matchesHost(host: string, rules: readonly string[]): boolean {
   const wanted = host.toLowerCase().replace(/\.$/, '');
   return rules.some((rule) => {

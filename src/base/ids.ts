@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 /** A run's id, a UUID. Clients see it with the prefix of the interface they use (docs/api.md). */
 export type RunId = string;
 
-/** Prefixes under which one run is seen by the interfaces. */
+/** The prefix of run ids in each interface. */
 export const ID_PREFIX = {
   responses: 'resp_',
   async: 'task_',
@@ -23,7 +23,7 @@ export function publicId(api: keyof typeof ID_PREFIX, id: RunId): string {
   return ID_PREFIX[api] + id;
 }
 
-/** The run id in `text`, or undefined where prefix or UUID are not those of the interface. */
+/** The run id in `text`, or undefined if it does not have the interface's prefix and a UUID. */
 export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId | undefined {
   const prefix = ID_PREFIX[api];
   if (!text.startsWith(prefix)) return undefined;
@@ -31,7 +31,7 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
   return UUID.test(id) ? id : undefined;
 }
 
-/** Of items, and of calls of the client's functions, which name the run that made them. */
+/** Prefixes of items and of calls of the client's functions; their ids contain that of the run that made them. */
 const ITEM_PREFIXES = [
   'rs',
   'tc',
@@ -58,15 +58,15 @@ const ITEM_ID = new RegExp(
 );
 
 /**
- * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a
- * crash cannot change it.
+ * The id of an item of a run. It contains the run's id and the item's place, so that an `item_reference` is found
+ * without an index, and a run that is resumed after a crash gives the item the same id.
  */
 export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number } | { input: number }): string {
   const index = 'output' in place ? place.output : place.input;
   return `${prefix}_${run.replaceAll('-', '')}${'output' in place ? 'o' : 'i'}${index}`;
 }
 
-/** The run and place that an item id names, or undefined if it is not one of ours. */
+/** The run and place that an item id names, or undefined if the gateway did not make it. */
 export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
   const match = ITEM_ID.exec(id);
   if (!match) return undefined;

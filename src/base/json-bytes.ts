@@ -1,19 +1,19 @@
 import { isObject } from './json.ts';
 
-/** How long a piece of text gets before the next one begins, in UTF-16 code units. */
-const PIECE = 16 * 1024;
-/** How deep lists and objects are taken apart: to the messages of a request, and the output of a response in an event. */
-const DEPTH = 3;
+/** How long a piece of text grows before the next one begins, in UTF-16 code units. */
+const MAX_PIECE = 16 * 1024;
+/** How deep arrays and objects are split: down to the messages of a request, and a response's output in an event. */
+const SPLIT_DEPTH = 3;
 
 /**
- * The bytes of texts in a row. They are not joined to one text first: V8 keeps large texts in a space of their own and for
- * longer, and the last event of a run holds all that its tools said.
+ * Encodes consecutive texts as UTF-8. They are not joined into one string first: V8 keeps large strings in a space of
+ * their own and for longer, and the last event of a run contains every result of its tools.
  */
 export function joinedBytes(texts: Iterable<string>): Buffer {
   const pieces: string[] = [];
   let piece = '';
   for (const text of texts) {
-    if (piece !== '' && piece.length + text.length > PIECE) {
+    if (piece !== '' && piece.length + text.length > MAX_PIECE) {
       pieces.push(piece);
       piece = '';
     }
@@ -26,23 +26,23 @@ export function joinedBytes(texts: Iterable<string>): Buffer {
   return bytes;
 }
 
-/** The text that `JSON.stringify` makes of plain objects and lists, in parts. */
-export function* jsonTexts(value: unknown, depth = DEPTH): Generator<string> {
-  let before = Array.isArray(value) ? '[' : '{';
+/** Yields in parts what `JSON.stringify` makes of plain objects and arrays. */
+export function* jsonTexts(value: unknown, depth = SPLIT_DEPTH): Generator<string> {
+  let separator = Array.isArray(value) ? '[' : '{';
   if (depth > 0 && Array.isArray(value) && value.length > 0) {
     for (const item of value) {
-      yield before;
+      yield separator;
       yield* jsonTexts(item, depth - 1);
-      before = ',';
+      separator = ',';
     }
     yield ']';
   } else if (depth > 0 && isObject(value) && Object.keys(value).length > 0) {
     for (const [name, part] of Object.entries(value)) {
       if (part === undefined) continue;
-      yield `${before}${JSON.stringify(name)}:`;
+      yield `${separator}${JSON.stringify(name)}:`;
       yield* jsonTexts(part, depth - 1);
-      before = ',';
+      separator = ',';
     }
-    yield before === '{' ? '{}' : '}';
+    yield separator === '{' ? '{}' : '}';
   } else yield JSON.stringify(value) ?? 'null';
 }

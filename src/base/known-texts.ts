@@ -1,38 +1,39 @@
-/** Characters that are looked at together: the shortest text that is found. */
-export const SHORTEST = 6;
+/** The length of the rolling hash's window, and so of the shortest text that is found. */
+export const MIN_KNOWN_LENGTH = 6;
 const BASE = 0x01000193;
-/** `BASE` to the power of `SHORTEST`: what a character weighs that leaves the window. */
-const LEAVING = Array.from({ length: SHORTEST }).reduce((power: number) => Math.imul(power, BASE), 1);
-/** Bits of the filter for each text, so that one in dozens of windows is looked at for nothing. */
-const BITS_EACH = 64;
-const FEWEST_BITS = 2 ** 10;
-/** So few are looked for one after the other, natively: one pass over the characters takes longer. */
-const FEW = 16;
+/** `BASE` to the power of `MIN_KNOWN_LENGTH`: the weight of the character that leaves the window. */
+const LEAVING_WEIGHT = Array.from({ length: MIN_KNOWN_LENGTH }).reduce((power: number) => Math.imul(power, BASE), 1);
+/** Bits of the filter per text: enough that only one window in dozens is a false match. */
+const BITS_PER_TEXT = 64;
+const MIN_BITS = 2 ** 10;
+/** Up to this many texts, searching for each natively is faster than one pass over the characters. */
+const MAX_NATIVE_SEARCHES = 16;
 
 /**
- * Finds known texts inside others, whatever they look like, in one pass: what it costs hardly depends on how many are
- * known. A filter tells from the last six characters, and then from the length, whether a known text may end here; only
- * then it is looked up.
+ * Finds known texts inside others in one pass (Rabin-Karp): the cost hardly depends on how many texts are known. A Bloom
+ * filter says from the hash of the last six characters, and then from the length, whether a known text may end here;
+ * only then is the text looked up.
  */
 export class KnownTexts {
   readonly #texts = new Set<string>();
   readonly #lengths = new Set<number>();
-  #bits = new Uint32Array(FEWEST_BITS / 32);
-  /** By how far a hash is shifted to be a bit. */
-  #shift = 32 - Math.log2(FEWEST_BITS);
+  #bits = new Uint32Array(MIN_BITS / 32);
+  /** How far a hash is shifted right to be the index of a bit. */
+  #shift = 32 - Math.log2(MIN_BITS);
 
-  /** Shorter ones than `SHORTEST` are left out. */
+  /** Adds a text, unless it is shorter than `MIN_KNOWN_LENGTH`. */
   add(text: string): void {
-    if (text.length < SHORTEST || this.#texts.has(text)) return;
+    if (text.length < MIN_KNOWN_LENGTH || this.#texts.has(text)) return;
     this.#texts.add(text);
     this.#lengths.add(text.length);
-    if (this.#texts.size * BITS_EACH > this.#bits.length * 32) this.#grow();
+    if (this.#texts.size * BITS_PER_TEXT > this.#bits.length * 32) this.#grow();
     else this.#mark(text);
   }
 
-  /** `text` with each known text in it replaced; those that overlap are replaced together. */
+  /** Replaces each known text in `text`; overlapping ones are replaced together. */
   replace(text: string, replacement: string): string {
-    if (this.#texts.size <= FEW && this.#texts.values().every((known) => !text.includes(known))) return text;
+    if (this.#texts.size <= MAX_NATIVE_SEARCHES && this.#texts.values().every((known) => !text.includes(known)))
+      return text;
     let clean = '';
     let copied = 0;
     let from = -1;
@@ -51,18 +52,18 @@ export class KnownTexts {
     return clean + text.slice(copied, from) + replacement + text.slice(to);
   }
 
-  /** Tells where known texts stand, by their ends; of those with the same end the longest. */
-  #find(text: string, found: (start: number, end: number) => void): void {
-    // Every character of every line of log comes by here: what is asked of each is in locals.
+  /** Reports where known texts stand, ordered by their ends; of texts with the same end, the longest. */
+  #find(text: string, onFound: (start: number, end: number) => void): void {
+    // This runs for every character of every log line, so the fields are copied to locals.
     const bits = this.#bits;
     const shift = this.#shift;
     let hash = 0;
     for (let at = 0; at < text.length; at++) {
-      const left = at < SHORTEST ? 0 : Math.imul(text.charCodeAt(at - SHORTEST), LEAVING);
-      hash = (Math.imul(hash, BASE) + text.charCodeAt(at) - left) | 0;
-      if (at < SHORTEST - 1 || !isMarked(bits, bitOf(hash, shift))) continue;
+      const leaving = at < MIN_KNOWN_LENGTH ? 0 : Math.imul(text.charCodeAt(at - MIN_KNOWN_LENGTH), LEAVING_WEIGHT);
+      hash = (Math.imul(hash, BASE) + text.charCodeAt(at) - leaving) | 0;
+      if (at < MIN_KNOWN_LENGTH - 1 || !isMarked(bits, bitOf(hash, shift))) continue;
       const start = this.#startOf(text, hash, at + 1);
-      if (start !== undefined) found(start, at + 1);
+      if (start !== undefined) onFound(start, at + 1);
     }
   }
 
@@ -77,7 +78,8 @@ export class KnownTexts {
 
   #mark(text: string): void {
     let hash = 0;
-    for (let at = text.length - SHORTEST; at < text.length; at++) hash = Math.imul(hash, BASE) + text.charCodeAt(at);
+    for (let at = text.length - MIN_KNOWN_LENGTH; at < text.length; at++)
+      hash = Math.imul(hash, BASE) + text.charCodeAt(at);
     for (const each of [hash, withLength(hash, text.length)]) {
       const bit = bitOf(each, this.#shift);
       this.#bits[bit >>> 5] = (this.#bits[bit >>> 5] ?? 0) | (1 << (bit & 31));

@@ -1,19 +1,19 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-import { KnownTexts, SHORTEST } from './known-texts.ts';
+import { KnownTexts, MIN_KNOWN_LENGTH } from './known-texts.ts';
 
 export type { Logger };
 
 /**
- * The text that stands where a secret was. Redaction goes over the finished line, because secrets also turn up inside
- * messages, where redaction by key does not look.
+ * What replaces a secret. Finished lines are redacted, because secrets also turn up inside messages, where redaction by
+ * key does not look.
  */
 export const REDACTED = '[redacted]';
 
-/** Characters of log that are held back at most. */
+/** How many characters of log may be buffered. */
 const MAX_BATCH = 64 * 1024;
-/** How long a line of level info is held back, in milliseconds. Others go out at the end of the turn. */
-const HELD_MS = 10;
+/** How long lines of level info are buffered, in milliseconds. Others are written at the end of the turn. */
+const BUFFER_MS = 10;
 const INFO = '{"level":30,';
 
 /** Removes known secrets and anything that looks like a bearer credential from text. */
@@ -21,18 +21,18 @@ export class Redactor {
   #secrets = new KnownTexts();
   #refreshed = new KnownTexts();
 
-  /** Sets the secrets to remove. Ones shorter than 6 characters are left out: they would blank ordinary words. */
+  /** Sets the secrets to remove. Those shorter than 6 characters are left out: they would blank ordinary words. */
   setSecrets(secrets: Iterable<string>): void {
     this.#secrets = new KnownTexts();
     this.addSecrets(secrets);
   }
 
-  /** Adds secrets to those that it removes. */
+  /** Adds secrets to remove. */
   addSecrets(secrets: Iterable<string>): void {
     addTo(this.#secrets, secrets);
   }
 
-  /** Sets secrets that change while the process runs, beside the others: those of before are forgotten. */
+  /** Sets the secrets that change while the process runs, replacing the earlier ones and leaving the others in force. */
   setRefreshed(secrets: Iterable<string>): void {
     this.#refreshed = new KnownTexts();
     addTo(this.#refreshed, secrets);
@@ -47,8 +47,8 @@ export class Redactor {
 function addTo(known: KnownTexts, secrets: Iterable<string>): void {
   for (const secret of secrets) {
     known.add(secret);
-    if (secret.length < SHORTEST) continue;
-    // As it stands in a line, and in a text of a line that quotes JSON.
+    if (secret.length < MIN_KNOWN_LENGTH) continue;
+    // As JSON writes it in a line, and in a string of a line that quotes JSON.
     const quoted = inJson(secret);
     known.add(quoted);
     known.add(inJson(quoted));
@@ -62,11 +62,11 @@ function inJson(text: string): string {
 export interface LoggerOptions {
   level?: string;
   redactor?: Redactor;
-  /** Where lines go; standard error by default, so that standard output belongs to the command line. */
+  /** Where lines go; standard error by default, so that standard output is left to the commands. */
   destination?: DestinationStream;
 }
 
-/** A pino logger whose every line passes the redactor before it is written. */
+/** Creates a pino logger whose lines all pass the redactor before they are written. */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const { redactor } = options;
   const stream = options.destination
@@ -75,7 +75,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   return pino({ level: options.level ?? 'info', base: null, timestamp: isoTimes() }, stream);
 }
 
-/** The time of a line in ISO 8601. Lines of one millisecond share it: to write a date takes almost as long as all else of a line. */
+/** Formats times in ISO 8601. Lines of one millisecond share the text: formatting a date costs almost as much as the rest of a line. */
 function isoTimes(): () => string {
   let at = Number.NaN;
   let text = '';
@@ -94,11 +94,11 @@ function redacting(destination: DestinationStream, redactor: Redactor | undefine
 /** A logger that writes nothing. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 
-/** Collects lines for a moment, to redact and write them together: a write is a system call in another thread. */
+/** Buffers lines briefly, to redact and write them together: each write is a system call in another thread. */
 class LineBatches implements DestinationStream {
   readonly #destination: DestinationStream;
   #lines = '';
-  #held: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(destination: DestinationStream) {
     this.#destination = destination;
@@ -107,18 +107,18 @@ class LineBatches implements DestinationStream {
   write(line: string): void {
     this.#lines += line;
     if (this.#lines.length > MAX_BATCH) this.#flush();
-    else if (line.startsWith(INFO)) this.#held ??= setTimeout(() => this.#flush(), HELD_MS);
+    else if (line.startsWith(INFO)) this.#timer ??= setTimeout(() => this.#flush(), BUFFER_MS);
     else setImmediate(() => this.#flush());
   }
 
-  /** Called by pino after a fatal line: the process may not see another turn. */
+  /** Called by pino after a fatal line, because the process may not reach another turn. */
   flushSync(): void {
     this.#flush();
   }
 
   #flush(): void {
-    clearTimeout(this.#held);
-    this.#held = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const lines = this.#lines;
     if (lines === '') return;
     this.#lines = '';

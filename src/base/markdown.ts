@@ -1,6 +1,6 @@
 /**
- * A stranger's text inside of a Markdown document, shown as it is: nothing in it is an image, a link, HTML or code. Marks
- * that only change how text looks stay, so that it also reads well where Markdown is not rendered.
+ * Escapes untrusted text for a Markdown document, so that nothing in it becomes an image, a link, HTML or code. Marks
+ * that only change how text looks stay, so that it also reads well without rendering.
  */
 export function markdownText(text: string): string {
   return text
@@ -9,7 +9,7 @@ export function markdownText(text: string): string {
     .replace(/<(?=[a-z/!?])/gi, '&lt;');
 }
 
-/** An address inside of a Markdown document: a link where it is one of the web or of the documents, else text. */
+/** An address for a Markdown document: a link if its scheme is http, https or corpus, else plain text. */
 export function markdownAddress(url: string): string {
   const address = url.replace(/[\s<>\p{Cc}]/gu, (letter) => encodeURIComponent(letter));
   return /^(?:https?|corpus):\/\//i.test(url) ? `<${address}>` : markdownText(address);

@@ -1,9 +1,9 @@
-/** A word that somebody meant is not longer, in characters. */
-const LONGEST_WORD = 64;
+/** Longer words are not misspellings, in characters. */
+const MAX_WORD_LENGTH = 64;
 
-/** The candidate nearest to a word that was misspelt, if any is near. */
+/** The candidate closest to a misspelt word, if one is close enough. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  if (word.length > LONGEST_WORD) return undefined;
+  if (word.length > MAX_WORD_LENGTH) return undefined;
   const limit = Math.max(1, Math.floor(word.length / 3));
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: distance(fold(word), fold(candidate)) }))
@@ -12,28 +12,28 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return ranked[0]?.candidate;
 }
 
-/** `didYouMean('googel', ['google'])` is `did you mean \`google\`?`; undefined where nothing is near. */
+/** `didYouMean('googel', ['google'])` is `did you mean \`google\`?`; undefined if no candidate is close enough. */
 export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
-  const meant = nearest(word, candidates);
-  return meant === undefined ? undefined : `did you mean \`${meant}\`?`;
+  const guess = nearest(word, candidates);
+  return guess === undefined ? undefined : `did you mean \`${guess}\`?`;
 }
 
-/** `warning` and `warn`, or `prod` and `production`, differ by one step however long the rest is. */
+/** The edit distance, but at most 1 for a word and its beginning, such as `production` and `prod`. */
 function distance(a: string, b: string): number {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
-  const isBeginning = short.length >= SHORTEST_BEGINNING && long.startsWith(short);
-  return isBeginning ? Math.min(1, long.length - short.length) : editDistance(a, b);
+  const isPrefix = short.length >= MIN_PREFIX_LENGTH && long.startsWith(short);
+  return isPrefix ? Math.min(1, long.length - short.length) : editDistance(a, b);
 }
 
 /** In characters. */
-const SHORTEST_BEGINNING = 4;
+const MIN_PREFIX_LENGTH = 4;
 
-/** `baseUrl`, `base-url` and `base_url` are the same word. */
+/** Makes `baseUrl`, `base-url` and `base_url` the same word. */
 function fold(word: string): string {
   return word.replace(/[_\-\s]/g, '').toLowerCase();
 }
 
-/** Letters to add, drop, replace or swap with their neighbour until one word is the other. */
+/** The Damerau-Levenshtein distance: letters to insert, delete, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0;

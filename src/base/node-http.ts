@@ -1,6 +1,6 @@
 /**
- * Node's HTTP, without an `import` of it: an import reads every export of a built-in module, and reading `WebSocket`
- * loads the undici that Node brings along, which costs a start some 25 ms.
+ * Node's HTTP module without an `import`, which would read every export of it: reading `WebSocket` loads Node's own
+ * undici, which costs some 25 ms at the start.
  */
 export const {
   Agent: HttpAgent,

@@ -1,8 +1,8 @@
-/** Does `work` when it is called for the first time; every call returns what came of it. */
+/** Wraps `work` so that only the first call does it; every call returns the same result. */
 export function once<T extends object>(work: () => T): () => T {
-  let done: T | undefined;
+  let result: T | undefined;
   return () => {
-    done ??= work();
-    return done;
+    result ??= work();
+    return result;
   };
 }

@@ -1,22 +1,22 @@
-/** A text with one space for each run of white space. Most runs are one space, and are not touched. */
+/** Replaces each run of white space by one space. Runs that are one space already, as most are, are not touched. */
 export function joinSpaces(text: string): string {
   return text.replace(/\s\s+|[^\S ]/g, ' ');
 }
 
-/** A text with one space for each run of white space, and none around it. */
+/** Replaces each run of white space by one space and trims the text. */
 export function onOneLine(text: string): string {
   return joinSpaces(text).trim();
 }
 
-/** A text without the characters `char` at its end. A pattern such as `/x+$/` looks anew from each of them. */
+/** Removes trailing `char`s from a text in linear time: a pattern such as `/x+$/` starts over at each of them. */
 export function withoutTrailing(text: string, char: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === char) end--;
   return text.slice(0, end);
 }
 
-/** The path of a value in the words of clients and operators: `input[2].content[0].type`. */
-export function pathText(path: readonly PropertyKey[]): string {
+/** Formats the path of a field as clients and operators see it: `input[2].content[0].type`. */
+export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) {
     if (typeof step === 'number') text += `[${step}]`;
@@ -25,7 +25,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** A percent-encoded text as it was; undefined where it is not encoded well. */
+/** Decodes percent-encoded text; undefined if it is malformed. */
 export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -34,19 +34,19 @@ export function percentDecoded(text: string): string | undefined {
   }
 }
 
-/** An address without query and fragment, which may hold credentials; null for any other text. */
+/** A URL without its query and fragment, which may hold credentials; null if the text is not a URL. */
 export function withoutQuery(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed && `${parsed.origin}${parsed.pathname}`;
 }
 
-/** The text of a message: among its content parts, in lines. */
+/** The text of a message: its text parts, joined by line breaks. */
 export function textAmong(content: string | readonly { type: string; text?: string }[]): string {
   if (typeof content === 'string') return content;
   return content.flatMap(({ type, text = '' }) => (type === 'text' && text !== '' ? [text] : [])).join('\n');
 }
 
-/** The length of the longest end of a text with which one of the `words` begins, and which is not all of it. */
+/** The length of the longest end of a text that is the beginning, but not all, of one of the `words`. */
 export function unfinishedEnd(text: string, words: readonly string[]): number {
   let longest = 0;
   for (const word of words) {
@@ -62,7 +62,7 @@ export function unfinishedEnd(text: string, words: readonly string[]): number {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as it stands in HTML and XML, also in attributes with double quotes. */
+/** Escapes text for HTML and XML, also for attributes in double quotes. */
 export function escapedMarkup(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
 }

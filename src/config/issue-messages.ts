@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isObject } from '../base/json.ts';
 import { didYouMean, nearest } from '../base/nearest.ts';
-import { pathText } from '../base/text.ts';
+import { formatPath } from '../base/text.ts';
 import { knownKeys } from './known-keys.ts';
 
 /** A schema issue in the words of the configuration file. */
@@ -19,8 +19,8 @@ type Issue = z.core.$ZodIssue;
 /** Explains what is wrong with `root`, one entry per fix. Values are never quoted: they may be secrets. */
 export function describeIssues(issues: readonly Issue[], root: unknown): DescribedIssue[] {
   const described = issues.flatMap((issue) => describeIssue(issue, root));
-  const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : pathText(meant)));
-  return described.filter(({ path, meant }) => meant !== undefined || !misspelt.includes(pathText(path)));
+  const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : formatPath(meant)));
+  return described.filter(({ path, meant }) => meant !== undefined || !misspelt.includes(formatPath(path)));
 }
 
 function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
@@ -60,13 +60,13 @@ function strangerKeys(issue: Issue): number {
 /** The keys of a section that are near to one that it may have. */
 function misspeltKeys(path: PropertyKey[], section: unknown): DescribedIssue[] {
   if (!isObject(section)) return [];
-  const { fitting, others } = knownKeys(path, section);
+  const { matching: fitting, others } = knownKeys(path, section);
   const unknown = Object.keys(section).filter((key) => !fitting.includes(key) && !others.includes(key));
   return unknown.map((key) => unknownKey(key, path, section)).filter(({ meant }) => meant !== undefined);
 }
 
 function unknownKey(key: string, parent: readonly PropertyKey[], section: unknown): DescribedIssue {
-  const { fitting, others, kind } = knownKeys(parent, section);
+  const { matching: fitting, others, kind } = knownKeys(parent, section);
   const described = { path: [...parent, key], atKey: true };
   if (others.includes(key)) return { ...described, message: `does not go with \`${kind}\`; remove it` };
   if (fitting.includes(key)) return { ...described, message: 'does not go with the other keys here; remove it' };

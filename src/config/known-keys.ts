@@ -9,7 +9,7 @@ const schema = once(() => z.toJSONSchema(configSchema, { io: 'input', unrepresen
 /** The keys that the configuration knows at one place. */
 export interface KnownKeys {
   /** Those of the kind that the section is. */
-  fitting: string[];
+  matching: string[];
   /** Those of other kinds only. */
   others: string[];
   /** What makes it that kind, such as `kind: research`. */
@@ -25,7 +25,7 @@ export function knownKeys(path: readonly PropertyKey[], section: unknown): Known
   const fitting = new Set((same.length > 0 ? same : kinds).flatMap(keysOf));
   const others = kinds.flatMap(keysOf).filter((key) => !fitting.has(key));
   const [constant] = same.flatMap(constantsOf);
-  return { fitting: [...fitting], others, kind: constant && `${constant[0]}: ${String(constant[1])}` };
+  return { matching: [...fitting], others, kind: constant && `${constant[0]}: ${String(constant[1])}` };
 }
 
 function keysOf({ properties, propertyNames }: Record<string, unknown>): string[] {

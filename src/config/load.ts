@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isObject } from '../base/json.ts';
-import { pathText } from '../base/text.ts';
+import { formatPath } from '../base/text.ts';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
@@ -144,7 +144,7 @@ function located(
   source: YamlSource,
 ): ConfigProblem[] {
   return problems.map(({ path, message, atKey }) => ({
-    path: pathText(path),
+    path: formatPath(path),
     ...(atKey ? source.locateKey(path) : source.locate(path)),
     message,
   }));

@@ -6,7 +6,7 @@ import { inSlices } from '../base/load/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
 import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
-import { parseAside } from './yaml/parse-aside.ts';
+import { parseInThread } from './yaml/parse-in-thread.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
 const SETTLE_MS = 150;
@@ -109,7 +109,7 @@ function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined
 
 async function reload(current: GatewayConfig, load: LoadOptions): Promise<ReloadOutcome> {
   try {
-    const { config: fresh } = await loadConfig({ ...load, parse: parseAside });
+    const { config: fresh } = await loadConfig({ ...load, parse: parseInThread });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     const { server, store, runs, files, logging, telemetry } = current;
     const config = Object.freeze({ ...fresh, server, store, runs, files, logging, telemetry });

@@ -9,11 +9,11 @@ export async function writtenProvider(file: string, name: string): Promise<Recor
   const root: unknown = parse(await readFile(resolve(file), 'utf8'), { logLevel: 'silent' });
   const providers = isObject(root) ? root.providers : undefined;
   const written = isObject(providers) && Object.hasOwn(providers, name) ? providers[name] : undefined;
-  return isObject(written) ? shownProvider(name, written) : undefined;
+  return isObject(written) ? maskedProvider(name, written) : undefined;
 }
 
 /** A provider's section fit to be shown: a credential that is a reference stays, any other becomes one. */
-export function shownProvider(name: string, written: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function maskedProvider(name: string, written: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const shown: Record<string, unknown> = { ...written };
   const variable = (what: string) => `\${${`${name}_${what}`.toUpperCase().replace(/\W+/g, '_')}}`;
   if ('api_key' in shown) shown.api_key = reference(shown.api_key, variable('api_key'));

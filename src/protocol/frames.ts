@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, parseJson } from '../base/json.ts';
+import { upgradeEvent } from './event-upgrade.ts';
 import type { RunEvent } from './events.ts';
-import { asWrittenNow } from './former-events.ts';
 
 /** Server-sent events as bytes (docs/api.md, "Events"): `event: <type>`, `data: <json>`, a blank line. */
 
@@ -21,7 +21,7 @@ const decoder = new TextDecoder();
  */
 function parseEvent(text: string): RunEvent {
   const event: unknown = parseJson(text);
-  if (isStoredEvent(event)) return asWrittenNow(event);
+  if (isStoredEvent(event)) return upgradeEvent(event);
   throw new GatewayError('internal_error', 'A stored event cannot be read.');
 }
 

@@ -120,8 +120,8 @@ export const searchPage = z.object({
 export type SearchPage = z.output<typeof searchPage>;
 
 /** Files of one request at most. */
-export const MOST_BATCH_FILES = 2000;
-const fileIds = z.array(z.string()).max(MOST_BATCH_FILES);
+export const MAX_BATCH_FILES = 2000;
+const fileIds = z.array(z.string()).max(MAX_BATCH_FILES);
 
 const settings = {
   name: z.string().max(256).nullish(),
@@ -143,7 +143,7 @@ export const attachFileBody = z.object({
 export const updateFileBody = z.object({ attributes: attributes.nullable() });
 export const createBatchBody = z.object({
   file_ids: fileIds.min(1).nullish(),
-  files: z.array(attachFileBody).min(1).max(MOST_BATCH_FILES).nullish(),
+  files: z.array(attachFileBody).min(1).max(MAX_BATCH_FILES).nullish(),
   attributes: attributes.nullish(),
   chunking_strategy: chunkingStrategy.nullish(),
 });

@@ -275,7 +275,7 @@ describe('docs/operations', () => {
         const path = text.split('.');
         const key = path.pop() ?? '';
         if (!sections.includes(path[0] ?? '') || ['ts', 'js', 'md', 'db', 'list', 'retrieve'].includes(key)) continue;
-        const { fitting, others } = knownKeys(path, {});
+        const { matching: fitting, others } = knownKeys(path, {});
         if (![...fitting, ...others].includes(key)) wrong.push(`${page}: ${text}`);
         seen += 1;
       }

@@ -2,28 +2,28 @@ import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { once } from '../once.ts';
 
-/** From here on Node's permissions refuse the network too. */
-const REFUSES_NETWORK = 25;
+/** The first major version whose `--permission` also denies the network. */
+const DENIES_NETWORK = 25;
 
 /**
- * The Node that confined children run on: this one, or where it is too old to refuse them the network the one that npm
- * installed with the gateway. Where that is missing, the network is held by the system alone (`confinement.ts`).
+ * The path of the Node that confined children run on: this one or, if it is too old to deny them the network, the one
+ * that npm installedNode with the gateway. Without either, only the system keeps them off the network (`confinement.ts`).
  */
 export function childrenNode(): string {
-  return Number.parseInt(process.versions.node, 10) >= REFUSES_NETWORK ? process.execPath : installed().node;
+  return Number.parseInt(process.versions.node, 10) >= DENIES_NETWORK ? process.execPath : installedNode().node;
 }
 
-/** As in `research-gateway.js`, which old versions have to be able to read. Looked for once. */
-const installed = once((): { node: string } => {
+/** Found once, the same way as in `research-gateway.js`, which has to run on old versions and cannot share this code. */
+const installedNode = once((): { node: string } => {
   const { resolve } = createRequire(import.meta.url);
   const platform = `${process.platform}-${process.arch}`;
   for (const name of [`node-${platform}`, `node-bin-${platform}`]) {
     try {
       const node = resolve(`${name}/bin/node`);
       const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
-      if (Number.parseInt(version, 10) >= REFUSES_NETWORK) return { node };
+      if (Number.parseInt(version, 10) >= DENIES_NETWORK) return { node };
     } catch {
-      // Not installed, or made for another system.
+      // Not installed, or built for another system.
     }
   }
   return { node: process.execPath };

@@ -5,14 +5,14 @@ import type { ConfinedWorker } from './confined-worker.ts';
 
 export interface ConfinedPoolOptions<Answer> extends Omit<FairSemaphoreOptions, 'ofOwner'> {
   start(): ConfinedWorker<Answer>;
-  /** An idle process ends after this time, in milliseconds. */
+  /** How long idle processes are kept, in milliseconds. */
   idleMs: number;
 }
 
-/** A process is replaced after so many jobs, so that leaks of libraries stay small. */
-const JOBS_PER_PROCESS = 200;
+/** A process is replaced after this many jobs, so that leaks in libraries stay small. */
+const MAX_JOBS_PER_PROCESS = 200;
 
-/** Processes that do jobs: started when needed, kept while there is work and replaced when a job breaks one. */
+/** A pool of confined processes: started on demand, kept while there is work and replaced when a job breaks one. */
 export class ConfinedPool<Answer> implements Disposable {
   readonly #options: ConfinedPoolOptions<Answer>;
   readonly #turns: FairSemaphore;
@@ -27,8 +27,8 @@ export class ConfinedPool<Answer> implements Disposable {
   }
 
   /**
-   * Does one job, in turn with those of other owners. Waits for a process as long as the caller does.
-   * @throws BrokenJob; what `full` gives, also when the pool is closed; the signal's reason.
+   * Runs one job, sharing the processes fairly among owners. Waits for a free process as long as the caller waits.
+   * @throws JobFailedError; the error of `full`, also when the pool is closed; the signal's reason.
    */
   async run(job: object, options: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     using _place = await this.#turns.acquire(workOwner(), options.signal);
@@ -39,7 +39,7 @@ export class ConfinedPool<Answer> implements Disposable {
       return await worker.run(job, options);
     } finally {
       this.#busy.delete(worker);
-      this.#keep(worker);
+      this.#release(worker);
     }
   }
 
@@ -54,10 +54,10 @@ export class ConfinedPool<Answer> implements Disposable {
     return undefined;
   }
 
-  #keep(worker: ConfinedWorker<Answer>): void {
-    if (this.#closed || worker.jobs >= JOBS_PER_PROCESS) worker[Symbol.dispose]();
+  #release(worker: ConfinedWorker<Answer>): void {
+    if (this.#closed || worker.jobs >= MAX_JOBS_PER_PROCESS) worker[Symbol.dispose]();
     if (this.#closed) return;
-    // A fresh one in place of a broken one: the next job finds it started.
+    // A broken worker is replaced at once, so that the next job finds one started.
     this.#idle.push(worker.alive ? worker : this.#options.start());
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {

@@ -2,38 +2,38 @@ import type { ChildProcess } from 'node:child_process';
 import { limitProcess, type WorkLimits } from '../load/process-usage.ts';
 import { type ConfinedChildOptions, spawnConfinedChild } from './confined-child.ts';
 
-/** Why a job was not done. `not_started`: it had not begun. */
-export type BrokenJobKind = 'not_started' | 'time' | 'memory' | 'crashed';
+/** Why a job failed. `not_started`: the process ended before the job began. */
+export type JobFailureKind = 'not_started' | 'time' | 'memory' | 'crashed';
 
 export class BrokenJob extends Error {
   override readonly name = 'BrokenJob';
-  readonly kind: BrokenJobKind;
+  readonly kind: JobFailureKind;
 
-  constructor(kind: BrokenJobKind) {
+  constructor(kind: JobFailureKind) {
     super(`the process of the job ended: ${kind}`);
     this.kind = kind;
   }
 }
 
-/** What a process may take to start. A machine with too much to do is waited for, as long as the caller waits. */
-const STARTING: WorkLimits = { timeMs: 60_000, memoryBytes: Number.POSITIVE_INFINITY };
+/** Limits while a process starts: generous, because an overloaded machine is slow and the caller decides how long to wait. */
+const START_LIMITS: WorkLimits = { timeMs: 60_000, memoryBytes: Number.POSITIVE_INFINITY };
 
 export interface ConfinedWorkerOptions<Answer> extends ConfinedChildOptions {
-  /** What a message of the process says of its job; undefined for what an honest one does not send. */
+  /** Parses a message of the process into the answer; undefined for a message that an intact process never sends. */
   read(message: unknown): Answer | undefined;
 }
 
-/** The job that a process works on. */
+/** The job that a process is working on. */
 interface CurrentJob {
-  begin(): void;
-  answered(message: unknown): void;
-  crashed(): void;
+  onReady(): void;
+  onMessage(message: unknown): void;
+  onCrash(): void;
 }
 
 /**
- * A confined child process that does one job after another, until it is disposed of or breaks. The entry sends a message
- * when it has started, and one for every job. Everything that is said by the process goes to the job at hand: nothing
- * that lasts as long as the process refers to a job that is over.
+ * A confined child process that does one job after another until it is disposed or breaks. Its entry sends one message
+ * when it has started, and one for every job. Messages go to the current job alone, so that nothing that lives as long
+ * as the process holds on to a finished job.
  */
 export class ConfinedWorker<Answer> implements Disposable {
   readonly #child: ChildProcess;
@@ -41,25 +41,25 @@ export class ConfinedWorker<Answer> implements Disposable {
   #current: CurrentJob | undefined;
   #hasStarted = false;
   #alive = true;
-  /** Jobs so far. */
+  /** Jobs started so far. */
   jobs = 0;
 
   constructor(entry: URL, { read, ...options }: ConfinedWorkerOptions<Answer>) {
     this.#read = read;
     this.#child = spawnConfinedChild(entry, options);
     this.#child.on('message', (message) => {
-      if (this.#hasStarted) this.#current?.answered(message);
+      if (this.#hasStarted) this.#current?.onMessage(message);
       else {
         this.#hasStarted = true;
-        this.#current?.begin();
+        this.#current?.onReady();
       }
     });
-    const gone = () => {
+    const onGone = () => {
       this.#alive = false;
-      this.#current?.crashed();
+      this.#current?.onCrash();
     };
-    this.#child.once('exit', gone).once('error', gone).once('disconnect', gone);
-    this.#hold(false);
+    this.#child.once('exit', onGone).once('error', onGone).once('disconnect', onGone);
+    this.#keepProcessAlive(false);
   }
 
   get alive(): boolean {
@@ -67,49 +67,48 @@ export class ConfinedWorker<Answer> implements Disposable {
   }
 
   /**
-   * Does one job. The limits hold from the moment in which the
-   * process has started. A process that did not end its job is ended itself.
-   * @throws BrokenJob; the signal's reason.
+   * Does one job. The limits apply once the process has started. A process that does not finish its job is killed.
+   * @throws JobFailedError; the signal's reason.
    */
   async run(job: object, { limits, signal }: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     signal.throwIfAborted();
     if (!this.#alive) throw new BrokenJob('not_started');
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     let hasBegun = false;
-    const broken = (kind: BrokenJobKind) => {
+    const fail = (kind: JobFailureKind) => {
       this[Symbol.dispose]();
       reject(new BrokenJob(hasBegun ? kind : 'not_started'));
     };
     const onAbort = () => {
-      // One that is still starting is good for the next job.
+      // A process that is still starting can do the next job.
       if (hasBegun) this[Symbol.dispose]();
       reject(signal.reason);
     };
-    let limit = limitProcess(this.#child.pid, STARTING, broken);
+    let limit = limitProcess(this.#child.pid, START_LIMITS, fail);
     const current: CurrentJob = {
-      begin: () => {
+      onReady: () => {
         hasBegun = true;
         limit[Symbol.dispose]();
-        limit = limitProcess(this.#child.pid, limits, broken);
-        this.#child.send(job, (error) => error && broken('crashed'));
+        limit = limitProcess(this.#child.pid, limits, fail);
+        this.#child.send(job, (error) => error && fail('crashed'));
       },
-      answered: (message) => {
+      onMessage: (message) => {
         const answer = this.#read(message);
-        if (answer === undefined) broken('crashed');
+        if (answer === undefined) fail('crashed');
         else resolve(answer);
       },
-      crashed: () => broken('crashed'),
+      onCrash: () => fail('crashed'),
     };
     this.jobs += 1;
     this.#current = current;
-    this.#hold(true);
+    this.#keepProcessAlive(true);
     signal.addEventListener('abort', onAbort, { once: true });
-    if (this.#hasStarted) current.begin();
+    if (this.#hasStarted) current.onReady();
     try {
       return await promise;
     } finally {
       this.#current = undefined;
-      this.#hold(false);
+      this.#keepProcessAlive(false);
       limit[Symbol.dispose]();
       signal.removeEventListener('abort', onAbort);
     }
@@ -121,8 +120,8 @@ export class ConfinedWorker<Answer> implements Disposable {
   }
 
   /** An idle child does not keep the gateway's process alive; a working one does. */
-  #hold(held: boolean): void {
-    if (held) {
+  #keepProcessAlive(isWorking: boolean): void {
+    if (isWorking) {
       this.#child.ref();
       this.#child.channel?.ref();
     } else {

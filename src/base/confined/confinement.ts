@@ -1,8 +1,8 @@
-/** What the system takes from a process before it starts, besides what Node itself refuses it. */
+/** A way to have the operating system restrict a process, besides what Node's permissions deny it. */
 export interface Confinement {
-  /** The start of its command line; empty where the system takes nothing. */
+  /** The prefix of its command line; empty if the system restricts nothing. */
   command: readonly string[];
-  /** In words, for people; empty where nothing holds. */
+  /** The restrictions in words, for operators; empty if there are none. */
   holds: readonly string[];
 }
 
@@ -15,10 +15,10 @@ const NOBODY = '65534';
 
 const NAMESPACES = ['--net', '--ipc', '--uts'];
 const NO_PRIVILEGES = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
-const HOLDS_NAMESPACES = ['its own network without any interface', 'its own IPC and host name'];
-const HOLDS_PRIVILEGES = ['no capabilities', 'no new privileges'];
+const NAMESPACES_IN_WORDS = ['its own network without any interface', 'its own IPC and host name'];
+const PRIVILEGES_IN_WORDS = ['no capabilities', 'no new privileges'];
 
-/** Strongest first. All replace themselves by the program, so that its process id is the one that was started. */
+/** Strongest first. All of them `exec` the program, so that it keeps the process id that was started. */
 const WAYS: readonly (Confinement & { forRoot: boolean })[] = [
   {
     forRoot: true,
@@ -26,24 +26,24 @@ const WAYS: readonly (Confinement & { forRoot: boolean })[] = [
       ...[UNSHARE, ...NAMESPACES, '--'],
       ...[SETPRIV, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...NO_PRIVILEGES, '--'],
     ],
-    holds: ['the user nobody', ...HOLDS_NAMESPACES, ...HOLDS_PRIVILEGES],
+    holds: ['the user nobody', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
   },
   {
     forRoot: false,
     command: [UNSHARE, '--user', '--map-current-user', ...NAMESPACES, '--', SETPRIV, ...NO_PRIVILEGES, '--'],
-    holds: ['its own user namespace', ...HOLDS_NAMESPACES, ...HOLDS_PRIVILEGES],
+    holds: ['its own user namespace', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
   },
   {
     forRoot: true,
     command: [...[SETPRIV, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...NO_PRIVILEGES, '--']],
-    holds: ['the user nobody', ...HOLDS_PRIVILEGES],
+    holds: ['the user nobody', ...PRIVILEGES_IN_WORDS],
   },
   { forRoot: false, command: [SETPRIV, '--no-new-privs', '--'], holds: ['no new privileges'] },
 ];
 
 /**
- * How this system may confine a process, strongest first; each has to be tried: containers and kernels forbid namespaces,
- * `nobody` may not read the program, and the tools (util-linux) may be missing.
+ * The ways in which this system may be able to confine a process, strongest first. Each has to be tried: containers and
+ * kernels forbid namespaces, `nobody` may not be able to read the program, and the tools (util-linux) may be missing.
  */
 export function waysToConfine(): readonly Confinement[] {
   if (process.platform !== 'linux') return [];

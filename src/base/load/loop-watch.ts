@@ -1,59 +1,59 @@
 import type { Logger } from '../logger.ts';
-import { SLOW_MS, type SlowStep, slowSteps } from './event-loop.ts';
+import { SLOW_MS, type SlowStep, slowStepChannel } from './event-loop.ts';
 
-/** How often the event loop has to come by, in milliseconds. */
-const BEAT_MS = 50;
+/** How often the timer that watches the event loop is due, in milliseconds. */
+const INTERVAL_MS = 50;
 
 export interface LoopWatchOptions {
   log: Logger;
-  /** Called for every time that it stood, in milliseconds. */
+  /** Called whenever the event loop was blocked, with the time in milliseconds. */
   stood?(step: string, ms: number): void;
-  /** What was being worked on, where no step tells: routes of open requests and how many runs. */
+  /** What the process is working on, for stalls that no step reports: routes of open requests, number of runs. */
   busyWith(): Record<string, unknown>;
 }
 
 /**
- * Watches the event loop: one step that takes long holds up every request, health checks too. A step that knows itself
- * to be slow is logged with its route or run (`step` in `event-loop.ts`); where the loop stood and no step tells, what
- * was being worked on is logged.
+ * Watches for stalls of the event loop: one long step delays every request, health checks included. A step that reports
+ * itself as slow (`step` in `event-loop.ts`) is logged with its route or run. For a stall that no step reports, the log
+ * names what the process was working on.
  */
 export class LoopWatch implements Disposable {
   readonly #options: LoopWatchOptions;
-  readonly #beat: NodeJS.Timeout;
-  #beatAt = performance.now();
-  /** What slow steps since the last beat took. */
-  #told = 0;
+  readonly #timer: NodeJS.Timeout;
+  #lastTickAt = performance.now();
+  /** Time that slow steps have reported since the last tick, in milliseconds. */
+  #reportedMs = 0;
 
   constructor(options: LoopWatchOptions) {
     this.#options = options;
-    slowSteps.subscribe(this.#onSlowStep);
-    this.#beat = setInterval(() => this.#onBeat(), BEAT_MS);
-    this.#beat.unref();
+    slowStepChannel.subscribe(this.#onSlowStep);
+    this.#timer = setInterval(() => this.#onTick(), INTERVAL_MS);
+    this.#timer.unref();
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#beat);
-    slowSteps.unsubscribe(this.#onSlowStep);
+    clearInterval(this.#timer);
+    slowStepChannel.unsubscribe(this.#onSlowStep);
   }
 
   readonly #onSlowStep = (message: unknown) => {
     if (!isSlowStep(message)) return;
     const { step, ms, ...scope } = message;
-    this.#told += ms;
+    this.#reportedMs += ms;
     this.#options.log.warn({ step, ms: Math.round(ms), ...scope }, 'a step held the event loop');
     this.#options.stood?.(step, ms);
   };
 
-  #onBeat(): void {
+  #onTick(): void {
     const now = performance.now();
-    const late = now - this.#beatAt - BEAT_MS;
-    const untold = late - this.#told;
-    this.#beatAt = now;
-    this.#told = 0;
-    if (untold <= SLOW_MS) return;
+    const delayMs = now - this.#lastTickAt - INTERVAL_MS;
+    const unreportedMs = delayMs - this.#reportedMs;
+    this.#lastTickAt = now;
+    this.#reportedMs = 0;
+    if (unreportedMs <= SLOW_MS) return;
     const { log, busyWith, stood } = this.#options;
-    log.warn({ ms: Math.round(untold), ...busyWith() }, 'the event loop stood');
-    stood?.('unknown', untold);
+    log.warn({ ms: Math.round(unreportedMs), ...busyWith() }, 'the event loop stood');
+    stood?.('unknown', unreportedMs);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pieces joined, in memory of their own. Small Buffers are parts of blocks of 64 KiB that they share with whatever was
- * made before and after them: one that is kept for long would keep all of its block.
+ * Joins pieces into a Buffer outside Node's pool. Small Buffers are slices of pooled 64 KiB blocks, so one that is kept
+ * for long would keep its whole block alive.
  */
 export function inOwnMemory(pieces: readonly Uint8Array[]): Buffer {
   const joined = Buffer.allocUnsafeSlow(pieces.reduce((length, piece) => length + piece.length, 0));
@@ -12,5 +12,5 @@ export function inOwnMemory(pieces: readonly Uint8Array[]): Buffer {
   return joined;
 }
 
-/** What an object with memory of its own, and its place in a map, take besides its bytes. */
+/** Memory that an unpooled Buffer and its entry in a map take besides its bytes. */
 export const OWN_MEMORY_BYTES = 500;

@@ -3,70 +3,71 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** How often a working process is looked at, in milliseconds. It can grow by some 50 MB meanwhile. */
+/** How often a working process is checked, in milliseconds. It can grow by some 50 MB in between. */
 const PROC_INTERVAL_MS = 40;
-/** Starting `ps` costs more than reading a file. */
+/** The same where `ps` has to be started, which costs more than reading a file. */
 const PS_INTERVAL_MS = 500;
 
-const MOST_WITH_WAIT = 10;
+/** Wall time counts as at least this fraction, so that a process that only waits for the CPU ends too. */
+const MIN_COUNTED_SHARE = 1 / 10;
 
-/** What a process has used. */
+/** What a process has used so far. */
 export interface ProcessUsage {
   /** Resident memory in bytes. Limits of the JavaScript heap do not see buffers: a small PDF inflates to gigabytes. */
   memoryBytes: number;
-  /** How long it waited for a processor that others had, in milliseconds; 0 where the system does not tell. */
-  heldUpMs: number;
+  /** How long it was ready to run and waited for a CPU, in milliseconds; 0 where the system does not report it. */
+  cpuWaitMs: number;
 }
 
 /** What a process has used so far, or undefined if it is gone. */
 export async function processUsage(pid: number): Promise<ProcessUsage | undefined> {
   if (process.platform === 'linux') {
-    const memoryBytes = kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1]);
-    // Nanoseconds that its main thread ran, and that it was ready to run and did not.
-    const [, waited = 0] = read(`/proc/${pid}/schedstat`).split(' ');
-    return memoryBytes === undefined ? undefined : { memoryBytes, heldUpMs: Number(waited) / 1e6 };
+    const memoryBytes = kibibytes(/^VmRSS:\s+(\d+) kB$/m.exec(readProcFile(`/proc/${pid}/status`))?.[1]);
+    // Nanoseconds that the main thread ran, and that it was ready to run but waited.
+    const [, waited = 0] = readProcFile(`/proc/${pid}/schedstat`).split(' ');
+    return memoryBytes === undefined ? undefined : { memoryBytes, cpuWaitMs: Number(waited) / 1e6 };
   }
   const listed = await run('ps', ['-o', 'rss=', '-p', String(pid)], { timeout: 1000 }).catch(() => undefined);
   const memoryBytes = kibibytes(listed?.stdout.trim());
-  return memoryBytes === undefined ? undefined : { memoryBytes, heldUpMs: 0 };
+  return memoryBytes === undefined ? undefined : { memoryBytes, cpuWaitMs: 0 };
 }
 
-/** What a piece of work may take of a process. */
+/** How much a process may use for a piece of work. */
 export interface WorkLimits {
   /**
-   * Time without what the process waited for a processor, in milliseconds: how busy the machine is does not count. With
-   * that wait, ten times as much.
+   * Time without waits for a CPU, in milliseconds, so that a busy machine does not count against the work. Including
+   * those waits, ten times as much.
    */
   timeMs: number;
   memoryBytes: number;
 }
 
 /**
- * Calls `onExceeded` once, when a process has taken more than `limits` from now on. Does not keep this process alive.
- * Dispose it when the work is over.
+ * Watches a process and calls `onExceeded` once if it uses more than `limits` from now on. Does not keep this process
+ * alive. Dispose it when the work is over.
  */
 export function limitProcess(
   pid: number | undefined,
   limits: WorkLimits,
   onExceeded: (what: 'time' | 'memory') => void,
 ): Disposable {
-  const began = performance.now();
+  const startedAt = performance.now();
   const interval = process.platform === 'linux' ? PROC_INTERVAL_MS : PS_INTERVAL_MS;
-  let heldUpBefore: number | undefined;
+  let cpuWaitBefore: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const look = async () => {
+  const check = async () => {
     const usage = pid === undefined ? undefined : await processUsage(pid);
     if (isOver) return;
-    const heldUpMs = usage?.heldUpMs ?? 0;
-    heldUpBefore ??= heldUpMs;
-    const tookMs = performance.now() - began;
-    const ownMs = Math.max(tookMs - (heldUpMs - heldUpBefore), tookMs / MOST_WITH_WAIT);
+    const cpuWaitMs = usage?.cpuWaitMs ?? 0;
+    cpuWaitBefore ??= cpuWaitMs;
+    const elapsedMs = performance.now() - startedAt;
+    const countedMs = Math.max(elapsedMs - (cpuWaitMs - cpuWaitBefore), elapsedMs * MIN_COUNTED_SHARE);
     if (usage && usage.memoryBytes > limits.memoryBytes) onExceeded('memory');
-    else if (ownMs > limits.timeMs) onExceeded('time');
-    else timer = setTimeout(() => void look(), interval).unref();
+    else if (countedMs > limits.timeMs) onExceeded('time');
+    else timer = setTimeout(() => void check(), interval).unref();
   };
-  void look();
+  void check();
   return {
     [Symbol.dispose]() {
       isOver = true;
@@ -75,8 +76,8 @@ export function limitProcess(
   };
 }
 
-/** Files of the kernel are there at once: reading one over the thread pool costs ten times as much. */
-function read(file: string): string {
+/** Reads a file of /proc, which never blocks: an asynchronous read costs ten times as much. */
+function readProcFile(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch {

@@ -1,26 +1,26 @@
 /**
- * Time in which the process stood still: it was stopped and went on, its machine slept, or one step held its event loop.
- * Timers that ran out meanwhile come before anything is read, so that an answer that has been there for long would be
- * taken for one that never came.
+ * Stalls: times in which the process did not run because it was stopped (SIGSTOP), its machine slept, or one step
+ * blocked its event loop. After a stall expired timers fire before sockets are read, so an answer that arrived long ago
+ * would be taken for one that never came.
  */
 
-/** Who comes later than this was held up, in milliseconds. */
-const HELD_UP_MS = 1000;
-/** What came meanwhile is read within this time, in milliseconds. */
+/** A timer that fires this much too late was delayed by a stall, in milliseconds. */
+const STALL_MS = 1000;
+/** How long reading what arrived during a stall may take, in milliseconds. */
 export const READING_MS = 1000;
-/** How often it is looked, in milliseconds. */
-const LOOK_MS = 500;
+/** How often `StallDetector` checks, in milliseconds. */
+const CHECK_MS = 500;
 
-/** Whether what was due at `dueAt` comes so late that the process must have stood still. Times are of `performance.now()`. */
+/** Whether something due at `dueAt` is so late that the process must have stalled. Times are those of `performance.now()`. */
 export function wasHeldUp(dueAt: number, now = performance.now()): boolean {
-  return now - dueAt > HELD_UP_MS;
+  return now - dueAt > STALL_MS;
 }
 
 /**
- * Calls back after `ms` milliseconds, at most 24.8 days. Where the process stood still meanwhile it calls back a little
- * later, once: what came in that time is read first. Disposing it stops it.
+ * Calls back once after `ms` milliseconds, at most 24.8 days. If the process stalled in between, it calls back a little
+ * later, so that what arrived during the stall is read first. Disposing it stops the timer.
  */
-export function limitTimer(ms: number, onExpired: () => void): Disposable {
+export function deadlineTimer(ms: number, onExpired: () => void): Disposable {
   const dueAt = performance.now() + ms;
   let timer = setTimeout(() => {
     if (!wasHeldUp(dueAt)) onExpired();
@@ -29,23 +29,23 @@ export function limitTimer(ms: number, onExpired: () => void): Disposable {
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** Tells whether the process stood still since this was made. */
+/** Detects whether the process has stalled since this was created. */
 export class StandstillWatch implements Disposable {
-  #dueAt = performance.now() + LOOK_MS;
-  #stood = false;
-  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  #dueAt = performance.now() + CHECK_MS;
+  #hasStalled = false;
+  readonly #timer = setInterval(() => this.#check(), CHECK_MS).unref();
 
   get stood(): boolean {
-    // A timer that ran out meanwhile may come before this one.
-    return this.#stood || wasHeldUp(this.#dueAt);
+    // After a stall another timer may fire before this one.
+    return this.#hasStalled || wasHeldUp(this.#dueAt);
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
-    this.#stood ||= wasHeldUp(this.#dueAt);
-    this.#dueAt = performance.now() + LOOK_MS;
+  #check(): void {
+    this.#hasStalled ||= wasHeldUp(this.#dueAt);
+    this.#dueAt = performance.now() + CHECK_MS;
   }
 }

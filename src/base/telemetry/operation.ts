@@ -2,21 +2,21 @@ import { type Attributes, createNoopMeter, type Histogram, type MeterProvider, m
 import { type OpenSpan, SCOPE, startSpan } from './spans.ts';
 
 /**
- * Calls of models in the words of OpenTelemetry's conventions for generative AI: a span `chat {model}`, and the metrics
- * `gen_ai.client.operation.duration` and `gen_ai.client.token.usage` (docs/telemetry.md).
+ * Model calls in the terms of OpenTelemetry's semantic conventions for generative AI: a span `chat {model}`, and the
+ * metrics `gen_ai.client.operation.duration` and `gen_ai.client.token.usage` (docs/telemetry.md).
  */
 
-/** What a call of a model does, in the words of the conventions. */
+/** The kinds of model call (`gen_ai.operation.name`). */
 export type OperationName = 'chat' | 'embeddings' | 'text_completion' | 'generate_content';
 
-export interface OperationEnd {
-  /** The provider that answered, or else was asked last, by its name in the configuration. */
+export interface OperationOutcome {
+  /** The provider that answered or, if none did, was called last, by its name in the configuration. */
   provider: string | undefined;
-  /** The provider's name of the model, where it answered. */
+  /** The model as the provider names it, if it answered. */
   responseModel?: string | undefined;
-  /** Over all attempts; estimated where no provider told. */
+  /** Usage of all attempts; estimated if no provider reported it. */
   usage(): { inputTokens: number; cachedTokens: number; outputTokens: number; reasoningTokens: number };
-  /** Code or kind of the failure. */
+  /** The code or kind of the failure. */
   error?: string | undefined;
 }
 
@@ -24,35 +24,35 @@ export interface OperationEnd {
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** One call of a model, over however many routes. Whoever makes it ends it. */
+/** One call of a model, over however many routes. Its creator must `end` it. */
 export class Operation {
   readonly span: OpenSpan;
   readonly #name: OperationName;
   readonly #model: string;
   readonly #startedAt = performance.now();
 
-  /** `model`: its name in the configuration. */
+  /** `model`: the name in the configuration. */
   constructor({ name, model, attributes }: { name: OperationName; model: string; attributes?: Attributes }) {
     this.#name = name;
     this.#model = model;
-    const named = { 'gen_ai.operation.name': name, 'gen_ai.request.model': model };
-    this.span = startSpan({ name: `${name} ${model}`, kind: 'client', attributes: { ...named, ...attributes } });
+    const request = { 'gen_ai.operation.name': name, 'gen_ai.request.model': model };
+    this.span = startSpan({ name: `${name} ${model}`, kind: 'client', attributes: { ...request, ...attributes } });
   }
 
-  end({ provider, responseModel, usage: used, error }: OperationEnd): void {
+  end({ provider, responseModel, usage: usageOf, error }: OperationOutcome): void {
     const { span } = this;
-    const measured = instruments();
-    if (!span.isRecorded && !measured) {
+    const instruments = currentInstruments();
+    if (!span.isRecorded && !instruments) {
       span.end();
       return;
     }
-    const usage = used();
-    const answered = {
+    const usage = usageOf();
+    const response = {
       ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
       ...(responseModel !== undefined && { 'gen_ai.response.model': responseModel }),
     };
     span.set({
-      ...answered,
+      ...response,
       'gen_ai.usage.input_tokens': usage.inputTokens,
       'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
       'gen_ai.usage.output_tokens': usage.outputTokens,
@@ -60,9 +60,9 @@ export class Operation {
     });
     if (error !== undefined) span.fail(error);
     span.end();
-    const labels = { 'gen_ai.operation.name': this.#name, 'gen_ai.request.model': this.#model, ...answered };
-    if (!measured) return;
-    const { duration, tokens } = measured;
+    const labels = { 'gen_ai.operation.name': this.#name, 'gen_ai.request.model': this.#model, ...response };
+    if (!instruments) return;
+    const { duration, tokens } = instruments;
     const seconds = (performance.now() - this.#startedAt) / 1000;
     duration.record(seconds, { ...labels, ...(error !== undefined && { 'error.type': error }) });
     for (const [type, count] of [
@@ -79,28 +79,28 @@ interface Instruments {
   tokens: Histogram;
 }
 
-/** Those of each provider of metrics that was there: an SDK may be registered after the first call. */
-const known = new WeakMap<MeterProvider, Instruments>();
+/** Instruments by meter provider: an SDK may be registered after the first call. */
+const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
 
-/** Undefined where nobody measures. */
-function instruments(): Instruments | undefined {
+/** The instruments of the registered SDK; undefined if there is none. */
+function currentInstruments(): Instruments | undefined {
   const provider = metrics.getMeterProvider();
-  const found = known.get(provider);
-  if (found) return found;
+  const known = instrumentsOf.get(provider);
+  if (known) return known;
   const meter = provider.getMeter(SCOPE);
   if (meter === createNoopMeter()) return undefined;
-  const made = {
+  const created = {
     duration: meter.createHistogram('gen_ai.client.operation.duration', {
-      description: 'Time of calls of models, over all routes that were asked.',
+      description: 'Duration of model calls, over all routes that were tried.',
       unit: 's',
       advice: { explicitBucketBoundaries: SECONDS },
     }),
     tokens: meter.createHistogram('gen_ai.client.token.usage', {
-      description: 'Tokens of calls of models, over all routes that were asked.',
+      description: 'Tokens of model calls, over all routes that were tried.',
       unit: '{token}',
       advice: { explicitBucketBoundaries: TOKENS },
     }),
   };
-  known.set(provider, made);
-  return made;
+  instrumentsOf.set(provider, created);
+  return created;
 }

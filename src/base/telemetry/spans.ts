@@ -17,14 +17,14 @@ import { GatewayError } from '../errors.ts';
 import { currentTrace, inTrace, type TraceContext } from '../trace-context.ts';
 
 /**
- * Spans of OpenTelemetry (docs/telemetry.md). Where the process has no SDK they do nothing, and the trace of the client
- * goes on as it came.
+ * OpenTelemetry spans (docs/telemetry.md). Without an SDK in the process they do nothing, and the client's trace context
+ * is passed on unchanged.
  */
 
-/** The name of the instrumentation, of spans and of metrics. */
+/** The instrumentation scope of spans and metrics. */
 export const SCOPE = 'research-gateway';
-/** A request, or an execution of a run, has at most so many spans; what is done beyond them goes without. */
-const MOST_SPANS = 1000;
+/** How many spans a request or an execution of a run may have; work beyond that gets none. */
+const MAX_SPANS = 1000;
 /** The longest text of an attribute, in UTF-16 code units. */
 export const LONGEST_TEXT = 16_384;
 
@@ -32,18 +32,19 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 
 export interface SpanOptions {
   name: string;
-  /** `internal` where absent. */
+  /** Default: `internal`. */
   kind?: keyof typeof KINDS;
   attributes?: Attributes;
   /**
-   * A span that stands below no other one of this process, in the trace of its own request. `contents`: those below it
-   * may show what is said. Absent: it stands below the span whose work it is.
+   * Makes it a root: a span without a parent in this process, in the trace of its own request. `contents`: spans below it
+   * may record texts. Absent: its parent is the active span.
    */
   root?: { trace: TraceContext | undefined; contents: boolean };
 }
 
-/** What the spans below one root share. */
+/** Shared by all spans below one root. */
 interface Bounds {
+  /** How many more spans may be started. */
   left: number;
   contents: boolean;
 }
@@ -52,7 +53,7 @@ const open = new AsyncLocalStorage<OpenSpan>();
 
 /** A span from its start to its end. */
 export class OpenSpan {
-  /** The headers of requests that belong to it; those of the client's trace where there is no span. */
+  /** Trace headers for requests that belong to the span; without a span, those of the client. */
   readonly trace: TraceContext | undefined;
   readonly bounds: Bounds;
   readonly #span: Span | undefined;
@@ -63,12 +64,12 @@ export class OpenSpan {
     this.bounds = bounds;
   }
 
-  /** Whether somebody gets to see what is set. */
+  /** Whether attributes are recorded. */
   get isRecorded(): boolean {
     return this.#span?.isRecording() ?? false;
   }
 
-  /** Whether what is said may be set, too. */
+  /** Whether texts of requests and answers may be recorded too. */
   get showsContents(): boolean {
     return this.bounds.contents && this.isRecorded;
   }
@@ -77,7 +78,7 @@ export class OpenSpan {
     if (this.isRecorded) this.#span?.setAttributes(bounded(attributes));
   }
 
-  /** Marks what it stands for as failed. `type`: a code or a kind, no message: those may quote what was said. */
+  /** Marks the span as failed. `type`: a code or a kind, never a message, which may quote texts of a request. */
   fail(type: string): void {
     this.set({ 'error.type': type });
     this.#span?.setStatus({ code: SpanStatusCode.ERROR });
@@ -87,7 +88,7 @@ export class OpenSpan {
     this.#span?.end();
   }
 
-  /** Does what belongs to the span: spans below it, and requests that carry its trace. */
+  /** Does work inside the span: it becomes the parent of spans and of requests that the work makes. */
   in<T>(work: () => T): T {
     const span = this.#span;
     if (!span) return this.#inTrace(work);
@@ -98,40 +99,41 @@ export class OpenSpan {
     return this.trace === currentTrace() ? work() : inTrace(this.trace, work);
   }
 
-  /** Where a span below this one belongs. */
-  above(): Context {
+  /** The parent context of spans below this one. */
+  asParent(): Context {
     return this.#span ? trace.setSpan(context.active(), this.#span) : context.active();
   }
 }
 
-/** What there is where nobody sees spans and the client has no trace. */
+/** The span when there is neither an SDK nor a trace of the client. */
 const UNRECORDED = new OpenSpan({ trace: undefined, bounds: { left: 0, contents: false } });
 
-/** The span whose work is being done. */
+/** The span inside which the current work is done. */
 export function activeSpan(): OpenSpan | undefined {
   return open.getStore();
 }
 
-/** Whether the process has an SDK, the gateway's or that of an application around it. */
+/** Whether the process has an SDK: the gateway's, or that of the application that embeds it. */
 export function hasSdk(): boolean {
-  return tracerNow() !== undefined;
+  return currentTracer() !== undefined;
 }
 
-/** Starts a span. Whoever starts it ends it. */
+/** Starts a span. The caller must end it. */
 export function startSpan({ name, kind = 'internal', attributes = {}, root }: SpanOptions): OpenSpan {
   const parent = root ? root.trace : currentTrace();
-  const tracer = tracerNow();
+  const tracer = currentTracer();
   if (!tracer && !parent) return UNRECORDED;
-  const above = root ? undefined : activeSpan();
-  const bounds = above?.bounds ?? { left: MOST_SPANS, contents: root?.contents ?? false };
+  const parentSpan = root ? undefined : activeSpan();
+  const bounds = parentSpan?.bounds ?? { left: MAX_SPANS, contents: root?.contents ?? false };
   if (!tracer || bounds.left <= 0) return new OpenSpan({ trace: parent, bounds });
   bounds.left -= 1;
-  const place = above && above.trace === parent ? above.above() : placeIn(parent, { isRoot: root !== undefined });
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: bounded(attributes) }, place);
+  const isChild = parentSpan && parentSpan.trace === parent;
+  const parentContext = isChild ? parentSpan.asParent() : remoteContext(parent, { isRoot: root !== undefined });
+  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: bounded(attributes) }, parentContext);
   return new OpenSpan({ span, trace: headersOf(span) ?? parent, bounds });
 }
 
-/** Does work in a span that ends with it, and that fails where the work does. */
+/** Does work inside a new span that ends with the work, and is marked as failed if the work throws. */
 export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = startSpan(options);
   try {
@@ -144,25 +146,25 @@ export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => 
   }
 }
 
-/** What a failure is called: its code, or the name of its kind. */
+/** The `error.type` of a failure: its code, or the name of its class. */
 export function errorType(thrown: unknown): string {
   if (thrown instanceof GatewayError) return thrown.code;
   return thrown instanceof Error ? thrown.name : 'unknown';
 }
 
-/** The trace of a span of an application around the gateway that is active now. */
+/** The trace of the active span of the application that embeds the gateway, if there is one. */
 export function traceAround(): TraceContext | undefined {
-  const around = trace.getActiveSpan();
-  return around && headersOf(around);
+  const outer = trace.getActiveSpan();
+  return outer && headersOf(outer);
 }
 
-function tracerNow(): Tracer | undefined {
+function currentTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(SCOPE) : provider.getTracer(SCOPE);
 }
 
-/** What comes from elsewhere, as its headers say. */
-function placeIn(parent: TraceContext | undefined, { isRoot }: { isRoot: boolean }): Context {
+/** The context of a parent span in another process, from its trace headers. */
+function remoteContext(parent: TraceContext | undefined, { isRoot }: { isRoot: boolean }): Context {
   if (!parent) return isRoot ? ROOT_CONTEXT : context.active();
   const [, traceId = '', spanId = '', flags = ''] = parent.traceparent.split('-');
   return trace.setSpanContext(isRoot ? ROOT_CONTEXT : context.active(), {
@@ -175,9 +177,9 @@ function placeIn(parent: TraceContext | undefined, { isRoot }: { isRoot: boolean
 }
 
 function headersOf(span: Span): TraceContext | undefined {
-  const made = span.spanContext();
-  if (!isSpanContextValid(made)) return undefined;
-  const { traceId, spanId, traceFlags, traceState } = made;
+  const spanContext = span.spanContext();
+  if (!isSpanContextValid(spanContext)) return undefined;
+  const { traceId, spanId, traceFlags, traceState } = spanContext;
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   const tracestate = traceState?.serialize();
   return tracestate ? { traceparent, tracestate } : { traceparent };

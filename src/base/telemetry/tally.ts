@@ -1,47 +1,47 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** Sums by the values of labels: those of the first one, below each of them those of the next. */
-interface Branch {
-  below: Map<string, Branch>;
+/** A node of the tree of sums: one level for each label, one child for each value of it. */
+interface SumNode {
+  children: Map<string, SumNode>;
   sum: number | undefined;
 }
 
-function newBranch(): Branch {
-  return { below: new Map(), sum: undefined };
+function newNode(): SumNode {
+  return { children: new Map(), sum: undefined };
 }
 
 /**
- * A counter of Prometheus for what every request counts. prom-client finds a sum by a text that it makes of all labels,
- * which for the counts of one passed call takes a twentieth of all the call takes; these are told to it when metrics are
- * read.
+ * A Prometheus counter for hot paths. prom-client looks a sum up by a string that it builds from all labels, which for
+ * the counters of one proxied call costs a twentieth of the whole call. This counter sums by itself and hands the sums
+ * to prom-client when metrics are scraped.
  */
 export class Tally {
   readonly #labelNames: readonly string[];
-  readonly #root = newBranch();
+  readonly #root = newNode();
 
   constructor({ registry, ...options }: { name: string; help: string; labelNames: string[]; registry: Registry }) {
     this.#labelNames = options.labelNames;
-    const tell = (counter: Counter) => this.#tell(counter);
+    const collectInto = (counter: Counter) => this.#collect(counter);
     new Counter({
       ...options,
       registers: [registry],
       collect() {
         this.reset();
-        tell(this);
+        collectInto(this);
       },
     });
   }
 
-  /** Adds to the sum of these values of the labels, in the order of their names. */
+  /** Adds `amount` for these label values, given in the order of the label names. */
   add(amount: number, ...values: string[]): void {
-    let branch = this.#root;
-    for (const value of values) branch = branch.below.getOrInsertComputed(value, newBranch);
-    branch.sum = (branch.sum ?? 0) + amount;
+    let node = this.#root;
+    for (const value of values) node = node.children.getOrInsertComputed(value, newNode);
+    node.sum = (node.sum ?? 0) + amount;
   }
 
-  #tell(counter: Counter, branch = this.#root, values: readonly string[] = []): void {
-    const labels = Object.fromEntries(values.map((value, at) => [this.#labelNames[at] ?? '', value]));
-    if (branch.sum !== undefined) counter.inc(labels, branch.sum);
-    for (const [value, below] of branch.below) this.#tell(counter, below, [...values, value]);
+  #collect(counter: Counter, node = this.#root, values: readonly string[] = []): void {
+    const labels = Object.fromEntries(values.map((value, index) => [this.#labelNames[index] ?? '', value]));
+    if (node.sum !== undefined) counter.inc(labels, node.sum);
+    for (const [value, child] of node.children) this.#collect(counter, child, [...values, value]);
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DIALECT_NAMES } from '../dialect-names.ts';
 import { seconds } from '../units.ts';
-import { textOrSource, withSourcesApart } from './refreshed.ts';
+import { separateSources, textOrSource } from './refreshed.ts';
 import { credential, headerName, headerValue, httpUrl, name } from './values.ts';
 
 /** `providers`, and the routes that lead to them. */
@@ -45,7 +45,7 @@ const writtenProvider = z.strictObject({
   /** Forces what is otherwise seen from the stream. */
   dialect: z.enum(DIALECT_NAMES).optional(),
 });
-export const remoteProvider = writtenProvider.transform(withSourcesApart);
+export const remoteProvider = writtenProvider.transform(separateSources);
 export const provider = z.union([builtinProvider, remoteProvider], {
   error: 'needs one of the two: base_url: <URL of the provider>, or builtin: demo',
 });

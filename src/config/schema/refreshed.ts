@@ -46,7 +46,7 @@ interface WrittenSecrets {
 }
 
 /** Puts what sources give apart from what is written down: `api_key` and `headers` hold texts only. */
-export function withSourcesApart<T extends WrittenSecrets>({ api_key, headers, ...rest }: T) {
+export function separateSources<T extends WrittenSecrets>({ api_key, headers, ...rest }: T) {
   const plain: Record<string, string> = {};
   const refreshed: RefreshedSecret[] = [];
   if (typeof api_key === 'object') refreshed.push({ source: api_key });

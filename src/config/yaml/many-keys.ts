@@ -12,7 +12,7 @@ const DIGEST = /^(?=.*[a-df])[0-9a-f]{64}$/;
 const PLACE = /^\uE000(\d+)$/;
 
 /** What a file of many keys says of them, and the file without them. */
-export interface ManyKeys {
+export interface ManyKeysFile {
   keys: unknown[];
   rest: string;
 }
@@ -23,7 +23,7 @@ export interface ManyKeys {
  * where the list is not so simple, or where `readItems` finds a problem: then the whole file is read as any.
  * @param readItems The value of a list in YAML, undefined where it has a problem.
  */
-export function readManyKeys(text: string, readItems: (yaml: string) => unknown): ManyKeys | undefined {
+export function readManyKeys(text: string, readItems: (yaml: string) => unknown): ManyKeysFile | undefined {
   const head = text.length < MANY_FROM ? null : SECTION.exec(text);
   if (head === null) return undefined;
   const start = head.index + head[0].length;

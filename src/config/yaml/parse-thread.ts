@@ -1,4 +1,4 @@
-/** Entry of the thread that reads a configuration file of many keys; see `parse-aside.ts`. */
+/** Entry of the thread that reads a configuration file of many keys; see `parse-in-thread.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError, type ConfigProblem } from '../config-error.ts';
 import { type ParseOptions, parseConfig } from '../load.ts';

@@ -12,7 +12,7 @@ import {
 } from 'yaml';
 import { isObject } from '../../base/json.ts';
 import { once } from '../../base/once.ts';
-import { pathText } from '../../base/text.ts';
+import { formatPath } from '../../base/text.ts';
 import type { ConfigProblem } from '../config-error.ts';
 import { readManyKeys } from './many-keys.ts';
 import { substitute } from './substitution.ts';
@@ -110,7 +110,7 @@ function substituteScalars(
   visit(document, {
     Scalar(where, node, parents) {
       if (typeof node.value !== 'string' || !node.value.includes('${')) return;
-      const at = { path: pathText(pathOf(node, parents)), ...position(node.range?.[0] ?? 0) };
+      const at = { path: formatPath(pathOf(node, parents)), ...position(node.range?.[0] ?? 0) };
       if (where === 'key') {
         problems.push({ ...at, message: `is a key with \${...}: variables are replaced in values only` });
         return;

@@ -6,7 +6,7 @@ import type { ChartChannel, ChartSpec } from './chart.ts';
 const MOST_SERIES = 12;
 
 /** Whether the channels and rows of a chart go together. */
-export function checkShape({ mark, encoding, data: { values } }: ChartSpec): boolean {
+export function hasValidShape({ mark, encoding, data: { values } }: ChartSpec): boolean {
   const { x, y, theta, color } = encoding;
   if (color && (isScaled(color) || distinct(values, [color]) > MOST_SERIES)) return false;
   if (mark === 'arc') return isPie({ x, y, theta, color }, values);

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { ADDRESS, type ChartChannel, type ChartRow, type ChartSpec, type ChartValue, writtenChart } from './chart.ts';
-import { checkShape } from './chart-shape.ts';
+import { ADDRESS, type ChartChannel, type ChartRow, type ChartSpec, type ChartValue, chartInput } from './chart.ts';
+import { hasValidShape } from './chart-shape.ts';
 
 /** Longer blocks are no charts, in UTF-16 code units. */
 export const LONGEST_CHART = 64_000;
@@ -11,14 +11,14 @@ const SMALLEST = 1e-9;
 /** The chart that a text describes, or undefined where it describes none. */
 export function chartIn(block: string): ChartSpec | undefined {
   if (block.length > LONGEST_CHART) return undefined;
-  const read = writtenChart.safeParse(parseJson(block)).data;
+  const read = chartInput.safeParse(parseJson(block)).data;
   if (!read) return undefined;
   const { title, description, mark, encoding, data } = read;
   const rows = data.values.map((row) => rowOf(row, Object.values(encoding)));
   const values = rows.filter((row) => row !== undefined);
   if (values.length < rows.length) return undefined;
   const chart = { title, ...(description !== undefined && { description }), mark, encoding, data: { values } };
-  return checkShape(chart) ? chart : undefined;
+  return hasValidShape(chart) ? chart : undefined;
 }
 
 /** A chart as its block holds it. */

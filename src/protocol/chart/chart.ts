@@ -34,7 +34,7 @@ const mark = z.union([
 ]);
 const size = z.union([z.number().positive().max(10_000), z.literal('container')]).optional();
 
-export const writtenChart = z.strictObject({
+export const chartInput = z.strictObject({
   $schema: z
     .string()
     .regex(/^https:\/\/vega\.github\.io\/schema\/vega-lite\/v\d{1,2}(?:\.\d{1,3}){0,2}\.json$/)
@@ -58,7 +58,7 @@ export type ChartValue = string | number;
 /** A row has the fields that are drawn, and no others. */
 export type ChartRow = Readonly<Record<string, ChartValue>>;
 /** A chart as it is drawn. */
-export type ChartSpec = Pick<z.output<typeof writtenChart>, 'title' | 'description' | 'mark' | 'encoding'> & {
+export type ChartSpec = Pick<z.output<typeof chartInput>, 'title' | 'description' | 'mark' | 'encoding'> & {
   data: { values: ChartRow[] };
 };
 

@@ -1,4 +1,4 @@
-import type { DrawnNode } from '../drawn-node.ts';
+import type { MarkupNode } from '../drawn-node.ts';
 
 /** A formula in LaTeX as MathML; undefined for what is not understood. */
-export function mathOf(source: string, options: { display: boolean }): DrawnNode | undefined;
+export function mathOf(source: string, options: { display: boolean }): MarkupNode | undefined;

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 /** What the description of the API says beyond its schemas, so that clients with types can be made from it. */
 
 /** JSON Schema of what a schema takes, before it is transformed. */
-export function describedInput(schema: z.ZodType): Record<string, unknown> {
+export function inputJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return JSON.parse(JSON.stringify(described));
 }
@@ -13,7 +13,7 @@ export function describedInput(schema: z.ZodType): Record<string, unknown> {
  * A body in which null stands for an absent field (docs/api.md, "In general") takes null in every field that may be
  * absent.
  */
-export function withNulls(schema: unknown): void {
+export function allowNulls(schema: unknown): void {
   if (!isObject(schema) || !isObject(schema.properties)) return;
   const required = Array.isArray(schema.required) ? schema.required : [];
   const properties: Record<string, unknown> = schema.properties;

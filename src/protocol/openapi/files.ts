@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { fileObject, uploadFields } from '../files.ts';
 import { listFilesQuery } from '../requests/queries.ts';
-import { deleted, jsonAnswer, listSchema, tagged } from './operations.ts';
+import { deletedObject, jsonResponse, listSchema, operationsWithTag } from './operations.ts';
 
 /** `/v1/files` (docs/files.md). */
 export function fileOperations() {
   const file = fileObject.meta({ id: 'File' });
   const form = uploadFields.extend({ file: z.unknown().meta({ type: 'string', format: 'binary' }) });
-  return tagged('Files', {
+  return operationsWithTag('Files', {
     'post /v1/files createFile': {
       summary: 'Upload a file.',
       body: form,
       bodyType: 'multipart/form-data',
-      answer: jsonAnswer('The file.', file),
+      answer: jsonResponse('The file.', file),
     },
     'get /v1/files listFiles': {
       summary: 'List your files, the newest first.',
       query: listFilesQuery,
-      answer: jsonAnswer('A page.', listSchema(file)),
+      answer: jsonResponse('A page.', listSchema(file)),
     },
     'get /v1/files/{id} getFile': {
       summary: 'Read what is known of a file.',
-      answer: jsonAnswer('The file.', file),
+      answer: jsonResponse('The file.', file),
     },
     'get /v1/files/{id}/content getFileContent': {
       summary: 'Read its bytes.',
@@ -32,7 +32,7 @@ export function fileOperations() {
     },
     'delete /v1/files/{id} deleteFile': {
       summary: 'Remove a file.',
-      answer: jsonAnswer('Removed.', deleted('file')),
+      answer: jsonResponse('Removed.', deletedObject('file')),
     },
   });
 }

@@ -27,9 +27,9 @@ import { timeline } from '../timeline.ts';
 import { webhookDelivery } from '../webhook-delivery.ts';
 import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
-import { describedInput, withNulls } from './describe.ts';
+import { allowNulls, inputJsonSchema } from './describe.ts';
 import { fileOperations } from './files.ts';
-import { deleted, jsonAnswer, listSchema, streamed, tagged } from './operations.ts';
+import { deletedObject, eventStream, jsonResponse, listSchema, operationsWithTag } from './operations.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -42,7 +42,7 @@ function eventSchemaName(type: string): string {
 export function openApiDocument() {
   const registry = new OpenAPIRegistry();
   for (const [name, schema] of Object.entries(inputComponents)) {
-    registry.registerComponent('schemas', name, describedInput(schema));
+    registry.registerComponent('schemas', name, inputJsonSchema(schema));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
   for (const operation of [
@@ -64,7 +64,7 @@ export function openApiDocument() {
     security: [{ key: [] }],
   });
   for (const name of ['CreateResponse', 'CreateChatCompletion', 'CreateTask']) {
-    withNulls(document.components?.schemas?.[name]);
+    allowNulls(document.components?.schemas?.[name]);
   }
   return document;
 }
@@ -93,9 +93,9 @@ const resumable = z.object({
 function responseOperations(): RouteConfig[] {
   const answer = {
     description: 'The response object, or a stream of its events.',
-    content: { 'application/json': { schema: response }, ...streamed(event) },
+    content: { 'application/json': { schema: response }, ...eventStream(event) },
   };
-  return tagged('Responses', {
+  return operationsWithTag('Responses', {
     'post /v1/responses createResponse': {
       summary: 'Submit a response: streamed, waited for, or in the background.',
       headers: repeatable,
@@ -105,17 +105,17 @@ function responseOperations(): RouteConfig[] {
     'get /v1/responses listResponses': {
       summary: 'List your responses, newest first.',
       query: listResponsesQuery,
-      answer: jsonAnswer('A page.', listSchema(responseListEntry)),
+      answer: jsonResponse('A page.', listSchema(responseListEntry)),
     },
     'post /v1/responses/compact compactResponse': {
       summary: 'Sum a thread up in one item that any later input takes.',
       body: compactBody,
-      answer: jsonAnswer("The user's messages and the item.", compactedResponseObject),
+      answer: jsonResponse("The user's messages and the item.", compactedResponseObject),
     },
     'post /v1/responses/input_tokens countInputTokens': {
       summary: 'Estimate the tokens that a request would have the model read.',
       body: countBody,
-      answer: jsonAnswer('The estimate.', inputTokens),
+      answer: jsonResponse('The estimate.', inputTokens),
     },
     'get /v1/responses/{id} getResponse': {
       summary: 'Read a response, or resume its stream.',
@@ -125,16 +125,16 @@ function responseOperations(): RouteConfig[] {
     },
     'delete /v1/responses/{id} deleteResponse': {
       summary: 'Remove a response; one in progress is cancelled first.',
-      answer: jsonAnswer('Removed.', deleted('response')),
+      answer: jsonResponse('Removed.', deletedObject('response')),
     },
     'post /v1/responses/{id}/cancel cancelResponse': {
       summary: 'Cancel a response; an ended one is left as it is.',
-      answer: jsonAnswer('The response.', response),
+      answer: jsonResponse('The response.', response),
     },
     'get /v1/responses/{id}/input_items listInputItems': {
       summary: 'List the input of a response, in the order submitted.',
       query: listInputItemsQuery,
-      answer: jsonAnswer('A page.', listSchema(z.looseObject({ id: z.string() }))),
+      answer: jsonResponse('A page.', listSchema(z.looseObject({ id: z.string() }))),
     },
     'get /v1/responses/{id}/report getReport': {
       summary: 'Read the report of a finished response as a document.',
@@ -153,7 +153,7 @@ function responseOperations(): RouteConfig[] {
     },
     'get /v1/responses/{id}/timeline getTimeline': {
       summary: 'Read when the events of a response were told, and what the turns of its model took.',
-      answer: jsonAnswer('The timeline.', timeline.meta({ id: 'Timeline' })),
+      answer: jsonResponse('The timeline.', timeline.meta({ id: 'Timeline' })),
     },
   });
 }
@@ -162,68 +162,68 @@ function taskOperations(): RouteConfig[] {
   const submitted = taskEntry
     .pick({ id: true, created_at: true, model: true })
     .extend({ status: z.literal('CREATED') });
-  return tagged('Async', {
+  return operationsWithTag('Async', {
     'post /v1/async createTask': {
       summary: 'Run a chat completion in the background.',
       headers: repeatable,
       body: createTaskBody.meta({ id: 'CreateTask' }),
-      answer: jsonAnswer('Submitted.', submitted),
+      answer: jsonResponse('Submitted.', submitted),
       status: 201,
     },
     'get /v1/async listTasks': {
       summary: 'List your tasks, newest first.',
       query: listTasksQuery,
-      answer: jsonAnswer('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
+      answer: jsonResponse('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
     },
     'get /v1/async/{id} getTask': {
       summary: 'Read a task, with its result once COMPLETED.',
-      answer: jsonAnswer('The task.', taskObject),
+      answer: jsonResponse('The task.', taskObject),
     },
     'delete /v1/async/{id} deleteTask': {
       summary: 'Remove a task; one in progress is cancelled first.',
-      answer: jsonAnswer('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
+      answer: jsonResponse('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
     },
     'post /v1/async/{id}/cancel cancelTask': {
       summary: 'Cancel a task; an ended one is left as it is.',
-      answer: jsonAnswer('The task.', taskEntry),
+      answer: jsonResponse('The task.', taskEntry),
     },
   });
 }
 
 function otherOperations(): RouteConfig[] {
   return [
-    ...tagged('Chat completions', {
+    ...operationsWithTag('Chat completions', {
       'post /v1/chat/completions createChatCompletion': {
         summary: 'Answer a conversation. Leaving the connection cancels it.',
         description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
         body: createChatCompletion.meta({ id: 'CreateChatCompletion' }),
         answer: {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
-          content: { 'application/json': { schema: completion }, ...streamed(chunk) },
+          content: { 'application/json': { schema: completion }, ...eventStream(chunk) },
         },
       },
     }),
-    ...tagged('Models', {
+    ...operationsWithTag('Models', {
       'get /v1/models listModels': {
         summary: 'List the models that your key may use.',
-        answer: jsonAnswer('All of them.', modelList),
+        answer: jsonResponse('All of them.', modelList),
       },
       'get /v1/models/{id} getModel': {
         summary: 'Read one model.',
-        answer: jsonAnswer('The model.', modelObject.meta({ id: 'Model' })),
+        answer: jsonResponse('The model.', modelObject.meta({ id: 'Model' })),
       },
     }),
     ...fileOperations(),
     ...vectorStoreOperations(),
-    ...tagged('Webhooks', {
+    ...operationsWithTag('Webhooks', {
       'get /v1/webhook_deliveries listWebhookDeliveries': {
         summary: 'See who was told of the end of a response or task.',
         query: listDeliveriesQuery,
-        answer: jsonAnswer('All of them.', listSchema(delivery)),
+        answer: jsonResponse('All of them.', listSchema(delivery)),
       },
       'post /v1/webhook_deliveries/{id}/redeliver redeliverWebhook': {
         summary: 'Tell a receiver again.',
-        answer: jsonAnswer('The delivery.', delivery),
+        answer: jsonResponse('The delivery.', delivery),
       },
     }),
     ...adminOperations(),

@@ -14,22 +14,22 @@ export function listSchema<T extends z.ZodType>(entry: T) {
   });
 }
 
-export function deleted(object: string) {
+export function deletedObject(object: string) {
   return z.object({ id: z.string(), object: z.literal(object), deleted: z.literal(true) });
 }
 
-export function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
+export function jsonResponse(description: string, schema: z.ZodType): ResponseConfig {
   return { description, content: { 'application/json': { schema } } };
 }
 
-export function streamed(schema: z.ZodType) {
+export function eventStream(schema: z.ZodType) {
   return { 'text/event-stream': { schema } };
 }
 
 const refused = errorBody.meta({ id: 'Error' });
 const failures: Record<string, ResponseConfig> = {
-  '4XX': jsonAnswer('Refused; `error.code` says why.', refused),
-  '5XX': jsonAnswer('Failed; worth a retry unless `x-should-retry` is false.', refused),
+  '4XX': jsonResponse('Refused; `error.code` says why.', refused),
+  '5XX': jsonResponse('Failed; worth a retry unless `x-should-retry` is false.', refused),
 };
 
 type Method = RouteConfig['method'];
@@ -46,7 +46,7 @@ interface Operation extends Pick<RouteConfig, 'description'> {
 }
 
 /** The operations of a tag by `method path operationId`, which names the method of generated clients. */
-export function tagged(
+export function operationsWithTag(
   tag: string,
   operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>,
 ): RouteConfig[] {

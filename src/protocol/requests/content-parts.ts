@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, byType, chosenBy, optional, reference } from './parse.ts';
+import { boundedList, chooseSchema, componentRef, optional, schemaByType } from './parse.ts';
 
 /** The parts of messages, and of what tools gave: text, images and files. */
 
@@ -92,10 +92,10 @@ const UNKNOWN_PART =
   'unknown part type: use text, an image, a file or audio (input_text, input_image, input_file and input_audio; in chats text, image_url, file and input_audio)';
 
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
-const contentPart = chosenBy((value) => {
+const contentPart = chooseSchema((value) => {
   if (isObject(value) && value.type === 'input_image' && typeof value.file_id === 'string') return imageFile;
-  return byType(value, parts, UNKNOWN_PART);
-}).meta(reference('ContentPart'));
+  return schemaByType(value, parts, UNKNOWN_PART);
+}).meta(componentRef('ContentPart'));
 export type InputPart = z.output<typeof contentPart>;
 /** One that any kind of model is sent as it is. */
 export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
@@ -108,4 +108,4 @@ export type PlainPart =
 export const contentParts = boundedList(contentPart, { max: MAX_PARTS });
 
 /** For the API description. */
-export const anyPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, audioPart, refusalPart]);
+export const anyContentPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, audioPart, refusalPart]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chosenBy } from './parse.ts';
+import { boundedList, chooseSchema } from './parse.ts';
 import { inputItem } from './request-input.ts';
 import { metadata } from './requests.ts';
 
@@ -14,7 +14,7 @@ export const createConversation = z.object({
   metadata: metadata.optional(),
 });
 
-const requiredMetadata = chosenBy((value) =>
+const requiredMetadata = chooseSchema((value) =>
   isObject(value) ? metadata : { refuse: 'invalid_parameter', message: 'expected an object' },
 ).meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 

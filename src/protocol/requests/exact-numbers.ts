@@ -1,6 +1,6 @@
 import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { pathText, withoutTrailing } from '../../base/text.ts';
+import { formatPath, withoutTrailing } from '../../base/text.ts';
 import { fitsShape, type JsonShape, topLevelSpans } from './json-spans.ts';
 
 /** Looking at each number of a field that goes beyond would take seconds: attributes of 500 files stay far below it. */
@@ -21,7 +21,7 @@ export function requireExactNumbers(body: Buffer, fields: readonly string[]): vo
     }
     const path = inexactNumber(json.toString('utf8'));
     if (path === undefined) continue;
-    const param = pathText([field, ...path]);
+    const param = formatPath([field, ...path]);
     throw fieldError('invalid_parameter', param, 'this number cannot be kept exactly: send it as a string.');
   }
 }

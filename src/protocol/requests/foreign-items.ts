@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { contentParts, type InputPart } from './content-parts.ts';
-import { chosenBy, optional } from './parse.ts';
+import { chooseSchema, optional } from './parse.ts';
 import type { ResponseTool } from './request-tools.ts';
-import { carriedTools } from './thread-settings.ts';
+import { inputTools } from './thread-settings.ts';
 
 /**
  * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
@@ -86,7 +86,7 @@ function outputOf(callId: string | undefined, parts: InputPart[]): PriorOutput {
   return { type: 'prior_output', callId, output: texts.join('\n'), parts };
 }
 const NAMES = { image: 'an image', image_file: 'an image', file: 'a file', audio: 'audio' } as const;
-const functionOutput = chosenBy((value) => (isObject(value) && isMixed(value.output) ? outputParts : textOutput));
+const functionOutput = chooseSchema((value) => (isObject(value) && isMixed(value.output) ? outputParts : textOutput));
 
 /** Whether parts are not text alone, in the words of Responses or of chats. */
 function isMixed(parts: unknown): boolean {
@@ -100,7 +100,7 @@ const searchCall = z
   .object({ call_id: callId, arguments: output })
   .transform((item) => call('tool_search', item.arguments, { callId: item.call_id }));
 const searchOutput = z
-  .object({ call_id: callId, tools: carriedTools })
+  .object({ call_id: callId, tools: inputTools })
   .transform(({ call_id, tools: given }): PriorOutput => {
     const tools = given.map(found);
     const names = tools.map((tool) => ('name' in tool ? tool.name : tool.type));
@@ -114,8 +114,8 @@ function found(tool: ResponseTool): ResponseTool {
   const tools = tool.tools.map((one) => (one.type === 'function' ? { ...one, defer_loading: undefined } : one));
   return { ...tool, tools };
 }
-const searching = chosenBy((value) => (isOurs(value) ? searchCall : silent));
-const searched = chosenBy((value) => (isOurs(value) ? searchOutput : silent));
+const searching = chooseSchema((value) => (isOurs(value) ? searchCall : silent));
+const searched = chooseSchema((value) => (isOurs(value) ? searchOutput : silent));
 
 /** A function that was found first and stands in no namespace has its own name as one. */
 function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
@@ -212,7 +212,7 @@ export const toolCalls = z
   .transform((calls) => calls.map(({ id: callId, function: made }) => call(made.name, made.arguments, { callId })));
 
 /** `function_call` of an older one, which names nothing but its function: so does the message that answers it. */
-export const functionCalled = z
+export const legacyFunctionCall = z
   .object({ name: z.string().min(1), arguments: output })
   .transform(({ name, arguments: args }) => call(name, args, { callId: name }));
 
@@ -224,7 +224,7 @@ const toolParts = z
   .object({ ...answering, content: contentParts })
   .transform((message) => outputOf(message.tool_call_id ?? message.name, message.content));
 /** A `tool` message of a chat history, or a `function` message of an older one. */
-export const toolMessage = chosenBy((value) => (isObject(value) && isMixed(value.content) ? toolParts : toolText));
+export const toolMessage = chooseSchema((value) => (isObject(value) && isMixed(value.content) ? toolParts : toolText));
 
 /** For the API description, by component name. */
 export const foreignComponents = {

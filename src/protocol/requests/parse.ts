@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { step } from '../../base/load/event-loop.ts';
-import { pathText } from '../../base/text.ts';
+import { formatPath } from '../../base/text.ts';
 
 /**
  * From a parsed body to a typed request, or the first error with the code and the `param` path of docs/api.md,
@@ -99,7 +99,7 @@ export interface Refusal {
 type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
 
 /** For the API description: the component of this name (see `inputComponents`). */
-export function reference(name: string): { $ref: string } {
+export function componentRef(name: string): { $ref: string } {
   return { $ref: `#/components/schemas/${name}` };
 }
 
@@ -107,7 +107,7 @@ export function reference(name: string): { $ref: string } {
  * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `choose` gives schemas
  * that are there already: making one costs more than using it.
  */
-export function chosenBy<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
+export function chooseSchema<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
   return z.unknown().transform((value, context): OutputOf<C> => {
     const schema: z.ZodType | Refusal = choose(value);
     if ('refuse' in schema) {
@@ -124,7 +124,7 @@ export function chosenBy<const C extends z.ZodType | Refusal>(choose: (value: un
 }
 
 /** The schema of an object by its `type`. `unknown`: what is said of a type that is not in the table. */
-export function byType<C extends z.ZodType>(
+export function schemaByType<C extends z.ZodType>(
   value: unknown,
   schemas: Readonly<Record<string, C>>,
   unknown: string,
@@ -139,7 +139,7 @@ export function byType<C extends z.ZodType>(
 }
 
 /** For refinements: what is known and cannot be honoured. */
-export function cannot(message: string) {
+export function unsupportedIssue(message: string) {
   return { message, params: { code: 'unsupported_parameter' } };
 }
 
@@ -153,17 +153,17 @@ function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], contex
 }
 
 /** A field that is known but cannot be honoured: whatever it holds, 400 `unsupported_parameter`. */
-export function unsupported(message: string) {
+export function unsupportedField(message: string) {
   return z
     .unknown()
     .optional()
-    .refine((value) => value === undefined || value === null, cannot(message))
+    .refine((value) => value === undefined || value === null, unsupportedIssue(message))
     .meta({ description: `Refused: ${message}.`, deprecated: true });
 }
 
 function toError(issue: z.core.$ZodIssue): GatewayError {
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const param = pathText([...issue.path, ...unknown]);
+  const param = formatPath([...issue.path, ...unknown]);
   const message = explain(issue);
   return new GatewayError(codeOf(issue), param ? `${param}: ${message}` : message, param ? { param } : {});
 }

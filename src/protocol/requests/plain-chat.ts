@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, byType, cannot, chosenBy } from './parse.ts';
+import { boundedList, chooseSchema, schemaByType, unsupportedIssue } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
@@ -21,9 +21,9 @@ const allowedTools = z
   })
   .transform(({ allowed_tools: { mode, tools } }) => ({ type: 'allowed_tools' as const, mode, tools }));
 const anyChoice = z.enum(['auto', 'none', 'required']);
-const toolChoice = chosenBy((value) => {
+const toolChoice = chooseSchema((value) => {
   if (!isObject(value)) return anyChoice;
-  return byType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
+  return schemaByType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
 });
 
 const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
@@ -57,7 +57,7 @@ export const plainChatBody = z.object({
     .optional(),
   functions: z
     .array(z.unknown())
-    .refine((functions) => functions.length === 0, cannot('functions are called tools: send tools'))
+    .refine((functions) => functions.length === 0, unsupportedIssue('functions are called tools: send tools'))
     .optional(),
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, byType, chosenBy, optional } from './parse.ts';
+import { boundedList, chooseSchema, optional, schemaByType } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import { plainTool } from './request-tools.ts';
@@ -15,7 +15,7 @@ const compaction = z.object({
   type: z.literal('compaction'),
   compact_threshold: optional(z.int().min(1000, 'at least 1000 tokens')),
 });
-const contextManagement = chosenBy((value) => byType(value, { compaction }, 'use compaction'));
+const contextManagement = chooseSchema((value) => schemaByType(value, { compaction }, 'use compaction'));
 
 export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_servers: true, research: true }).extend({
   input: threadInput,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { byType, chosenBy, optional, reference } from './parse.ts';
+import { chooseSchema, componentRef, optional, schemaByType } from './parse.ts';
 
 /** The form that an answer must have. */
 
@@ -17,9 +17,9 @@ const jsonSchema = z.object({ type: z.literal('json_schema'), ...jsonSchemaBody 
 const formats = { text: plainText, json_object: jsonObject, json_schema: jsonSchema };
 
 /** `text.format` of Responses. */
-export const textFormat = chosenBy((value) => byType(value, formats, 'use text, json_object or json_schema')).meta(
-  reference('TextFormat'),
-);
+export const textFormat = chooseSchema((value) =>
+  schemaByType(value, formats, 'use text, json_object or json_schema'),
+).meta(componentRef('TextFormat'));
 export type TextFormat = z.output<typeof textFormat>;
 
 const chatJsonSchema = z
@@ -27,9 +27,9 @@ const chatJsonSchema = z
   .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
 
 /** `response_format` of chat completions, read as `text.format`. */
-export const chatResponseFormat = chosenBy((value) =>
+export const chatResponseFormat = chooseSchema((value) =>
   isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat,
-).meta(reference('ResponseFormat'));
+).meta(componentRef('ResponseFormat'));
 
 /** For the API description, by component name. */
 export const formatComponents = {

@@ -3,18 +3,26 @@ import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
 import { type MessagePhase, messagePhase } from '../items.ts';
-import { anyPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
+import { anyContentPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
 import {
   type DroppedItem,
   foreignComponents,
   foreignItems,
-  functionCalled,
+  legacyFunctionCall,
   type PriorCall,
   toolCalls,
   toolMessage,
 } from './foreign-items.ts';
-import { boundedList, byType, cannot, chosenBy, optional, type Refusal, reference } from './parse.ts';
-import { MOST_TOOLS, settingItems, toolsIn } from './thread-settings.ts';
+import {
+  boundedList,
+  chooseSchema,
+  componentRef,
+  optional,
+  type Refusal,
+  schemaByType,
+  unsupportedIssue,
+} from './parse.ts';
+import { MAX_TOOLS, settingItems, toolsIn } from './thread-settings.ts';
 
 /** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
@@ -25,11 +33,11 @@ const NO_USER_TEXT = 'needs at least one user message with text';
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-const content = chosenBy((value) => {
+const content = chooseSchema((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
-}).meta(reference('Content'));
+}).meta(componentRef('Content'));
 
 /** Read before the message is: in a chat it says nothing. */
 const type = z
@@ -46,7 +54,7 @@ const assistantMessage = z
     phase: optional(messagePhase).catch(undefined),
     refusal: optional(z.string()),
     tool_calls: optional(toolCalls),
-    function_call: optional(functionCalled),
+    function_call: optional(legacyFunctionCall),
   })
   .transform(({ content: said = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
     const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
@@ -119,7 +127,7 @@ function readable(parts: unknown): unknown {
 /** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
 const compactionTrigger = z.custom<never>(
   () => false,
-  cannot('must stand once, as the last item, and asks plain models alone: use POST /v1/responses/compact'),
+  unsupportedIssue('must stand once, as the last item, and asks plain models alone: use POST /v1/responses/compact'),
 );
 const COMPACTION_TRIGGER = 'compaction_trigger';
 const otherItems = {
@@ -134,13 +142,13 @@ const otherItems = {
 };
 
 /** An input item (docs/api.md, "POST /v1/responses"). */
-export const inputItem = chosenBy((value) => {
+export const inputItem = chooseSchema((value) => {
   if (!isObject(value) || (value.type ?? 'message') !== 'message') {
-    return byType(value, otherItems, 'unknown item type: use message');
+    return schemaByType(value, otherItems, 'unknown item type: use message');
   }
   if (isBareReference(value)) return bareReference;
   return value.role === 'assistant' ? assistantMessage : message;
-}).meta(reference('InputItem'));
+}).meta(componentRef('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
 /** The input without the item at its end that asks for a summary in place of an answer, or undefined. */
@@ -161,11 +169,11 @@ const textInput = z
 const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 
 function textOrItems(items: typeof inputItems) {
-  return chosenBy((value) => {
+  return chooseSchema((value) => {
     if (typeof value === 'string') return textInput;
     if (Array.isArray(value)) return tooMany(value) ?? items;
     return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
-  }).meta(reference('Input'));
+  }).meta(componentRef('Input'));
 }
 
 /**
@@ -180,7 +188,7 @@ export const researchInput = textOrItems(inputItems)
     (items) => asksSomething(items) || items.some((item) => item.type === 'prior_output' && item.callId !== undefined),
     NO_USER_TEXT,
   )
-  .meta(reference('Input'));
+  .meta(componentRef('Input'));
 
 /** @throws GatewayError `invalid_parameter` where nothing is asked. */
 export function requireQuestion(items: readonly InputItem[]): void {
@@ -194,8 +202,8 @@ function tooMany(items: readonly unknown[]): Refusal | undefined {
   if (parts > MAX_PARTS_IN_ALL) {
     return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
   }
-  if (toolsIn(items) <= MOST_TOOLS) return undefined;
-  return { refuse: 'invalid_parameter', message: `expected at most ${MOST_TOOLS} tools in all` };
+  if (toolsIn(items) <= MAX_TOOLS) return undefined;
+  return { refuse: 'invalid_parameter', message: `expected at most ${MAX_TOOLS} tools in all` };
 }
 
 /** A list that is refused for something else is not looked at. */
@@ -211,15 +219,15 @@ function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
   );
 }
 
-const chatMessage = chosenBy((value) => {
+const chatMessage = chooseSchema((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
   if (value.role === 'tool' || value.role === 'function') return toolMessage;
   return value.role === 'assistant' ? assistantMessage : message;
-}).meta(reference('ChatMessage'));
+}).meta(componentRef('ChatMessage'));
 const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
 /** Whatever they say: a model may be told by its instructions alone, or be shown an image. */
-export const threadMessages = chosenBy((value) =>
+export const threadMessages = chooseSchema((value) =>
   Array.isArray(value)
     ? (tooMany(value) ?? listOfMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
@@ -228,17 +236,17 @@ export const threadMessages = chosenBy((value) =>
 /** Messages that ask something. */
 export const messageList = threadMessages
   .refine(asksSomething, NO_USER_TEXT)
-  .meta({ type: 'array', items: reference('ChatMessage'), minItems: 1 });
+  .meta({ type: 'array', items: componentRef('ChatMessage'), minItems: 1 });
 
 /** For the API description, by component name. */
 export const messageComponents = {
   ...foreignComponents,
-  ContentPart: anyPart,
+  ContentPart: anyContentPart,
   Content: z.union([z.string(), contentParts]),
   InputMessage: message,
   InputItem: z
     .union([
-      z.unknown().meta(reference('InputMessage')),
+      z.unknown().meta(componentRef('InputMessage')),
       itemReference,
       priorToolCall,
       priorReasoning,
@@ -248,7 +256,7 @@ export const messageComponents = {
       z
         .object({ type: z.literal(COMPACTION_TRIGGER) })
         .describe('As the last item, for a plain model: the output is a `compaction` item and nothing else.'),
-      z.unknown().meta(reference('PriorItem')),
+      z.unknown().meta(componentRef('PriorItem')),
     ])
     .describe('A message, or an item copied from an earlier `output`.'),
   Input: z.union([textInput, inputItems]).describe('A prompt, or items with at least one user message that has text.'),

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference, unsupported } from './parse.ts';
+import {
+  boundedList,
+  chooseSchema,
+  componentRef,
+  mapOf,
+  optional,
+  schemaByType,
+  unsupportedField,
+  unsupportedIssue,
+} from './parse.ts';
 
 /**
  * The parts of a request that say which tools may be used (docs/api.md, "POST /v1/responses" and "Chat completions").
@@ -53,7 +62,7 @@ const mcpServer = z.object({
   ),
 });
 export type RequestMcpServer = z.output<typeof mcpServer>;
-export const mcpServers = boundedList(mcpServer.meta(reference('McpServer')), { max: 32 });
+export const mcpServers = boundedList(mcpServer.meta(componentRef('McpServer')), { max: 32 });
 
 const TOOLS_RUN_HERE = 'custom tools cannot be used: offer functions, or name tools that run on the server.';
 
@@ -94,7 +103,7 @@ export const customTool = z.object({
   format: optional(z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar])),
 });
 
-const inNamespace = chosenBy((value) => (isObject(value) && value.type === 'custom' ? customTool : functionTool));
+const inNamespace = chooseSchema((value) => (isObject(value) && value.type === 'custom' ? customTool : functionTool));
 /** Tools that belong together: offered as `<namespace>.<name>`, called by both names. */
 export const namespaceTool = z.object({
   type: z.literal('namespace'),
@@ -122,7 +131,7 @@ export const shellTools = {
   shell: z.object({
     type: z.literal('shell'),
     environment: optional(
-      chosenBy((value) =>
+      chooseSchema((value) =>
         isObject(value) && value.type !== 'local'
           ? { refuse: 'unsupported_parameter', message: 'only the environment local is there', at: 'type' }
           : localEnvironment,
@@ -143,7 +152,7 @@ const mcpShape = {
 
 const approvalFilter = z.object({
   tool_names: optional(names),
-  read_only: unsupported('what a server says of its tools is not known here: send tool_names'),
+  read_only: unsupportedField('what a server says of its tools is not known here: send tool_names'),
 });
 const mcpTool = z.object({
   ...mcpShape,
@@ -161,7 +170,7 @@ const unaskedMcpTool = z.object({
   require_approval: optional(
     z
       .unknown()
-      .refine((value) => value === 'never', cannot('nobody is asked for approval here: use "never"'))
+      .refine((value) => value === 'never', unsupportedIssue('nobody is asked for approval here: use "never"'))
       .transform(() => 'never' as const),
   ),
 });
@@ -231,7 +240,7 @@ export function isShellType(type: unknown): type is keyof typeof shellTools {
 export const hostedTools = { ...tools, web_search: webSearchTool };
 
 /** A tool of a plain model. */
-export const plainTool = chosenBy((value) => {
+export const plainTool = chooseSchema((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
   if (value.type === 'custom') return customTool;
@@ -251,15 +260,19 @@ export const plainTool = chosenBy((value) => {
 });
 
 /** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
-export const responseTool = chosenBy((value) => {
+export const responseTool = chooseSchema((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
   if (type === 'function') return functionTool;
   if (type === 'namespace') return namespaceTool;
   if (type === 'tool_search') return toolSearch;
   if (hostedType(type) === 'web_search') return webSearchTool;
-  return byType(value, tools, 'unknown tool type: use function, mcp, web_search, file_search or code_interpreter');
-}).meta(reference('Tool'));
+  return schemaByType(
+    value,
+    tools,
+    'unknown tool type: use function, mcp, web_search, file_search or code_interpreter',
+  );
+}).meta(componentRef('Tool'));
 /** Custom tools, and those of a shell, are for plain models alone. */
 export type ResponseTool = z.output<typeof responseTool | typeof customTool | ShellSchema>;
 /** One that runs at the client. */
@@ -272,10 +285,10 @@ export const chatFunction = z
   .transform(({ function: named }): z.output<typeof functionTool> => ({ type: 'function', ...named }));
 
 /** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
-export const chatTool = chosenBy((value) => {
+export const chatTool = chooseSchema((value) => {
   if (isObject(value) && value.type === 'mcp') return unaskedMcpTool;
   return isObject(value) && (value.type === undefined || value.type === 'function') ? chatFunction : responseTool;
-}).meta(reference('Tool'));
+}).meta(componentRef('Tool'));
 
 /** For the API description, by component name. */
 export const toolComponents = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, cannot, optional, unsupported } from './parse.ts';
+import { boundedList, optional, unsupportedField, unsupportedIssue } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { messageComponents, messageList, researchInput, threadInput } from './request-input.ts';
 import { chatTool, mcpServers, plainTool, responseTool, toolComponents } from './request-tools.ts';
@@ -57,7 +57,7 @@ export const createResponseBody = z.object({
   reasoning: z.object({ effort: optional(effort), summary: optional(reasoningSummary) }).optional(),
   tools: boundedList(responseTool, { max: 64 }).optional(),
   text: z.object({ format: optional(textFormat) }).optional(),
-  prompt: unsupported('stored prompts are not supported: send input'),
+  prompt: unsupportedField('stored prompts are not supported: send input'),
   conversation,
   webhook: requestedWebhook.optional(),
 });
@@ -94,17 +94,19 @@ export const createChatCompletion = z.object({
   tools: boundedList(chatTool, { max: 64 }).optional(),
   functions: z
     .array(z.unknown())
-    .refine((functions) => functions.length === 0, cannot(NO_FUNCTIONS))
+    .refine((functions) => functions.length === 0, unsupportedIssue(NO_FUNCTIONS))
     .optional(),
-  function_call: unsupported(NO_FUNCTIONS),
+  function_call: unsupportedField(NO_FUNCTIONS),
   response_format: chatResponseFormat.optional(),
   n: z
     .int()
-    .refine((n) => n === 1, cannot('only 1 is supported'))
+    .refine((n) => n === 1, unsupportedIssue('only 1 is supported'))
     .meta({ type: 'integer', enum: [1] })
     .optional(),
-  audio: unsupported('audio output is not supported'),
-  webhook: unsupported('only work in the background tells of its end: use /v1/async, or /v1/responses with background'),
+  audio: unsupportedField('audio output is not supported'),
+  webhook: unsupportedField(
+    'only work in the background tells of its end: use /v1/async, or /v1/responses with background',
+  ),
 });
 export type CreateChatCompletion = z.output<typeof createChatCompletion>;
 

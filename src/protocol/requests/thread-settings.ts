@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chosenBy, optional } from './parse.ts';
+import { boundedList, chooseSchema, optional } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { plainTool, type ResponseTool } from './request-tools.ts';
 
 /** Items that say nothing themselves and hold for all that follows them (docs/api.md, "Tools and settings in the input"). */
 
 /** Items are stored as they were sent, and servers have credentials. */
-const carriedTool = chosenBy((value) =>
+const carriedTool = chooseSchema((value) =>
   isObject(value) && value.type === 'mcp'
     ? {
         refuse: 'unsupported_parameter',
@@ -17,8 +17,8 @@ const carriedTool = chosenBy((value) =>
       }
     : plainTool,
 );
-export const carriedTools = boundedList(carriedTool, { max: 128 });
-const additionalTools = z.object({ type: z.literal('additional_tools'), tools: carriedTools });
+export const inputTools = boundedList(carriedTool, { max: 128 });
+const additionalTools = z.object({ type: z.literal('additional_tools'), tools: inputTools });
 const configurationUpdate = z.object({
   type: z.literal('configuration_update'),
   reasoning: optional(z.object({ effort: optional(z.string().max(32)) })),
@@ -41,7 +41,7 @@ export interface ThreadSettings {
 }
 
 /** Tools that a thread offers at most, those in namespaces counted singly. */
-export const MOST_TOOLS = 1024;
+export const MAX_TOOLS = 1024;
 
 /** Whether an item, as it was sent, may set something: what others say is not looked at for that. */
 export function maySet({ type }: Record<string, unknown>): boolean {
@@ -60,8 +60,8 @@ function countOf(tools: unknown): number {
 
 /** @throws GatewayError `invalid_parameter` where they are too many; `param` is where they stand. */
 export function requireFewTools(count: number, param: string): void {
-  if (count <= MOST_TOOLS) return;
-  throw fieldError('invalid_parameter', param, `it offers more than ${MOST_TOOLS} tools. Begin a new thread.`);
+  if (count <= MAX_TOOLS) return;
+  throw fieldError('invalid_parameter', param, `it offers more than ${MAX_TOOLS} tools. Begin a new thread.`);
 }
 
 /**

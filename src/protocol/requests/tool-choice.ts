@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, byType, chosenBy, optional } from './parse.ts';
+import { boundedList, chooseSchema, optional, schemaByType } from './parse.ts';
 import { hostedType, isShellType, functionName as name } from './request-tools.ts';
 
 /** `tool_choice`: which tools may be called, and what has to be. */
@@ -18,11 +18,11 @@ const namedHosted = z.object({
   }),
 });
 /** One tool, as `tool_choice` names it. */
-const namedTool = chosenBy((value) => {
+const namedTool = chooseSchema((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type !== 'mcp' && hostedType(type)) return namedHosted;
   if (isShellType(type)) return namedShell;
-  return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
+  return schemaByType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
 });
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
@@ -31,7 +31,7 @@ const allowedTools = z.object({
 });
 const anyChoice = z.enum(['auto', 'none', 'required']);
 
-export const toolChoice = chosenBy((value) => {
+export const toolChoice = chooseSchema((value) => {
   if (typeof value === 'string') return anyChoice;
   return isObject(value) && value.type === 'allowed_tools' ? allowedTools : namedTool;
 });
@@ -44,6 +44,6 @@ const chatNamed = z
   .transform(({ function: { name } }): NamedTool => ({ type: 'function', name }));
 
 /** That of a research model, in the words of both APIs: what is demanded is demanded of its first turn. */
-export const researchToolChoice = chosenBy((value) => {
+export const researchToolChoice = chooseSchema((value) => {
   return isObject(value) && isObject(value.function) ? chatNamed : toolChoice;
 }).meta({ default: 'auto', anyOf: [{ type: 'string', enum: anyChoice.options }, { type: 'object' }] });

@@ -10,7 +10,7 @@ import { keyringOf } from '../../../src/config/keyring.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { secretHash } from '../../../src/config/secrets.ts';
 import { type ConfigWatcher, type ReloadOutcome, watchConfig } from '../../../src/config/watch.ts';
-import { parseAside } from '../../../src/config/yaml/parse-aside.ts';
+import { parseInThread } from '../../../src/config/yaml/parse-in-thread.ts';
 import { patience } from '../../support/time-limit.ts';
 
 const text = (options: { model?: string; port?: number; broken?: string } = {}) => `
@@ -188,7 +188,7 @@ describe('a configuration of many keys', function () {
 
   it('is refused with what is wrong and where, as a small one', async () => {
     await write({ [COUNT - 1]: 'sk-of-0-many' });
-    const aside = await loadConfig({ ...load, parse: parseAside }).catch((thrown: unknown) => thrown);
+    const aside = await loadConfig({ ...load, parse: parseInThread }).catch((thrown: unknown) => thrown);
     const here = await loadConfig(load).catch((thrown: unknown) => thrown);
     assert.ok(aside instanceof ConfigError && here instanceof ConfigError);
     assert.match(aside.message, /gateway\.yaml:\d+:\d+ keys\[\d+\]\.secret: is the same as that of keys/);

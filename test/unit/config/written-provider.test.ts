@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { shownProvider } from '../../../src/config/written-provider.ts';
+import { maskedProvider } from '../../../src/config/written-provider.ts';
 
 describe('a provider that is shown', () => {
   it('keeps references to variables and files, and has references in the place of everything else that is secret', () => {
@@ -7,9 +7,9 @@ describe('a provider that is shown', () => {
       api_key: `\${file:/run/secrets/a}`,
       headers: { authorization: `Bearer \${TOKEN}`, 'x-plain': 'plain', 'x-team': { file: '/run/secrets/team' } },
     };
-    assert.deepEqual(shownProvider('up', kept), kept);
+    assert.deepEqual(maskedProvider('up', kept), kept);
     const headers = { 'x-team': { command: ['vault', '--token', 'sk-in-an-argument'] }, authorization: 'Bearer sk-x' };
-    const shown = shownProvider('up', { api_key: { command: ['echo', 'sk-in-an-argument'] }, headers });
+    const shown = maskedProvider('up', { api_key: { command: ['echo', 'sk-in-an-argument'] }, headers });
     assert.equal(shown.api_key, `\${UP_API_KEY}`);
     assert.deepEqual(shown.headers, { 'x-team': `\${UP_X_TEAM}`, authorization: `Bearer \${UP_AUTHORIZATION}` });
   });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Lexer } from 'marked';
-import type { DrawnNode } from '../../../src/protocol/drawn-node.ts';
+import type { MarkupNode } from '../../../src/protocol/drawn-node.ts';
 import { FORMULAS } from '../../../src/protocol/formula/formulas.js';
 import { mathOf } from '../../../src/protocol/formula/latex.js';
 
 /** The elements of a formula with their texts: `mfrac(mi:a mi:b)`. */
 function shape(source: string, display = false): string | undefined {
-  const written = (made: DrawnNode | string): string => {
+  const written = (made: MarkupNode | string): string => {
     if (typeof made === 'string') return made;
     const texts = made.children.every((child) => typeof child === 'string');
     return texts ? `${made.tag}:${made.children.join('')}` : `${made.tag}(${made.children.map(written).join(' ')})`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { asWrittenNow } from '../../../src/protocol/former-events.ts';
+import { upgradeEvent } from '../../../src/protocol/event-upgrade.ts';
 import { answerIn, type UrlCitation, urlCitation } from '../../../src/protocol/items.ts';
 import { newResponse, responseObject } from '../../../src/protocol/response.ts';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
@@ -258,9 +258,9 @@ describe('claims of a run that is taken up', () => {
     };
     const { claims: ___, ...response } = newResponse({ id: 'resp_1', created_at: 1, model: 'm' });
     const stored = { type: 'response.completed', sequence_number: 1, response: { ...response, output: [] } };
-    const now = asWrittenNow(JSON.parse(JSON.stringify(stored)));
+    const now = upgradeEvent(JSON.parse(JSON.stringify(stored)));
     assert.ok('response' in now && now.response.claims === null);
-    const annotation = asWrittenNow(
+    const annotation = upgradeEvent(
       JSON.parse(
         JSON.stringify({
           type: 'response.output_text.annotation.added',

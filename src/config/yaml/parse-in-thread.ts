@@ -18,7 +18,7 @@ const ASIDE_FROM = 64 * 1024;
  * parts, each small enough that the event loop does not notice it.
  * @throws ConfigError with all problems at once.
  */
-export async function parseAside(text: string, options: ParseOptions): Promise<GatewayConfig> {
+export async function parseInThread(text: string, options: ParseOptions): Promise<GatewayConfig> {
   if (text.length < ASIDE_FROM) return parseConfig(text, options);
   const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), {
     workerData: requestOf(text, options),
