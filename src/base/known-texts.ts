@@ -1,13 +1,13 @@
 /** The length of the rolling hash's window, and so of the shortest text that is found. */
-export const MIN_KNOWN_LENGTH = 6;
+export const MIN_LENGTH = 6;
 const BASE = 0x01000193;
-/** `BASE` to the power of `MIN_KNOWN_LENGTH`: the weight of the character that leaves the window. */
-const LEAVING_WEIGHT = Array.from({ length: MIN_KNOWN_LENGTH }).reduce((power: number) => Math.imul(power, BASE), 1);
+/** `BASE` to the power of `MIN_LENGTH`: the weight of the character that leaves the window. */
+const LEAVING_WEIGHT = Array.from({ length: MIN_LENGTH }).reduce((power: number) => Math.imul(power, BASE), 1);
 /** Bits of the filter per text: enough that only one window in dozens is a false match. */
 const BITS_PER_TEXT = 64;
 const MIN_BITS = 2 ** 10;
 /** Up to this many texts, searching for each natively is faster than one pass over the characters. */
-const MAX_NATIVE_SEARCHES = 16;
+const MAX_SEARCHES = 16;
 
 /**
  * Finds known texts inside others in one pass (Rabin-Karp): the cost hardly depends on how many texts are known. A Bloom
@@ -21,9 +21,9 @@ export class KnownTexts {
   /** How far a hash is shifted right to be the index of a bit. */
   #shift = 32 - Math.log2(MIN_BITS);
 
-  /** Adds a text, unless it is shorter than `MIN_KNOWN_LENGTH`. */
+  /** Adds a text, unless it is shorter than `MIN_LENGTH`. */
   add(text: string): void {
-    if (text.length < MIN_KNOWN_LENGTH || this.#texts.has(text)) return;
+    if (text.length < MIN_LENGTH || this.#texts.has(text)) return;
     this.#texts.add(text);
     this.#lengths.add(text.length);
     if (this.#texts.size * BITS_PER_TEXT > this.#bits.length * 32) this.#grow();
@@ -32,8 +32,7 @@ export class KnownTexts {
 
   /** Replaces each known text in `text`; overlapping ones are replaced together. */
   replace(text: string, replacement: string): string {
-    if (this.#texts.size <= MAX_NATIVE_SEARCHES && this.#texts.values().every((known) => !text.includes(known)))
-      return text;
+    if (this.#texts.size <= MAX_SEARCHES && this.#texts.values().every((known) => !text.includes(known))) return text;
     let clean = '';
     let copied = 0;
     let from = -1;
@@ -59,9 +58,9 @@ export class KnownTexts {
     const shift = this.#shift;
     let hash = 0;
     for (let at = 0; at < text.length; at++) {
-      const leaving = at < MIN_KNOWN_LENGTH ? 0 : Math.imul(text.charCodeAt(at - MIN_KNOWN_LENGTH), LEAVING_WEIGHT);
+      const leaving = at < MIN_LENGTH ? 0 : Math.imul(text.charCodeAt(at - MIN_LENGTH), LEAVING_WEIGHT);
       hash = (Math.imul(hash, BASE) + text.charCodeAt(at) - leaving) | 0;
-      if (at < MIN_KNOWN_LENGTH - 1 || !isMarked(bits, bitOf(hash, shift))) continue;
+      if (at < MIN_LENGTH - 1 || !isMarked(bits, bitOf(hash, shift))) continue;
       const start = this.#startOf(text, hash, at + 1);
       if (start !== undefined) onFound(start, at + 1);
     }
@@ -78,8 +77,7 @@ export class KnownTexts {
 
   #mark(text: string): void {
     let hash = 0;
-    for (let at = text.length - MIN_KNOWN_LENGTH; at < text.length; at++)
-      hash = Math.imul(hash, BASE) + text.charCodeAt(at);
+    for (let at = text.length - MIN_LENGTH; at < text.length; at++) hash = Math.imul(hash, BASE) + text.charCodeAt(at);
     for (const each of [hash, withLength(hash, text.length)]) {
       const bit = bitOf(each, this.#shift);
       this.#bits[bit >>> 5] = (this.#bits[bit >>> 5] ?? 0) | (1 << (bit & 31));

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-import { KnownTexts, MIN_KNOWN_LENGTH } from './known-texts.ts';
+import { KnownTexts, MIN_LENGTH } from './known-texts.ts';
 
 export type { Logger };
 
@@ -47,7 +47,7 @@ export class Redactor {
 function addTo(known: KnownTexts, secrets: Iterable<string>): void {
   for (const secret of secrets) {
     known.add(secret);
-    if (secret.length < MIN_KNOWN_LENGTH) continue;
+    if (secret.length < MIN_LENGTH) continue;
     // As JSON writes it in a line, and in a string of a line that quotes JSON.
     const quoted = inJson(secret);
     known.add(quoted);

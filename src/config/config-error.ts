@@ -1,14 +1,14 @@
-/** One thing wrong with the configuration. The message names the fix and never a value that may be a secret. */
+/** One problem of the configuration. The message names the fix, and never a value that may be a secret. */
 export interface ConfigProblem {
-  /** Where in the file, such as `models.gpt-5.routes[0].provider`; empty for the file as a whole. */
+  /** The path in the file, such as `models.gpt-5.routes[0].provider`; empty for the file as a whole. */
   path: string;
-  /** 1-based position in the file, where there is one. */
+  /** 1-based position in the file, if known. */
   line?: number | undefined;
   column?: number | undefined;
   message: string;
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with all of its problems. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;

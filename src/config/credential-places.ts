@@ -1,11 +1,11 @@
 import type { RemoteProviderConfig } from './schema.ts';
 
-/** Names of headers that hold credentials; others (`http-referer`) stand in answers for good reasons. */
+/** Names of headers that hold credentials. The values of others (`http-referer`) may legitimately occur in answers. */
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
-/** The form of a credential under whatever name. */
+/** A value that is a credential whatever its header is called. */
 const SECRET_VALUE = /^(?:bearer|basic|token)\s+\S/i;
 const SCHEME = /^(?:bearer|basic|token)$/i;
-/** Where providers look for their credential: of these a key's own leaves nothing of the operator's in place. */
+/** Headers where providers look for a credential. A key's own credential must replace the operator's in all of them. */
 const USUAL_HEADER = /^(?:authorization|x-api-key|api-key)$/i;
 const SECRET_PARAMETER = /[?&](?:[\w-]*(?:key|token|secret|password|auth)|sig)=/i;
 
@@ -14,7 +14,7 @@ export function isCredentialHeader(name: string, value: string): boolean {
   return SECRET_HEADER.test(name) || SECRET_VALUE.test(value);
 }
 
-/** What of configured headers is a secret: the values that are credentials, whole and without their scheme. */
+/** The secrets in configured headers: values that are credentials, whole and without their scheme. */
 export function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name, value]) => isCredentialHeader(name, value))
@@ -25,48 +25,48 @@ export function headerSecrets(headers: Readonly<Record<string, string>>): string
     ]);
 }
 
-/** User and password, and the password alone; of a user without one the user. */
+/** `user:password` and the password of a Basic header; without a password, the user. */
 function basicSecrets(header: string): string[] {
   const encoded = /^basic\s+(\S+)$/i.exec(header)?.[1];
   if (encoded === undefined) return [];
-  const both = Buffer.from(encoded, 'base64').toString();
-  const [user = '', password] = both.split(/:(.*)/s);
-  return [both, password || user];
+  const decoded = Buffer.from(encoded, 'base64').toString();
+  const [user = '', password] = decoded.split(/:(.*)/s);
+  return [decoded, password || user];
 }
 
-/** What of a provider's headers and address is a secret, with what sources gave. */
+/** The secrets in a provider's headers and address, including those that sources supplied. */
 export function providerSecrets({
   base_url,
   headers,
   refreshed = [],
 }: Pick<RemoteProviderConfig, 'base_url' | 'headers' | 'refreshed'>): string[] {
-  const given = refreshed.flatMap(({ header }) => (header === undefined ? [] : (headers[header] ?? [])));
-  return [...headerSecrets(headers), ...addressSecrets(base_url), ...given];
+  const supplied = refreshed.flatMap(({ header }) => (header === undefined ? [] : (headers[header] ?? [])));
+  return [...headerSecrets(headers), ...addressSecrets(base_url), ...supplied];
 }
 
-/** What of an address is a secret: the parameters of its query that are credentials, as they are written and as they are read. */
+/** The secrets in an address: query parameters that are credentials, both as written and decoded. */
 export function addressSecrets(address: string): string[] {
   const query = address.split('?').slice(1).join('?');
   const named = query.split('&').filter((parameter) => SECRET_PARAMETER.test(`?${parameter}`));
   return named.flatMap((parameter) => {
-    const [[, read = ''] = []] = new URLSearchParams(parameter);
-    return [parameter.slice(parameter.indexOf('=') + 1), read].filter((value) => value !== '');
+    const [[, decoded = ''] = []] = new URLSearchParams(parameter);
+    return [parameter.slice(parameter.indexOf('=') + 1), decoded].filter((value) => value !== '');
   });
 }
 
 /**
- * The operator's headers that would go out beside a key's own credential. Once `api_key_header` says where the
- * credential stands, headers with names of their own are for somebody else on the way.
+ * The operator's credential headers that would be sent along with a key's own credential. Once `api_key_header` names the
+ * credential's header, headers with unusual names are taken to be for a proxy on the way.
  */
-export function unreplacedHeaders({ headers, refreshed = [], api_key_header: place }: RemoteProviderConfig): string[] {
-  const written = Object.entries(headers).map(([name, value]) => ({ name, secret: isCredentialHeader(name, value) }));
-  const given = refreshed.flatMap(({ header: name }) => (name === undefined ? [] : { name, secret: true }));
-  const other = [...written, ...given].filter(({ name }) => name.toLowerCase() !== place?.toLowerCase());
-  const kept = other.filter(({ name, secret }) => (place === undefined ? secret : USUAL_HEADER.test(name)));
-  return kept.map(({ name }) => name);
+export function unreplacedHeaders({ headers, refreshed = [], api_key_header: own }: RemoteProviderConfig): string[] {
+  const plain = Object.entries(headers).map(([name, value]) => ({ name, isSecret: isCredentialHeader(name, value) }));
+  const supplied = refreshed.flatMap(({ header: name }) => (name === undefined ? [] : { name, isSecret: true }));
+  const others = [...plain, ...supplied].filter(({ name }) => name.toLowerCase() !== own?.toLowerCase());
+  const sent = others.filter(({ name, isSecret }) => (own === undefined ? isSecret : USUAL_HEADER.test(name)));
+  return sent.map(({ name }) => name);
 }
 
-/** Whether the query of a provider's address holds a credential, which nothing replaces. */
+/** Whether the query of a provider's address holds a credential, which a key's own credential cannot replace. */
 export function hasCredentialInQuery({ base_url }: Pick<RemoteProviderConfig, 'base_url'>): boolean {
   return SECRET_PARAMETER.test(base_url);
 }

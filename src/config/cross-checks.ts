@@ -11,10 +11,10 @@ export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
   path: PropertyKey[];
 }
 
-/** The sections that were valid by themselves; a missing one leaves out the rules that need it. */
+/** The sections that are valid by themselves. Rules that need a missing section are skipped. */
 export type Sections = { [Section in keyof GatewayConfig]?: GatewayConfig[Section] | undefined };
 
-/** The rules that tie sections together. */
+/** Checks the rules that span several sections. */
 export function crossCheck(sections: Sections): CrossCheckProblem[] {
   return [
     ...checkModels(sections),
@@ -37,19 +37,19 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
       yield { path: ['models', name, 'failover_off', index], message: 'stands in failover_on too: remove one of them' };
     }
     if (model.kind !== 'research') {
-      const deaf = model.audio
+      const textOnly = model.audio
         ? model.routes.find(({ provider }) => wireOf(providers, provider) === 'messages')
         : undefined;
-      const message = `cannot be true: the provider \`${deaf?.provider}\` speaks the Messages API, which takes no audio`;
-      if (deaf) yield { path: ['models', name, 'audio'], message };
+      const message = `cannot be true: the provider \`${textOnly?.provider}\` speaks the Messages API, which takes no audio`;
+      if (textOnly) yield { path: ['models', name, 'audio'], message };
       continue;
     }
     const { reader = [], tools } = model.research;
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
     for (const [index, tool] of tools.entries()) {
       if (isBuiltinTool(tool)) continue;
-      const there = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
-      const message = `is not a built-in tool; ${there} (MCP servers are offered to every run)`;
+      const hint = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
+      const message = `is not a built-in tool; ${hint} (MCP servers are offered to every run)`;
       yield { path: ['models', name, 'research', 'tools', index], message };
     }
     if (model.max_completion_tokens >= model.context_length) {
@@ -89,8 +89,8 @@ function* checkRoutes(
   }
 }
 
-/** How many of the configured names are listed. */
-const MOST_NAMES = 20;
+/** How many configured names a message lists. */
+const MAX_LISTED_NAMES = 20;
 
 function* checkName(
   what: 'provider' | 'model' | 'team',
@@ -99,16 +99,16 @@ function* checkName(
 ): Iterable<CrossCheckProblem> {
   if (known === undefined || Object.hasOwn(known, name)) return;
   const names = Object.keys(known);
-  const listed = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', ...' : '');
-  const there = names.length === 0 ? 'none is configured' : `${listed} ${names.length === 1 ? 'is' : 'are'} configured`;
-  yield { path, message: `names the unknown ${what} \`${name}\`; ${didYouMean(name, names) ?? there}` };
+  const listed = names.slice(0, MAX_LISTED_NAMES).join(', ') + (names.length > MAX_LISTED_NAMES ? ', ...' : '');
+  const hint = names.length === 0 ? 'none is configured' : `${listed} ${names.length === 1 ? 'is' : 'are'} configured`;
+  yield { path, message: `names the unknown ${what} \`${name}\`; ${didYouMean(name, names) ?? hint}` };
 }
 
-/** The entries that have a value in common with an earlier one, each with the first that has it. */
-function* repeats<T>(entries: readonly T[], of: (entry: T) => string): Iterable<{ index: number; first: number }> {
+/** Finds entries whose value repeats that of an earlier one. `first`: the index of the first entry with that value. */
+function* repeats<T>(entries: readonly T[], key: (entry: T) => string): Iterable<{ index: number; first: number }> {
   const seen = new Map<string, number>();
   for (const [index, entry] of entries.entries()) {
-    const value = of(entry);
+    const value = key(entry);
     const first = seen.get(value);
     if (first === undefined) seen.set(value, index);
     else yield { index, first };
@@ -143,23 +143,23 @@ function secretField(key: KeyConfig | undefined): string {
   return key?.secret === undefined ? 'secret_sha256' : 'secret';
 }
 
-/** A key's own credential replaces the operator's wherever it stands: it has to be known where that is. */
+/** A key's own credential replaces the operator's, so the configuration must say in which header that is. */
 function* checkOwnCredentials({ keys = [], providers = {} }: Sections): Iterable<CrossCheckProblem> {
   for (const [name, provider] of Object.entries(providers)) {
     const index = keys.findIndex((key) => Object.hasOwn(key.provider_keys, name));
     if (index === -1 || 'builtin' in provider) continue;
     const path = ['providers', name];
-    const own = `keys[${index}].provider_keys.${name}`;
+    const ownCredential = `keys[${index}].provider_keys.${name}`;
     if (hasCredentialInQuery(provider)) {
-      const message = `holds a credential in its query, which ${own} would not replace: move it to api_key`;
+      const message = `holds a credential in its query, which ${ownCredential} would not replace: move it to api_key`;
       yield { path: [...path, 'base_url'], message };
     }
-    const named = provider.api_key_header;
+    const replaced = provider.api_key_header;
     for (const header of unreplacedHeaders(provider)) {
       const message =
-        named === undefined
-          ? `holds a credential, which ${own} would not replace: add \`api_key_header: ${header}\` to this provider`
-          : `holds a credential that would go out beside ${own}, which stands in ${named} (api_key_header): remove it`;
+        replaced === undefined
+          ? `holds a credential, which ${ownCredential} would not replace: add \`api_key_header: ${header}\` to this provider`
+          : `holds a credential that would go out beside ${ownCredential}, which stands in ${replaced} (api_key_header): remove it`;
       yield { path: [...path, 'headers', header], message };
     }
   }
@@ -176,7 +176,7 @@ function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossChe
   }
 }
 
-/** Whether only this machine can reach a listening address. */
+/** Whether a listening address can be reached from this machine only. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
@@ -186,7 +186,7 @@ function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
   yield { path: ['server', 'admin_port'], message: 'must differ from port; leave it out to use one port for all' };
 }
 
-/** A search service needs its address or key, as its row says. The local search has a default folder. */
+/** A search service needs the options that its row names. The local search has a default folder. */
 function* checkSearch({ tools, providers }: Sections): Iterable<CrossCheckProblem> {
   if (tools === undefined) return;
   const { web_search: search } = tools;
@@ -217,15 +217,15 @@ function* checkMcpServers({ tools }: Sections): Iterable<CrossCheckProblem> {
   }
 }
 
-/** What a bucket needs, and a folder does not have. */
+/** A bucket needs credentials, which a folder must not have. */
 function* checkFiles({ files }: Sections): Iterable<CrossCheckProblem> {
   if (files === undefined) return;
   const isBucket = files.url?.startsWith('s3://') === true;
   for (const setting of ['endpoint', 'region', 'access_key_id', 'secret_access_key'] as const) {
     const path = ['files', setting];
-    const isGiven = files[setting] !== undefined;
-    if (isGiven && !isBucket) yield { path, message: 'is for files.url: s3://<bucket>/<prefix> only' };
-    const isNeeded = setting === 'access_key_id' || setting === 'secret_access_key';
-    if (isBucket && isNeeded && !isGiven) yield { path, message: 'is missing: the bucket of files.url needs it' };
+    const isSet = files[setting] !== undefined;
+    if (isSet && !isBucket) yield { path, message: 'is for files.url: s3://<bucket>/<prefix> only' };
+    const isRequired = setting === 'access_key_id' || setting === 'secret_access_key';
+    if (isBucket && isRequired && !isSet) yield { path, message: 'is missing: the bucket of files.url needs it' };
   }
 }

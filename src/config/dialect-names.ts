@@ -1,4 +1,4 @@
-/** What is known of a family of providers beforehand, by the names that `providers.<name>.dialect` may have. */
+/** The values of `providers.<name>.dialect`: families of providers whose differences are known in advance. */
 export const DIALECT_NAMES = [
   'generic',
   'openai',

@@ -1,4 +1,4 @@
-/** What the process environment says. `variables` feeds `${NAME}` in the configuration file. */
+/** The environment variables that the gateway reads. `variables` supplies `${NAME}` in the configuration file. */
 export interface Environment {
   variables: Readonly<Record<string, string | undefined>>;
   /** `GATEWAY_CONFIG`: path of the configuration file. */
@@ -9,11 +9,11 @@ export interface Environment {
   /** `GATEWAY_BASE_URL` and `GATEWAY_API_KEY`: where the terminal client connects, and with which key. */
   baseUrl: string | undefined;
   apiKey: string | undefined;
-  /** `NO_COLOR` is set, or `TERM` is `dumb`: no colours and no rewritten lines. */
+  /** `NO_COLOR` is set or `TERM` is `dumb`: no colours, and no lines that are rewritten in place. */
   plain: boolean;
 }
 
-/** Reads the environment. The only place in the gateway that does; an empty variable counts as absent. */
+/** Reads the environment; nothing else in the gateway does. An empty variable counts as absent. */
 export function readEnvironment(variables: Environment['variables'] = process.env): Environment {
   return {
     variables,

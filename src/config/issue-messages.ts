@@ -4,19 +4,19 @@ import { didYouMean, nearest } from '../base/nearest.ts';
 import { formatPath } from '../base/text.ts';
 import { knownKeys } from './known-keys.ts';
 
-/** A schema issue in the words of the configuration file. */
+/** A schema issue in the terms of the configuration file. */
 export interface DescribedIssue {
   path: PropertyKey[];
   message: string;
-  /** The position to show is that of the key, not of its value. */
+  /** Whether to show the position of the key and not of its value. */
   atKey: boolean;
-  /** A key that is misspelt: the one that was meant, which then is not missing. */
+  /** For a misspelt key: the path that was probably meant, which is then not reported as missing. */
   meant?: PropertyKey[] | undefined;
 }
 
 type Issue = z.core.$ZodIssue;
 
-/** Explains what is wrong with `root`, one entry per fix. Values are never quoted: they may be secrets. */
+/** Describes the issues of `root`, one entry per fix. Values are never quoted, because they may be secrets. */
 export function describeIssues(issues: readonly Issue[], root: unknown): DescribedIssue[] {
   const described = issues.flatMap((issue) => describeIssue(issue, root));
   const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : formatPath(meant)));
@@ -36,28 +36,27 @@ function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
   return [{ path, message: describeValue(issue, valueAt(root, path)), atKey: false }];
 }
 
-/** A union is explained by the one option that was meant, or by the union's own message where that is unclear. */
+/** Describes a union by the issues of the option that was probably meant, or by its own message if that is unclear. */
 function describeUnion(issue: z.core.$ZodIssueInvalidUnion, root: unknown): DescribedIssue[] {
   const ranked = issue.errors
-    .map((issues) => ({ issues, strangers: issues.reduce((sum, each) => sum + strangerKeys(each), 0) }))
-    .sort((a, b) => a.strangers - b.strangers);
+    .map((issues) => ({ issues, mismatch: issues.reduce((sum, each) => sum + mismatchOf(each), 0) }))
+    .sort((a, b) => a.mismatch - b.mismatch);
   const [best, second] = ranked;
-  const unclear = best === undefined || best.strangers === second?.strangers;
-  if (unclear) {
+  if (best === undefined || best.mismatch === second?.mismatch) {
     const misspelt = misspeltKeys([...issue.path], valueAt(root, issue.path));
     return misspelt.length > 0 ? misspelt : [{ path: [...issue.path], message: issue.message, atKey: false }];
   }
   return best.issues.flatMap((each) => describeIssue({ ...each, path: [...issue.path, ...each.path] }, root));
 }
 
-/** How far an issue is from what the option wants: a value of another type has nothing of it. */
-function strangerKeys(issue: Issue): number {
-  const isOther = issue.code === 'invalid_type' || issue.code === 'invalid_value';
-  if (isOther && issue.path.length === 0) return Number.POSITIVE_INFINITY;
+/** How far an issue is from the option of a union: infinitely for a value of another type, else its unknown keys. */
+function mismatchOf(issue: Issue): number {
+  const isOtherType = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+  if (isOtherType && issue.path.length === 0) return Number.POSITIVE_INFINITY;
   return issue.code === 'unrecognized_keys' ? issue.keys.length : 0;
 }
 
-/** The keys of a section that are near to one that it may have. */
+/** The unknown keys of a section that are close to a known one. */
 function misspeltKeys(path: PropertyKey[], section: unknown): DescribedIssue[] {
   if (!isObject(section)) return [];
   const { matching: fitting, others } = knownKeys(path, section);
@@ -83,7 +82,8 @@ function describeValue(issue: Issue, value: unknown): string {
   if (value === null) return `is empty${expectation(issue)}, or remove the key`;
   switch (issue.code) {
     case 'invalid_type': {
-      return `must be ${article(issue.expected)}, not ${article(kindOf(value, issue.expected))}${fixOf(issue.expected, value)}`;
+      const actual = kindOf(value, issue.expected);
+      return `must be ${withArticle(issue.expected)}, not ${withArticle(actual)}${fixOf(issue.expected, value)}`;
     }
     case 'invalid_value':
       return withGuess(`must be one of: ${issue.values.join(', ')}`, value);
@@ -100,15 +100,15 @@ function describeValue(issue: Issue, value: unknown): string {
   }
 }
 
-/** What to do about a value of the wrong type, where that is clear. */
+/** How to fix a value of the wrong type, if that is clear. */
 function fixOf(expected: string, value: unknown): string {
   if (expected === 'array') return isObject(value) ? ': begin each entry with "- "' : ': put it in [ ]';
   if (expected === 'string' && typeof value !== 'object') return ': put it in quotes';
-  const isPlain = expected === 'boolean' ? /^(?:true|false)$/ : /^-?\d+(?:\.\d+)?$/;
-  return typeof value === 'string' && isPlain.test(value) ? ': write it without quotes' : '';
+  const unquoted = expected === 'boolean' ? /^(?:true|false)$/ : /^-?\d+(?:\.\d+)?$/;
+  return typeof value === 'string' && unquoted.test(value) ? ': write it without quotes' : '';
 }
 
-/** A message that lists words, with the one that was meant. */
+/** Adds the word that was probably meant to a message that lists words. */
 function withGuess(message: string, value: unknown): string {
   const words = /^must be one of: (.+)$/.exec(message)?.[1]?.split(', ');
   const guess = words && typeof value === 'string' ? didYouMean(value, words) : undefined;
@@ -121,7 +121,7 @@ function isDefaultMessage(issue: Issue): boolean {
 
 function expectation(issue: Issue): string {
   if (!isDefaultMessage(issue)) return `: ${issue.message}`;
-  if (issue.code === 'invalid_type') return `: give ${article(issue.expected)}`;
+  if (issue.code === 'invalid_type') return `: give ${withArticle(issue.expected)}`;
   if (issue.code === 'invalid_value') return `: give one of ${issue.values.join(', ')}`;
   return ': give a value';
 }
@@ -138,7 +138,7 @@ const YAML_WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-function article(kind: string): string {
+function withArticle(kind: string): string {
   return YAML_WORDS[kind] ?? kind;
 }
 

@@ -2,7 +2,7 @@ import { inSlices } from '../base/load/event-loop.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { DEFAULT_SECRET, secretHash } from './secrets.ts';
 
-/** The API keys of a configuration, by their id and by the hash of their secret. */
+/** Looks up the API keys of a configuration by id and by the hash of their secret. */
 export class Keyring {
   readonly #byId = new Map<string, KeyConfig>();
   readonly #byHash = new Map<string, KeyConfig>();
@@ -22,31 +22,31 @@ export class Keyring {
   }
 }
 
-/** One for each list of keys, however many parts of the gateway look them up. */
-const made = new WeakMap<readonly KeyConfig[], Keyring>();
+/** One keyring per list of keys, however many parts of the gateway look keys up. */
+const keyrings = new WeakMap<readonly KeyConfig[], Keyring>();
 
-/** The keyring of a configuration, made now where `prepareKeyring` has not made it. */
+/** The keyring of a configuration. Builds it if `prepareKeyring` has not. */
 export function keyringOf({ keys }: GatewayConfig): Keyring {
-  const known = made.get(keys);
+  const known = keyrings.get(keys);
   if (known) return known;
   const keyring = new Keyring();
   for (const key of keys) keyring.add(key);
-  made.set(keys, keyring);
+  keyrings.set(keys, keyring);
   return keyring;
 }
 
-/** Makes the keyring of a configuration without holding the event loop. */
+/** Builds the keyring of a configuration without blocking the event loop. */
 export async function prepareKeyring({ keys }: GatewayConfig): Promise<void> {
   const keyring = new Keyring();
   await inSlices(keys, (key) => keyring.add(key));
-  made.set(keys, keyring);
+  keyrings.set(keys, keyring);
 }
 
 const DEFAULT_HASH = secretHash({ secret: DEFAULT_SECRET });
 
 /**
- * The well-known key while it is accepted (docs/operating.md, "Starting"). It is no secret; nothing else of `keys` may
- * be shown.
+ * The well-known key, while it is accepted (docs/operating.md, "Starting"). It is not a secret and may be shown, unlike
+ * everything else in `keys`.
  */
 export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
   return keyringOf(config).byHash(DEFAULT_HASH) ? DEFAULT_SECRET : undefined;

@@ -3,28 +3,28 @@ import { isObject } from '../base/json.ts';
 import { once } from '../base/once.ts';
 import { configSchema } from './schema.ts';
 
-/** Made for the first mistake; a file may have thousands. */
+/** Built for the first mistake only; a file may have thousands. */
 const schema = once(() => z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }));
 
-/** The keys that the configuration knows at one place. */
+/** The keys that are valid at one place of the configuration. */
 export interface KnownKeys {
-  /** Those of the kind that the section is. */
+  /** Keys of the section's own kind. */
   matching: string[];
-  /** Those of other kinds only. */
+  /** Keys that only sections of another kind have. */
   others: string[];
-  /** What makes it that kind, such as `kind: research`. */
+  /** The setting that decides the kind, such as `kind: research`. */
   kind?: string | undefined;
 }
 
-/** The keys that the configuration knows at a path, where `section` stands, read off the schema. */
+/** The keys that the schema allows in `section` at `path`. */
 export function knownKeys(path: readonly PropertyKey[], section: unknown): KnownKeys {
   let nodes: unknown[] = [schema()];
   for (const part of path) nodes = nodes.flatMap(options).flatMap((node) => childrenAt(node, part));
   const kinds = nodes.flatMap(options).filter(isObject);
-  const same = kinds.filter((node) => constantsOf(node).some(([key, value]) => at(section, key) === value));
-  const fitting = new Set((same.length > 0 ? same : kinds).flatMap(keysOf));
+  const sameKind = kinds.filter((node) => constantsOf(node).some(([key, value]) => valueAt(section, key) === value));
+  const fitting = new Set((sameKind.length > 0 ? sameKind : kinds).flatMap(keysOf));
   const others = kinds.flatMap(keysOf).filter((key) => !fitting.has(key));
-  const [constant] = same.flatMap(constantsOf);
+  const [constant] = sameKind.flatMap(constantsOf);
   return { matching: [...fitting], others, kind: constant && `${constant[0]}: ${String(constant[1])}` };
 }
 
@@ -34,7 +34,7 @@ function keysOf({ properties, propertyNames }: Record<string, unknown>): string[
   return Array.isArray(names) ? names.map(String) : [];
 }
 
-/** The keys whose one possible value says which kind of section it is. */
+/** The keys with only one possible value, which decides the kind of the section. */
 function constantsOf({ properties }: Record<string, unknown>): [string, unknown][] {
   const entries = isObject(properties) ? Object.entries(properties) : [];
   return entries.flatMap(([key, schema]): [string, unknown][] =>
@@ -42,7 +42,7 @@ function constantsOf({ properties }: Record<string, unknown>): [string, unknown]
   );
 }
 
-function at(section: unknown, key: string): unknown {
+function valueAt(section: unknown, key: string): unknown {
   return isObject(section) && Object.hasOwn(section, key) ? section[key] : undefined;
 }
 

@@ -3,12 +3,12 @@ import { keyringOf } from './keyring.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { secretHash } from './secrets.ts';
 
-/** Derived once for a configuration. */
+/** Ciphers are derived once per key of a configuration. */
 const ciphers = new WeakMap<KeyConfig, CredentialCipher>();
 
 /**
- * The configuration in force. A reload puts another object in its place, so whoever holds on to a part of it goes on
- * with what it began with.
+ * The configuration in force. A reload replaces the whole object, so code that keeps a reference to a part of it goes on
+ * with the values it started with.
  */
 export class LiveConfig {
   #current: GatewayConfig;
@@ -23,37 +23,37 @@ export class LiveConfig {
     return this.#current;
   }
 
-  /** The key with this id, or undefined where it is not (or no longer) configured. */
+  /** The key with this id, or undefined if it is not, or no longer, configured. */
   keyById(id: string): KeyConfig | undefined {
     return keyringOf(this.#current).byId(id);
   }
 
-  /** What encrypts the credentials of a request while its run is stored; undefined once the key is removed. */
+  /** The cipher for credentials of stored runs of a key; undefined once the key is removed. */
   cipherOf(keyId: string): CredentialCipher | undefined {
     const key = this.keyById(keyId);
     if (!key) return undefined;
-    const own = this.#current.store.encryption_keys;
-    const cipher = ciphers.get(key) ?? new CredentialCipher(key.encryptionHash ?? secretHash(key), own);
+    const operatorKeys = this.#current.store.encryption_keys;
+    const cipher = ciphers.get(key) ?? new CredentialCipher(key.encryptionHash ?? secretHash(key), operatorKeys);
     ciphers.set(key, cipher);
     return cipher;
   }
 
   /**
-   * Puts a new configuration in force and tells the listeners, in the order they came.
-   * @throws what a listener throws, with the old configuration in force again and told to those that had heard the new.
+   * Puts a new configuration in force and calls the listeners in the order in which they were added.
+   * @throws the error of a listener, after restoring the old configuration and calling the earlier listeners with it.
    */
   replace(next: GatewayConfig): void {
     const before = this.#current;
-    const told: ((config: GatewayConfig) => void)[] = [];
+    const notified: ((config: GatewayConfig) => void)[] = [];
     this.#current = next;
     try {
       for (const listener of this.#listeners) {
         listener(next);
-        told.push(listener);
+        notified.push(listener);
       }
     } catch (thrown) {
       this.#current = before;
-      for (const listener of told) listener(before);
+      for (const listener of notified) listener(before);
       throw thrown;
     }
   }

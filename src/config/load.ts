@@ -14,25 +14,25 @@ import { configSchema, type GatewayConfig } from './schema.ts';
 import { DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml/yaml-source.ts';
 
-/** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
+/** The file that is read if neither `--config` nor `GATEWAY_CONFIG` names one. */
 export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';
-/** What the gateway was installed with: where there is no such file, its own is read, and searches its own documents. */
+/** The folder of the installation. Its own configuration is the last resort, and searches the gateway's documentation. */
 const INSTALLED = fileURLToPath(new URL('../../', import.meta.url));
 const INSTALLED_CONFIG_FILE = join(INSTALLED, DEFAULT_CONFIG_FILE);
 
 export interface LoadOptions {
   environment: Environment;
-  /** The file; else `GATEWAY_CONFIG`, else `config/gateway.yaml`, else the one that the gateway brings. */
+  /** The file. Default: `GATEWAY_CONFIG`, else `config/gateway.yaml`, else the one that comes with the gateway. */
   file?: string | undefined;
-  /** The folder that relative paths start at, the file's own and those in it. The working directory by default. */
+  /** The base of relative paths, that of the file and those in it. Default: the working directory. */
   root?: string | undefined;
-  /** How the text is read; `parseConfig` where absent. */
+  /** Parses the text. Default: `parseConfig`. */
   parse?: (text: string, options: ParseOptions) => GatewayConfig | Promise<GatewayConfig>;
 }
 
-/** What the text of a configuration is read with. */
+/** Everything besides its text that parsing a configuration needs. */
 export interface ParseOptions {
-  /** As problems name it. */
+  /** The name of the file in problems. */
   file: string;
   root: string;
   environment: Environment;
@@ -42,7 +42,7 @@ export interface ParseOptions {
 export interface LoadedConfig {
   config: GatewayConfig;
   file: string;
-  /** What an operator should be told at the start. */
+  /** Hints for the operator, logged at the start. */
   notices: string[];
 }
 
@@ -52,44 +52,44 @@ export interface LoadedConfig {
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = options.root ?? process.cwd();
-  const named = options.file ?? options.environment.configFile;
-  const usual = existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
-  const file = named ?? usual;
+  const chosenFile = options.file ?? options.environment.configFile;
+  const defaultFile = existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
+  const file = chosenFile ?? defaultFile;
   const text = await readConfigFile(resolve(root, file), file);
-  const parse = { file, root, environment: options.environment };
-  const config = await (options.parse ?? parseConfig)(text, parse);
+  const parse = options.parse ?? parseConfig;
+  const config = await parse(text, { file, root, environment: options.environment });
   await prepareKeyring(config);
   const notices = await noticesOf(config);
-  if (named === undefined && file === INSTALLED_CONFIG_FILE) {
+  if (chosenFile === undefined && file === INSTALLED_CONFIG_FILE) {
     notices.unshift(`uses the default configuration: there is no ${DEFAULT_CONFIG_FILE} here, and --config names none`);
   }
   return { config, file, notices };
 }
 
 /**
- * The configuration in YAML text, validated and deeply frozen. Relative paths in it are resolved against `root`.
+ * Parses a configuration in YAML, validates and deeply freezes it. Relative paths in it are resolved against `root`.
  * @throws ConfigError with all problems at once.
  */
 export function parseConfig(text: string, { file, root, environment }: ParseOptions): GatewayConfig {
   const source = readYaml(text, environment.variables);
   if (source.value === undefined) throw new ConfigError(file, source.problems);
   const { value, problems: overrideProblems } = applyOverrides(source.value, environment);
-  // Read once: compiling the schema costs more than it saves.
+  // The schema is used once, so compiling it (zod's JIT) would cost more than it saves.
   const parsed = configSchema.safeParse(value, { jitless: true });
   const described = parsed.success ? [] : describeIssues(parsed.error.issues, value);
-  const crossed = crossCheck(parsed.success ? parsed.data : validSections(value));
+  const crossChecked = crossCheck(parsed.success ? parsed.data : validSections(value));
   const problems = [
     ...source.problems,
     ...overrideProblems,
-    ...located(described, source),
-    ...located(crossed, source),
+    ...withPositions(described, source),
+    ...withPositions(crossChecked, source),
   ];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(file, firstPerPath(problems));
   const documents = resolve(root, file) === INSTALLED_CONFIG_FILE ? INSTALLED : root;
   return deepFreeze(resolvePaths(parsed.data, { root, documents }));
 }
 
-/** Freezes a value and all that is in it. */
+/** Freezes a value and everything in it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -97,7 +97,7 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-async function readConfigFile(path: string, shown: string): Promise<string> {
+async function readConfigFile(path: string, displayName: string): Promise<string> {
   try {
     const bytes = await readFile(path);
     if (isUtf8(bytes)) return bytes.toString('utf8');
@@ -106,12 +106,12 @@ async function readConfigFile(path: string, shown: string): Promise<string> {
     const message = missing
       ? 'there is no such file: name one with --config or GATEWAY_CONFIG, or leave both out for the default'
       : 'cannot be read: see that it is a file and that this user may read it';
-    throw new ConfigError(shown, [{ path: '', message }], { cause: error });
+    throw new ConfigError(displayName, [{ path: '', message }], { cause: error });
   }
-  throw new ConfigError(shown, [{ path: '', message: 'is not UTF-8: have the editor save it as that' }]);
+  throw new ConfigError(displayName, [{ path: '', message: 'is not UTF-8: have the editor save it as that' }]);
 }
 
-/** `HOST` and `PORT` of the environment win over the file. */
+/** Applies `HOST` and `PORT` of the environment, which override the file. */
 function applyOverrides(value: unknown, { host, port }: Environment): { value: unknown; problems: ConfigProblem[] } {
   if (!isObject(value) || (host === undefined && port === undefined)) return { value, problems: [] };
   const server: Record<string, unknown> = isObject(value.server) ? { ...value.server } : {};
@@ -124,7 +124,7 @@ function applyOverrides(value: unknown, { host, port }: Environment): { value: u
   return { value: { ...value, server }, problems };
 }
 
-/** What of an invalid configuration can still be checked, so that all problems are told at once. */
+/** The valid sections of an invalid configuration, so that cross-checks can run too and all problems are reported at once. */
 function validSections(value: unknown): Sections {
   if (!isObject(value)) return {};
   const { shape } = configSchema;
@@ -139,7 +139,7 @@ function validSections(value: unknown): Sections {
   };
 }
 
-function located(
+function withPositions(
   problems: readonly { path: PropertyKey[]; message: string; atKey?: boolean }[],
   source: YamlSource,
 ): ConfigProblem[] {
@@ -150,45 +150,49 @@ function located(
   }));
 }
 
-/** One message per place: what follows from the first mistake is noise. In the order of the file. */
+/** Keeps one message per place, because the others follow from the first mistake. Sorts them in the order of the file. */
 function firstPerPath(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const seen = new Set<string>();
-  const kept = problems.filter(({ path }) => path === '' || !(seen.has(path) || !seen.add(path)));
-  return kept.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  const first = problems.filter(({ path }) => {
+    const isRepeated = path !== '' && seen.has(path);
+    seen.add(path);
+    return !isRepeated;
+  });
+  return first.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
 type SearchBackend = Pick<GatewayConfig['tools']['web_search'], 'provider' | 'folder'>;
 
-/** What the local search looks through where no folder is named. */
+/** The folder that the local search indexes if none is configured. */
 const DEFAULT_SEARCH_FOLDER = './docs';
 
-/** Paths in the file are relative to the working directory of the gateway, not to the file: as on a command line. */
+/** Resolves the paths in the file. As on a command line, they are relative to the working directory and not to the file. */
 function resolvePaths(config: GatewayConfig, { root, documents }: { root: string; documents: string }): GatewayConfig {
-  const folder = ({ provider, folder: path }: SearchBackend) => {
-    const named = path ?? (provider === 'local' ? DEFAULT_SEARCH_FOLDER : undefined);
-    return named === undefined ? {} : { folder: resolve(documents, named) };
+  const searchFolder = ({ provider, folder: configured }: SearchBackend) => {
+    const folder = configured ?? (provider === 'local' ? DEFAULT_SEARCH_FOLDER : undefined);
+    return folder === undefined ? {} : { folder: resolve(documents, folder) };
   };
   const search = config.tools.web_search;
-  const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
+  const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...searchFolder(backend) }));
   const url = resolveStoreUrl(config.store.url, root);
-  const beside = url.startsWith('file:') ? folderBeside(url, root, 'search') : undefined;
-  const index_folder = search.index_folder === undefined ? beside : resolve(root, search.index_folder);
+  const defaultIndexFolder = url.startsWith('file:') ? folderBeside(url, root, 'search') : undefined;
+  const index_folder = search.index_folder === undefined ? defaultIndexFolder : resolve(root, search.index_folder);
   const { url: filesUrl, index_folder: vectorFolder } = config.files;
-  const uploads = folderBeside(url, root, 'files');
+  const filesFolder = folderBeside(url, root, 'files');
   const files = {
     ...config.files,
-    url: filesUrl === undefined ? uploads && `file:${uploads}` : resolveStoreUrl(filesUrl, root),
+    url: filesUrl === undefined ? filesFolder && `file:${filesFolder}` : resolveStoreUrl(filesUrl, root),
     index_folder: vectorFolder === undefined ? folderBeside(url, root, 'vector-stores') : resolve(root, vectorFolder),
   };
   return {
     ...config,
     store: { ...config.store, url },
     files,
-    tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
+    tools: { ...config.tools, web_search: { ...search, ...searchFolder(search), index_folder, fallbacks } },
   };
 }
 
-/** Where else something is kept unless told: beside an embedded store. Undefined: in memory, as the store is. */
+/** The default folder for data outside the store: beside an embedded store, else in `./data`. Undefined: in memory, as the store. */
 function folderBeside(storeUrl: string, root: string, name: string): string | undefined {
   if (storeUrl === 'memory:') return undefined;
   return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), name) : resolve(root, 'data', name);
@@ -199,7 +203,7 @@ function resolveStoreUrl(url: string, root: string): string {
   return path === undefined ? url : `file:${resolve(root, path)}`;
 }
 
-/** What an operator should be told at the start. */
+/** Hints for the operator, logged at the start. */
 export async function noticesOf(config: GatewayConfig): Promise<string[]> {
   return [...keyNotices(config), ...fileNotices(config), ...(await missingFolders(config))];
 }
@@ -214,7 +218,7 @@ function keyNotices(config: GatewayConfig): string[] {
   return [notice, everyPage];
 }
 
-/** Redis is for several instances: each of them has to find what another one was given. */
+/** With Redis there may be several instances, and each must find the files that were uploaded to another. */
 function fileNotices({ store, files }: GatewayConfig): string[] {
   if (!files.enabled || !store.url.startsWith('redis') || !files.url?.startsWith('file:')) return [];
   const folder = files.url.slice('file:'.length);
@@ -224,19 +228,19 @@ function fileNotices({ store, files }: GatewayConfig): string[] {
   ];
 }
 
-/** What is said of the well-known key while it is accepted (docs/operating.md, "Starting"). */
+/** The notice about the well-known key, while it is accepted (docs/operating.md, "Starting"). */
 export function defaultKeyNotice(config: GatewayConfig): string | undefined {
   const secret = acceptedDefaultKey(config);
   if (secret === undefined) return undefined;
   return `accepts the well-known API key ${secret}, on this machine only; set GATEWAY_API_KEY to another one`;
 }
 
-/** A notice and no problem: the folder may be mounted or filled later. */
+/** Missing folders are a notice and not a problem, because they may be mounted or filled later. */
 async function missingFolders({ models, tools: { web_search: search } }: GatewayConfig): Promise<string[]> {
-  const searches = Object.values(models).some(
+  const usesWebSearch = Object.values(models).some(
     (model) => model.kind === 'research' && model.research.tools.includes('web_search'),
   );
-  if (!searches) return [];
+  if (!usesWebSearch) return [];
   const local = [search, ...search.fallbacks].filter(({ provider }) => provider === 'local');
   const folders = local.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
   const missing = await Promise.all(

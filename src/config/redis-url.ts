@@ -1,6 +1,6 @@
 import { percentDecoded } from '../base/text.ts';
 
-/** Where a node of Redis listens. */
+/** The address of a Redis node. */
 export interface Address {
   host: string;
   port: number;
@@ -11,25 +11,26 @@ export interface Credentials {
   password?: string;
 }
 
-/** What a `store.url` that begins with `redis` names. */
+/** A parsed `store.url` that begins with `redis`. */
 export interface RedisUrl extends Credentials {
   kind: 'single' | 'sentinel' | 'cluster';
   /** The server, the sentinels, or some nodes of the cluster. */
   nodes: readonly [Address, ...Address[]];
   database: number;
   isSecure: boolean;
-  /** The group of servers that the sentinels watch. */
+  /** The name of the master that the sentinels monitor. */
   master: string;
-  /** Of the sentinels themselves. */
+  /** Credentials for the sentinels themselves. */
   sentinel: Credentials;
 }
 
 const FORM = /^redis(s?)(-cluster|-sentinel)?:\/\/(?:([^@/]*)@)?([^/?]+)((?:\/[^/?]*)*)(?:\?(.*))?$/;
 
 /**
- * `redis://user:password@host:6379/0`, `redis-cluster://a:6379,b:6379`, `redis-sentinel://s1:26379,s2:26379/name/0`;
- * each also as `rediss...` for TLS. Sentinels with a password of their own: `?sentinel_username=...&sentinel_password=...`.
- * @throws Error with the fix, in words that follow "store.url"; nothing of the URL is in it.
+ * Parses `redis://user:password@host:6379/0`, `redis-cluster://a:6379,b:6379` or
+ * `redis-sentinel://s1:26379,s2:26379/name/0`, each also with `rediss` for TLS. Sentinels may have credentials of their
+ * own: `?sentinel_username=...&sentinel_password=...`.
+ * @throws Error whose message continues "store.url" and names the fix; it quotes nothing of the URL.
  */
 export function parseRedisUrl(url: string): RedisUrl {
   const parts = FORM.exec(url);
@@ -39,7 +40,7 @@ export function parseRedisUrl(url: string): RedisUrl {
     );
   }
   const [, secure = '', form = '', credentials = '', hosts = '', path = '', query = ''] = parts;
-  // What stands behind the first of two @ is a piece of the password.
+  // If there are two @, the text after the first one is part of the password.
   if (/@/.test(hosts + path) || [credentials, path].some((text) => percentDecoded(text) === undefined)) {
     throw new Error('must have @ as %40, / as %2F and % as %25 in user and password');
   }
@@ -59,7 +60,7 @@ export function parseRedisUrl(url: string): RedisUrl {
   if (!Number.isInteger(database) || database < 0)
     throw new Error('must have the number of a database behind the last /');
   if (kind === 'cluster' && database !== 0) throw new Error('must name database 0: a Redis Cluster has no other');
-  const asked = new URLSearchParams(query);
+  const parameters = new URLSearchParams(query);
   return {
     kind,
     nodes: [first, ...rest],
@@ -67,7 +68,7 @@ export function parseRedisUrl(url: string): RedisUrl {
     master,
     isSecure: secure !== '',
     ...parseCredentials(credentials),
-    sentinel: credentialsOf(asked.get('sentinel_username') ?? '', asked.get('sentinel_password') ?? ''),
+    sentinel: credentialsOf(parameters.get('sentinel_username') ?? '', parameters.get('sentinel_password') ?? ''),
   };
 }
 

@@ -9,8 +9,8 @@ import { name } from './schema/values.ts';
 import { webhooks } from './schema/webhooks.ts';
 
 /**
- * The configuration file (docs/configuration.md), validated strictly: an unknown key is an error. What the file writes
- * in seconds, minutes or sizes is parsed to milliseconds and bytes, and then has its unit in its name (`heartbeatMs`).
+ * The configuration file (docs/configuration.md), validated strictly: an unknown key is an error. Durations and sizes
+ * are parsed to milliseconds and bytes, and then have the unit in their name (`heartbeatMs`).
  */
 
 export const configSchema = z.strictObject({
@@ -19,10 +19,10 @@ export const configSchema = z.strictObject({
   runs: runs.prefault({}),
   providers: z.record(name, provider),
   models: z.record(name, model),
-  /** Off unless both this and a key name the path. */
+  /** A path is passed through only if both this list and a key name it. */
   passthrough: z.array(passthroughSetting).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
-  /** Limits that all keys of a team are under together. */
+  /** Limits that all keys of a team share. */
   teams: z.record(name, z.strictObject({ limits: limits.prefault({}) })).default({}),
   tools: tools.prefault({}),
   webhooks: webhooks.prefault({}),
@@ -33,7 +33,7 @@ export const configSchema = z.strictObject({
   telemetry: telemetry.prefault({}),
 });
 
-/** What a setting is called in the file, where its parsed name has another unit. */
+/** The names in the file of settings whose parsed names carry a unit. */
 export const NAME_IN_FILE: Readonly<Record<string, string>> = {
   bodyLimitBytes: 'body_limit',
   bodyMemoryBytes: 'body_memory',
@@ -55,7 +55,7 @@ export type ResearchModelConfig = Extract<ModelConfig, { kind: 'research' }>;
 export type ProxyModelConfig = Extract<ModelConfig, { kind: 'proxy' }>;
 export type RouteConfig = z.output<typeof route>;
 export type KeyConfig = z.output<typeof key> & {
-  /** Of a key of the store: the SHA-256 that encrypts credentials of its runs, which no rotation changes. */
+  /** For a key in the store: the SHA-256 from which its cipher is derived. Rotating the secret does not change it. */
   encryptionHash?: string;
 };
 export type McpServerConfig = ToolsConfig['mcp_servers'][number];

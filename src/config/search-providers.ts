@@ -1,18 +1,18 @@
-/** Options of `tools.web_search` that a search provider cannot do without. */
+/** Options of `tools.web_search` that a search provider may require. */
 export type SearchOption = 'url' | 'api_key' | 'engine_id';
 
-/** What the gateway knows of a search provider before it is asked anything. */
+/** What the gateway has to know about a search provider before its code is loaded. */
 export interface SearchProviderRow {
   needs: readonly SearchOption[];
-  /** Searches that it bears at a time, if fewer than usual. */
+  /** How many concurrent searches it allows, if fewer than usual. */
   maxConcurrent?: number;
-  /** Whether answers may be kept and given to other runs. Not so for files that change. */
+  /** Whether results may be cached and shared with other runs; not so for local files, which change. */
   cacheable: boolean;
-  /** Countries whose users' results it can be asked for, as ISO 3166 codes; absent: none. */
+  /** Countries for which it can localise results, as ISO 3166 codes. Default: none. */
   countries?: 'all' | readonly string[];
 }
 
-/** Countries that Brave and You.com document. Both refuse the whole search for any other. */
+/** Countries that Brave and You.com document. Both refuse a search with any other country. */
 const COUNTRIES =
   'AR AU AT BE BR CA CL CN DE DK ES FI FR GB HK ID IN IT JP KR MX MY NL NO NZ PH PL PT RU SA SE TR TW US ZA'.split(' ');
 
@@ -26,8 +26,8 @@ const TAVILY_COUNTRIES = (
 ).split(' ');
 
 /**
- * Every search provider, one row each. Its code is `tools/web-search/providers/<name>.ts`, which is loaded when it is
- * asked for the first time; the configuration, its checks and its messages follow from here.
+ * The search providers, one row each. Their code is `tools/web-search/providers/<name>.ts`, loaded on the first search;
+ * the configuration, its checks and its messages follow from these rows.
  */
 const ROWS = {
   local: { needs: [], cacheable: false },
@@ -47,16 +47,16 @@ export type SearchProviderName = keyof typeof ROWS;
 
 export const SEARCH_PROVIDERS: Readonly<Record<SearchProviderName, SearchProviderRow>> = ROWS;
 
-/** The names, in the order in which they are shown. */
+/** The names, in the order in which messages list them. */
 export const SEARCH_PROVIDER_NAMES = Object.keys(ROWS).filter(isSearchProvider);
 
 function isSearchProvider(name: string): name is SearchProviderName {
   return Object.hasOwn(ROWS, name);
 }
 
-/** The ISO 3166 code of a country that a provider can search as a user there would, or undefined. */
-export function searchableCountry(provider: SearchProviderName, given: string | undefined): string | undefined {
-  const country = given?.trim().toUpperCase() ?? '';
+/** The ISO 3166 code of `requested` if the provider can localise results for that country, else undefined. */
+export function searchableCountry(provider: SearchProviderName, requested: string | undefined): string | undefined {
+  const country = requested?.trim().toUpperCase() ?? '';
   const { countries = [] } = SEARCH_PROVIDERS[provider];
   const isKnown = countries === 'all' ? /^[A-Z]{2}$/.test(country) : countries.includes(country);
   return isKnown ? country : undefined;

@@ -3,13 +3,13 @@ import { percentDecoded } from '../base/text.ts';
 import { addressSecrets, headerSecrets, providerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
-/** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
+/** The key of the default configuration. Everybody knows it, so it is accepted on loopback addresses only. */
 export const DEFAULT_SECRET = 'sk-local';
 
-/** A value of a header that is so long may be a key, in characters. */
-const LIKE_A_KEY = 16;
+/** A header value of at least this many characters may be a key. */
+const MIN_KEY_LENGTH = 16;
 
-/** Everything in a configuration that must not be seen in a log line, for the redactor. */
+/** All secrets in a configuration, for the redactor of logs. */
 export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
   const secrets = [
@@ -28,7 +28,7 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
   yield* credentialsOfKeys(config);
 }
 
-/** What keys hold beside their own secret. */
+/** The credentials in `keys` besides the keys' own secrets. */
 export function* credentialsOfKeys({ keys }: Pick<GatewayConfig, 'keys'>): Iterable<string> {
   for (const { provider_keys, webhook } of keys) {
     yield* Object.values(provider_keys);
@@ -46,20 +46,20 @@ function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
   return [access_token, oauth?.client_secret, ...headerSecrets(headers), ...addressSecrets(url)];
 }
 
-/** Vendors name the header of their key as they like: what is long may be one. */
+/** Vendors name the header of their key as they like, so every long value may be one. */
 function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
-  return [...headerSecrets(headers), ...Object.values(headers).filter((value) => value.length >= LIKE_A_KEY)];
+  return [...headerSecrets(headers), ...Object.values(headers).filter((value) => value.length >= MIN_KEY_LENGTH)];
 }
 
-/** Of Redis, and of the sentinels that watch it. */
+/** The passwords of Redis and of its sentinels. */
 function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
-  // What is not encoded well is refused where the store is opened.
+  // Malformed encoding is refused when the store is opened.
   return found.flatMap((password) => (password ? [password, percentDecoded(password) ?? password] : []));
 }
 
-/** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */
+/** The SHA-256 of an API key's secret in hex, by which keys are looked up and from which their cipher is derived. */
 export function secretHash(key: Pick<KeyConfig, 'secret' | 'secret_sha256'>): string {
   return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
 }

@@ -3,15 +3,15 @@ import { MAX_TIMER_MS } from '../base/abort.ts';
 
 const UNIT = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
-const NO_SIZE = 'is not a size such as 10mb: write bytes, or a number with b, kb, mb or gb';
+const INVALID_SIZE = 'is not a size such as 10mb: write bytes, or a number with b, kb, mb or gb';
 
 /** A size such as `10mb`, `512 kb` or a plain number of bytes; parsed to bytes. */
-export const size = z.union([z.int().positive(), z.string()], { error: NO_SIZE }).transform((value, context) => {
+export const size = z.union([z.int().positive(), z.string()], { error: INVALID_SIZE }).transform((value, context) => {
   if (typeof value === 'number') return value;
   const match = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb)$/i.exec(value.trim());
   const unit = match?.[2]?.toLowerCase();
   if (!match || !(unit === 'b' || unit === 'kb' || unit === 'mb' || unit === 'gb')) {
-    context.addIssue({ code: 'custom', message: NO_SIZE });
+    context.addIssue({ code: 'custom', message: INVALID_SIZE });
     return z.NEVER;
   }
   const bytes = Math.floor(Number(match[1]) * UNIT[unit]);
@@ -24,9 +24,9 @@ export const size = z.union([z.int().positive(), z.string()], { error: NO_SIZE }
 export const seconds = duration(1000);
 /** A positive number of minutes; parsed to milliseconds. */
 export const minutes = duration(60_000);
-/** Minutes, of which 0 means never; parsed to milliseconds. */
+/** A number of minutes, 0 for never; parsed to milliseconds. */
 export const minutesOrNone = z.literal(0).or(minutes);
-/** A positive number of hours of any size, for what no timer waits for; parsed to milliseconds. */
+/** A positive number of hours without an upper bound, because no timer waits for it; parsed to milliseconds. */
 export const hours = z
   .number()
   .positive()

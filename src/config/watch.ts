@@ -8,43 +8,43 @@ import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
 import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
 import { parseInThread } from './yaml/parse-in-thread.ts';
 
-/** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
+/** How long to wait after a change, because editors write a file in several steps; in milliseconds. */
 const SETTLE_MS = 150;
-/** Where something else in the folder is written all the time, it is read all the same after so long. In milliseconds. */
-const LONGEST_SETTLE_MS = 1000;
+/** The longest wait, even if something else in the folder keeps changing; in milliseconds. */
+const MAX_SETTLE_MS = 1000;
 
-/** Sections that are read at the start only. */
+/** Sections that take effect at the start only. */
 const FIXED_SECTIONS = ['server', 'store', 'runs', 'files', 'logging', 'telemetry'] as const;
 const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks', 'mcp', 'teams'] as const;
 
-/** Changed keys that are told one by one. */
-const MOST_TOLD = 100;
+/** How many changed keys are listed one by one. */
+const MAX_LISTED_KEYS = 100;
 
-/** What became of a reload. */
+/** The outcome of a reload. */
 export type ReloadOutcome =
-  /** `changed` is in force now; `needsRestart` changed in the file but keeps its old values. Paths, both. */
+  /** `changed` lists paths whose new values are in force; `needsRestart` those that changed but keep their old values. */
   | { result: 'reloaded'; config: GatewayConfig; changed: string[]; needsRestart: string[] }
   /** The file is invalid; the old configuration stays in force. */
   | { result: 'invalid'; error: ConfigError }
   | { result: 'unchanged' };
 
 export interface WatchOptions {
-  /** What was loaded at the start, and how. */
+  /** The configuration that was loaded at the start. */
   loaded: LoadedConfig;
   load: LoadOptions;
-  /** Called for every reload; if nothing changed, only where SIGHUP asked for it. */
+  /** Called for every reload; if nothing changed, only for a SIGHUP. */
   onOutcome(outcome: ReloadOutcome): void;
 }
 
 /** Watches the configuration file until disposed. */
 export interface ConfigWatcher extends Disposable {
-  /** Reads the file now. */
+  /** Reloads the file now. */
   reload(): Promise<ReloadOutcome>;
 }
 
 /**
- * Reloads the configuration when its file changes or the process gets SIGHUP. An invalid file is refused and the
- * old configuration stays (docs/configuration.md).
+ * Reloads the configuration when its file changes or the process gets SIGHUP. If the new file is invalid, the old
+ * configuration stays in force (docs/configuration.md).
  */
 export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWatcher {
   const path = resolve(load.root ?? process.cwd(), loaded.file);
@@ -67,24 +67,24 @@ export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWa
   };
   const reloadIfTextChanged = async () => {
     const text = await readFile(path, 'utf8').catch(() => undefined);
-    // A missing file is an editor between two steps: the next event brings the new one.
+    // The file is missing while an editor replaces it: the next event brings the new one.
     if (text !== undefined && text !== lastText) await enqueue();
   };
 
-  // The folder is watched, not the file: editors and Kubernetes replace files, and a watch follows the old one.
+  // Watches the folder and not the file: editors and Kubernetes replace the file, and a watch would follow the old one.
   let firstEventAt: number | undefined;
   const watcher = watchFolder(dirname(path), () => {
     firstEventAt ??= performance.now();
     clearTimeout(settle);
-    const wait = Math.max(0, Math.min(SETTLE_MS, firstEventAt + LONGEST_SETTLE_MS - performance.now()));
+    const waitMs = Math.max(0, Math.min(SETTLE_MS, firstEventAt + MAX_SETTLE_MS - performance.now()));
     settle = setTimeout(() => {
       firstEventAt = undefined;
       reloadIfTextChanged().catch(() => {});
-    }, wait);
+    }, waitMs);
   });
   const onHangup = () => {
-    const tell = (outcome: ReloadOutcome) => outcome.result === 'unchanged' && onOutcome(outcome);
-    enqueue().then(tell, () => {});
+    const reportUnchanged = (outcome: ReloadOutcome) => outcome.result === 'unchanged' && onOutcome(outcome);
+    enqueue().then(reportUnchanged, () => {});
   };
   process.on('SIGHUP', onHangup);
 
@@ -98,7 +98,7 @@ export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWa
   };
 }
 
-/** Undefined where the system has no watch left to give: SIGHUP still reloads. */
+/** Watches a folder; undefined if the system has no watches left. SIGHUP still reloads then. */
 function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined {
   try {
     return watch(folder, { persistent: false }, onEvent).on('error', () => {});
@@ -123,16 +123,16 @@ async function reload(current: GatewayConfig, load: LoadOptions): Promise<Reload
   }
 }
 
-/** The keys that are not what they were, each by its place, the first of them. */
+/** The paths of changed keys: the first ones by index, and the number of the others. */
 async function changedKeys(before: readonly KeyConfig[], after: readonly KeyConfig[]): Promise<string[]> {
   const changed: string[] = [];
-  let more = 0;
-  await inSlices(before.length > after.length ? before : after, (_, place) => {
-    if (isDeepStrictEqual(before[place], after[place])) return;
-    if (changed.length < MOST_TOLD) changed.push(`keys.${place}`);
-    else more++;
+  let unlisted = 0;
+  await inSlices(before.length > after.length ? before : after, (_, index) => {
+    if (isDeepStrictEqual(before[index], after[index])) return;
+    if (changed.length < MAX_LISTED_KEYS) changed.push(`keys.${index}`);
+    else unlisted++;
   });
-  return more === 0 ? changed : [...changed, `keys (${more} more)`];
+  return unlisted === 0 ? changed : [...changed, `keys (${unlisted} more)`];
 }
 
 function differences(section: string, before: object, after: object): string[] {

@@ -47,18 +47,18 @@ const searchResult = z.object({
   title: z.string(),
   url: z.string(),
   snippet: z.string(),
-  /** The run's number of the source. */
+  /** The number of the source in the run. */
   source_id: z.int().nullable(),
 });
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error', 'cancelled']);
-/** A call of a function of the client's own. `index` stands in streams alone. */
+/** A call of one of the client's functions. `index` is present in streams only. */
 const toolCall = z.object({
   index: z.int().nonnegative().optional(),
   id: z.string(),
   type: z.literal('function'),
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
-/** Each source once: the n-th is what the text calls `[n]`. */
+/** A cited source. Each is listed once: the n-th is the text's `[n]`. */
 const chatAnnotation = z.object({
   type: z.literal('url_citation'),
   url_citation: z.object({
@@ -74,7 +74,7 @@ const chatAnnotation = z.object({
     path: z.string().optional(),
   }),
 });
-/** Of plain models, where they were asked for. */
+/** Plain models only, if requested. */
 const chatLogprobs = z.object({ content: z.array(tokenLogprob), refusal: z.null() });
 const message = z.object({
   role: z.literal('assistant'),
@@ -83,13 +83,13 @@ const message = z.object({
   reasoning_steps: z.array(reasoningStep),
   annotations: z.array(chatAnnotation),
   tool_calls: z.array(toolCall).optional(),
-  /** Of plain models: what stands in place of an answer. */
+  /** Plain models only: what the model says instead of an answer. */
   refusal: z.string().nullable().optional(),
 });
-/** What a completion says of its sources, beside the text. */
+/** The sources of a completion, beside its text. */
 const sources = {
   search_results: z.array(searchResult),
-  /** The URL of `[n]` at place n - 1. */
+  /** The URL of `[n]` is at index n - 1. */
   citations: z.array(z.string()),
   warnings: z.array(warning),
 };
@@ -109,13 +109,13 @@ export const chatCompletion = z.object({
   ),
   ...sources,
   usage: chatUsage,
-  /** Only where `finish_reason` is `error`. */
+  /** Present only if `finish_reason` is `error`. */
   error: errorObject.optional(),
 });
 
 /**
- * One `data:` payload of a stream; the last has `finish_reason`, `usage` and the sources. With
- * `stream_options.include_usage` the usage stands in a further chunk without choices.
+ * One `data:` payload of a stream. The last one has `finish_reason`, `usage` and the sources; with
+ * `stream_options.include_usage` the usage is in a further chunk without choices.
  */
 export const chatChunk = z.object({
   id: z.string().startsWith('chatcmpl-'),

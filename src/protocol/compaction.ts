@@ -4,12 +4,12 @@ import { itemId } from '../base/ids.ts';
 import { compactionItem } from './items.ts';
 import { type Usage, usage } from './response.ts';
 
-/** What `POST /v1/responses/compact` and `/v1/responses/input_tokens` answer (docs/api.md, "Counting and compacting"). */
+/** The answers of `POST /v1/responses/compact` and `/v1/responses/input_tokens` (docs/api.md, "Counting and compacting"). */
 
 export const inputTokens = z.object({
   object: z.literal('response.input_tokens'),
   input_tokens: z.int().nonnegative(),
-  /** No provider has counted them. */
+  /** Whether the count is an estimate, because no provider has counted. */
   estimated: z.boolean(),
 });
 
@@ -36,18 +36,19 @@ export const compactedResponseObject = z.object({
 });
 export type CompactedResponse = z.output<typeof compactedResponseObject>;
 
-/** A message of the thread that was compacted. */
-interface SaidMessage {
+/** A message of the compacted thread. */
+interface ThreadMessage {
   role: string;
-  content: string | readonly SaidPart[];
+  content: string | readonly ThreadPart[];
 }
 
-type SaidPart =
+type ThreadPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'file'; file: { filename: string; file_data: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
+/** Builds the answer of `POST /v1/responses/compact`: the user's messages, and `sealed` as the summary of the rest. */
 export function compactedResponse({
   thread,
   sealed,
@@ -55,36 +56,36 @@ export function compactedResponse({
 }: {
   id: string;
   created_at: number;
-  thread: readonly SaidMessage[];
+  thread: readonly ThreadMessage[];
   sealed: string;
   usage: Usage;
 }): CompactedResponse {
-  const own = randomUUID();
-  const users = thread.filter(({ role }) => role === 'user');
-  const messages = users.map(({ content }, index) => ({
+  const uuid = randomUUID();
+  const userMessages = thread.filter(({ role }) => role === 'user');
+  const messages = userMessages.map(({ content }, index) => ({
     type: 'message' as const,
-    id: itemId('msg', own, { input: index }),
+    id: itemId('msg', uuid, { input: index }),
     status: 'completed' as const,
     role: 'user' as const,
-    content: (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content).map(asInput),
+    content: (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content).map(toInputPart),
   }));
   const compaction = {
     type: 'compaction' as const,
-    id: `cmp_${own.replaceAll('-', '')}`,
+    id: `cmp_${uuid.replaceAll('-', '')}`,
     encrypted_content: sealed,
   };
   return { object: 'response.compaction', ...rest, output: [...messages, compaction] };
 }
 
-function asInput(said: SaidPart): z.output<typeof part> {
-  switch (said.type) {
+function toInputPart(source: ThreadPart): z.output<typeof part> {
+  switch (source.type) {
     case 'text':
-      return { type: 'input_text', text: said.text };
+      return { type: 'input_text', text: source.text };
     case 'image_url':
-      return { type: 'input_image', image_url: said.image_url.url, detail: 'auto' };
+      return { type: 'input_image', image_url: source.image_url.url, detail: 'auto' };
     case 'file':
-      return { type: 'input_file', ...said.file };
+      return { type: 'input_file', ...source.file };
     case 'input_audio':
-      return said;
+      return source;
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Conversations as OpenAI's API shows them (docs/api.md, "Conversations"). */
+/** Conversations in the format of OpenAI's API (docs/api.md, "Conversations"). */
 
 const metadata = z.record(z.string(), z.unknown());
 
@@ -13,5 +13,5 @@ export const conversationObject = z.object({
 });
 export type ConversationObject = z.output<typeof conversationObject>;
 
-/** An item as it was sent, or as a response put it out, with its id. */
+/** An item as a client sent it or a response returned it, with its id. */
 export const conversationItem = z.looseObject({ id: z.string(), type: z.string() });

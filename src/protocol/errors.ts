@@ -8,7 +8,7 @@ export const errorObject = z.object({
   code: z.string(),
 });
 
-/** The body of every failed HTTP answer. */
+/** The body of every HTTP error. */
 export const errorBody = z.object({ error: errorObject });
 
 export type ApiError = z.output<typeof errorObject>;

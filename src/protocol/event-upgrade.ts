@@ -3,8 +3,8 @@ import type { MessagePart, OutputItem, UrlCitation } from './items.ts';
 import type { ResponseObject } from './response.ts';
 
 /**
- * A stored event as it is written today. What later versions require of responses, items and citations, and logs of
- * earlier ones lack, is added here and nowhere else; the stored bytes stay what they are.
+ * Upgrades a stored event to the current format. Fields of responses, items and citations that logs of earlier versions
+ * lack are added here and nowhere else; the stored bytes do not change.
  */
 export function upgradeEvent(event: RunEvent): RunEvent {
   switch (event.type) {
@@ -41,8 +41,8 @@ function upgradePart(part: MessagePart): MessagePart {
 }
 
 /**
- * Markers bore the number of their source before they were numbered in the order of reading, and sentences were not held
- * against their sources.
+ * In earlier versions markers carried the number of their source, not their number in the order of reading, and
+ * sentences were not checked against their sources.
  */
 function upgradeCitation(citation: UrlCitation): UrlCitation {
   const { index = citation.source_id, cited_text = null, support = 'unchecked' } = citation;

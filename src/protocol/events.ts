@@ -4,8 +4,8 @@ import { openAiEvents, shellEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
 /**
- * The events of a run (docs/api.md, "Events"). Only these types exist: newer SDK helpers throw on any other. Those of
- * summaries and of OpenAI's items stand only in the logs of runs that asked for them.
+ * The events of a run (docs/api.md, "Events"). There are no other types, because newer SDK helpers throw on unknown
+ * ones. Events of summaries and of OpenAI's items occur only in runs whose request asked for them.
  */
 
 const numbered = { sequence_number: z.int().positive() };
@@ -59,16 +59,16 @@ export const runEvent = z.discriminatedUnion('type', [
 /** One event of a run's log. */
 export type RunEvent = z.output<typeof runEvent>;
 
-/** An event before it has its place in the log. */
+/** An event that has no sequence number yet. */
 export type UnnumberedEvent = RunEvent extends infer E
   ? E extends RunEvent
     ? Omit<E, 'sequence_number'>
     : never
   : never;
 
-type Terminal = 'response.completed' | 'response.incomplete' | 'response.failed';
+type TerminalType = 'response.completed' | 'response.incomplete' | 'response.failed';
 
 /** Whether an event ends a run's log. */
-export function isTerminal<E extends { type: string }>(event: E): event is Extract<E, { type: Terminal }> {
+export function isTerminal<E extends { type: string }>(event: E): event is Extract<E, { type: TerminalType }> {
   return ['response.completed', 'response.incomplete', 'response.failed'].includes(event.type);
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
-/** Files as OpenAI's API shows them (docs/files.md). Times are Unix seconds. */
+/** Files in the format of OpenAI's API (docs/files.md). Times are Unix seconds. */
 
-/** What a file may be for. */
 export const FILE_PURPOSES = ['user_data', 'assistants', 'vision'] as const;
 export const filePurpose = z.enum(FILE_PURPOSES);
 
@@ -19,7 +18,7 @@ export const fileObject = z.object({
 export type FileObject = z.output<typeof fileObject>;
 
 const HOUR = 3600;
-/** The text fields of an upload. The file itself is streamed. */
+/** The text fields of an upload form. The file itself is streamed. */
 export const uploadFields = z.object({
   purpose: filePurpose,
   expires_after: z

@@ -5,7 +5,7 @@ import type { RunEvent } from './events.ts';
 
 /** Server-sent events as bytes (docs/api.md, "Events"): `event: <type>`, `data: <json>`, a blank line. */
 
-/** Headers of every stream: what stands in between must neither buffer nor compress it. */
+/** Headers of every stream: proxies on the way must neither buffer nor compress it. */
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
@@ -13,11 +13,12 @@ export const STREAM_HEADERS = {
 } as const;
 
 const decoder = new TextDecoder();
+const DATA_PREFIX = '\ndata: ';
 
 /**
- * A stored event. Its envelope is checked and no more: an event was made by this code or its former versions, and a whole
- * check of each delta would cost more than reading it.
- * @throws GatewayError `internal_error` if it is not whole.
+ * Parses a stored event and checks only its envelope: this code or an earlier version wrote it, and validating each
+ * delta completely would cost more than parsing it.
+ * @throws GatewayError `internal_error` if the envelope is broken.
  */
 function parseEvent(text: string): RunEvent {
   const event: unknown = parseJson(text);
@@ -29,19 +30,19 @@ function isStoredEvent(event: unknown): event is RunEvent {
   return isObject(event) && typeof event.type === 'string' && Number.isSafeInteger(event.sequence_number);
 }
 
-/** The events in joined frames, as the gateway itself wrote them. Foreign bytes are not expected here. */
+/** Decodes the events in consecutive frames. The frames must be the gateway's own: they are not validated. */
 export function decodeFrames(frames: Uint8Array): RunEvent[] {
   return [...eventsIn(frames)];
 }
 
-/** The events in joined frames, each parsed when it is asked for. */
+/** Like `decodeFrames`, but parses each event only when it is consumed. */
 export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
   const text = decoder.decode(frames);
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('\n\n', from);
-    const start = text.indexOf('\ndata: ', from);
+    const start = text.indexOf(DATA_PREFIX, from);
     if (end === -1 || start === -1) return;
-    if (start < end) yield parseEvent(text.slice(start + 7, end));
+    if (start < end) yield parseEvent(text.slice(start + DATA_PREFIX.length, end));
     from = end + 2;
   }
 }

@@ -3,23 +3,23 @@ import { itemHead, lane, openAiItems, shellItems, toolSearchItems } from './open
 
 /** Output items and their parts (docs/api.md, "The response object"). */
 
-const probable = { token: z.string(), logprob: z.number(), bytes: z.array(z.int().min(0).max(255)) };
-/** A token of an answer, how probable it was, and the most probable ones in its place. */
-export const tokenLogprob = z.object({ ...probable, top_logprobs: z.array(z.object(probable)) });
+const logprobFields = { token: z.string(), logprob: z.number(), bytes: z.array(z.int().min(0).max(255)) };
+/** The log probability of a token, and of the most likely alternatives to it. */
+export const tokenLogprob = z.object({ ...logprobFields, top_logprobs: z.array(z.object(logprobFields)) });
 export type TokenLogprob = z.output<typeof tokenLogprob>;
 
-/** About what probabilities take as JSON, in characters. */
+/** The approximate size of log probabilities as JSON, in characters. */
 export function logprobSize(logprobs: readonly TokenLogprob[]): number {
-  const size = ({ bytes }: { bytes: readonly number[] }) => 64 + bytes.length * 5;
-  return logprobs.reduce((sum, token) => {
-    return token.top_logprobs.reduce((more, other) => more + size(other), sum + size(token));
+  const sizeOf = ({ bytes }: { bytes: readonly number[] }) => 64 + bytes.length * 5;
+  return logprobs.reduce((total, token) => {
+    return token.top_logprobs.reduce((sum, alternative) => sum + sizeOf(alternative), total + sizeOf(token));
   }, 0);
 }
 
 export const urlCitation = z.object({
-  /** With OpenAI's items, what cites a file of the user's is a `file_citation`. */
+  /** With OpenAI's items, a citation of a user's file is a `file_citation`. */
   type: z.enum(['url_citation', 'file_citation']),
-  /** Of a `file_citation`. */
+  /** `file_id` and `filename`: `file_citation` only. */
   file_id: z.string().optional(),
   filename: z.string().optional(),
   /** In UTF-16 code units of the part's text. */
@@ -27,20 +27,20 @@ export const urlCitation = z.object({
   end_index: z.int().nonnegative(),
   url: z.string(),
   title: z.string(),
-  /** Its number in the text, in the order of reading; null for a bare URL that has none. */
+  /** The number of its marker in the text, in the order of reading; null for a bare URL. */
   index: z.int().positive().nullable(),
-  /** Its number in the run's tool results; null for a URL that the run never saw. */
+  /** The number of the source in the run's tool results; null for a URL that the run never saw. */
   source_id: z.int().positive().nullable(),
-  /** True only if this run read the URL, or was shown it in a search result and did not fail to read it. */
+  /** True only if this run read the URL, or found it in search results and did not fail to read it. */
   verified: z.boolean(),
-  /** The words of the source that carry what is cited, as the run was shown them; null where none were found. */
+  /** The passage of the source that supports the sentence, as the run read it; null if none was found. */
   cited_text: z.string().max(400).nullable(),
-  /** Whether `cited_text` says it; `unchecked`: the source was listed by a search and never read. */
+  /** How far `cited_text` supports the sentence; `unchecked`: the source was found by a search but never read. */
   support: z.enum(['quoted', 'partial', 'none', 'unchecked']),
-  /** Where it stands in a document of the user's: on which page, or under which headings. */
+  /** The place in a user's document: the page, or the headings above it. */
   page: z.int().positive().optional(),
   section: z.string().optional(),
-  /** The value of a structured answer that is cited for, as a JSON Pointer (RFC 6901). */
+  /** For a structured answer: the value that the citation supports, as a JSON Pointer (RFC 6901). */
   path: z.string().optional(),
 });
 
@@ -49,21 +49,21 @@ export const outputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
   annotations: z.array(urlCitation),
-  /** Empty unless the request asked for them. */
+  /** Empty unless requested. */
   logprobs: z.array(tokenLogprob),
 });
 
-/** What stands in place of an answer where a model says that it will not give one. */
+/** What a model says instead of an answer when it refuses to give one. */
 export const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
 export const summaryPart = z.object({ type: z.literal('summary_text'), text: z.string() });
 
 export const reasoningItem = z.object({
   ...itemHead('rs', 'reasoning'),
-  /** Empty unless the request asked for a summary. */
+  /** Empty unless a summary was requested. */
   summary: z.array(summaryPart),
   content: z.array(reasoningText),
-  /** What its provider wants back, for this gateway and user alone; where the request included it. */
+  /** What the provider wants back with later turns, sealed for this gateway and user; if the request included it. */
   encrypted_content: z.string().optional(),
   lane,
   status: z.enum(['in_progress', 'completed', 'incomplete']),
@@ -80,7 +80,7 @@ export const toolCallItem = z.object({
   status: z.enum(['in_progress', 'completed', 'failed']),
 });
 
-/** Notes of a model before its answer, or the answer: of providers that tell them apart. */
+/** Whether a message is the answer or notes before it, for providers that make the distinction. */
 export const messagePhase = z.enum(['commentary', 'final_answer']);
 export type MessagePhase = z.output<typeof messagePhase>;
 
@@ -89,37 +89,37 @@ export const messageItem = z.object({
   role: z.literal('assistant'),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
   phase: messagePhase.optional(),
-  /** Responses of plain models may have a refusal. */
+  /** A refusal occurs in responses of plain models only. */
   content: z.array(z.discriminatedUnion('type', [outputText, refusalPart])),
 });
 
 /**
- * A call of a function of the client's own (docs/api.md, "Responses of plain models"). The client answers it with its
- * output.
+ * A call of one of the client's functions (docs/api.md, "Responses of plain models"). The client answers it with the
+ * function's output.
  */
 export const functionCallItem = z.object({
   ...itemHead('fc', 'function_call'),
   call_id: z.string(),
   name: z.string(),
-  /** Present where the function stands in one. */
+  /** Present if the function belongs to a namespace. */
   namespace: z.string().optional(),
-  /** As the model wrote them: it is the client's to judge whether they are JSON. */
+  /** As the model wrote them: the client has to check whether they are JSON. */
   arguments: z.string(),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });
 
-/** A call of a tool of the client's own that takes a text. The client answers it as a function. */
+/** A call of one of the client's custom tools, which take a text. The client answers it like a function call. */
 export const customToolCallItem = z.object({
   ...itemHead('ctc', 'custom_tool_call'),
   call_id: z.string(),
   name: z.string(),
-  /** Present where the tool stands in one. */
+  /** Present if the tool belongs to a namespace. */
   namespace: z.string().optional(),
   input: z.string(),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });
 
-/** Stands for all that was said before it: accepted in any later `input` of the same user. */
+/** Replaces everything before it in a thread. Accepted in any later `input` of the same user. */
 export const compactionItem = z.object({
   ...itemHead('cmp', 'compaction'),
   encrypted_content: z.string(),
@@ -147,13 +147,13 @@ export type CustomToolCallItem = z.output<typeof customToolCallItem>;
 export type CompactionItem = z.output<typeof compactionItem>;
 export type OutputItem = z.output<typeof outputItem>;
 
-/** The text of a message that answers; undefined of one that is empty or refuses. */
+/** The text part of a message; undefined if the message is empty or a refusal. */
 export function answerIn(message: MessageItem | undefined) {
   const part = message?.content[0];
   return part?.type === 'output_text' ? part : undefined;
 }
 
-/** What a message says, whatever that is. */
+/** The text of a message, be it an answer or a refusal. */
 export function messageWords({ content: [part] }: MessageItem): string {
   if (part === undefined) return '';
   return part.type === 'refusal' ? part.refusal : part.text;

@@ -2,18 +2,15 @@ import { z } from 'zod';
 import type { ItemPrefix } from '../base/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
-/**
- * The items of tool calls as OpenAI has them, for runs with `profile: openai` (docs/api.md, "The profile of OpenAI") and of
- * plain models.
- */
+/** OpenAI's items for tool calls, for `profile: openai` (docs/api.md, "The profile of OpenAI") and for plain models. */
 
-/** What every item begins with. */
+/** The fields with which every item begins. */
 export function itemHead<T extends string>(prefix: ItemPrefix, type: T) {
   return { id: z.string().startsWith(`${prefix}_`), type: z.literal(type) };
 }
 
 const status = z.enum(['in_progress', 'completed', 'failed']);
-/** Which of the lanes of a research it belongs to, counted from 1; absent without lanes. */
+/** The research lane to which the item belongs, counted from 1; absent without lanes. */
 export const lane = z.int().positive().optional();
 const urlSource = z.object({ type: z.literal('url'), url: z.string() });
 
@@ -26,7 +23,7 @@ export const webSearchCall = z.object({
       type: z.literal('search'),
       query: z.string(),
       queries: z.array(z.string()),
-      /** What was found. */
+      /** The results. */
       sources: z.array(urlSource),
     }),
     z.object({ type: z.literal('open_page'), url: z.string() }),
@@ -48,7 +45,7 @@ export const fileSearchCall = z.object({
   lane,
   status,
   queries: z.array(z.string()),
-  /** What was found, once it was. */
+  /** Null until the search is done. */
   results: z
     .array(
       z.object({
@@ -56,7 +53,7 @@ export const fileSearchCall = z.object({
         filename: z.string(),
         score: z.number(),
         text: z.string(),
-        /** Of the file; absent in older logs. */
+        /** Attributes of the file; absent in older logs. */
         attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
         page: z.int().optional(),
         section: z.string().optional(),
@@ -65,7 +62,7 @@ export const fileSearchCall = z.object({
     .nullable(),
 });
 
-/** Why a call of an MCP server failed; a text in older logs. */
+/** Why a call of an MCP server failed; a string in older logs. */
 const mcpError = z.union([
   z.string(),
   z.object({
@@ -84,11 +81,11 @@ export const mcpCall = z.object({
   arguments: z.string(),
   output: z.string().nullable(),
   error: mcpError.nullable(),
-  /** The request that the client approved, if it was asked. */
+  /** The approval request that the client approved, if there was one. */
   approval_request_id: z.string().nullable(),
 });
 
-/** A call that waits until the client approves it. */
+/** A call that waits for the client's approval. */
 export const mcpApprovalRequest = z.object({
   ...itemHead('mcpr', 'mcp_approval_request'),
   server_label: z.string(),
@@ -105,11 +102,11 @@ export const mcpListTools = z.object({
       name: z.string(),
       description: z.string(),
       input_schema: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }),
-      /** Null in older logs: some clients take no null here. */
+      /** Null in older logs only, because some clients reject null here. */
       annotations: z.null().optional(),
     }),
   ),
-  /** Absent where the tools are listed, null in older logs: some clients take no null here. */
+  /** Absent on success; null in older logs only, because some clients reject null here. */
   error: z.string().nullable().optional(),
 });
 
@@ -145,7 +142,7 @@ const STAGES = [
   'response.mcp_list_tools.failed',
 ] as const;
 
-/** The events of these items, besides those that every item has. */
+/** The events of these items, besides those of every item. */
 export const openAiEvents = [
   ...STAGES.map((type) => z.object({ type: z.literal(type), ...place })),
   z.object({ type: z.literal('response.code_interpreter_call_code.delta'), ...place, delta: z.string() }),
@@ -162,13 +159,13 @@ export type McpApprovalRequest = z.output<typeof mcpApprovalRequest>;
 export type McpListTools = z.output<typeof mcpListTools>;
 export type OpenAiCall = WebSearchCall | FileSearchCall | CodeInterpreterCall | McpCall;
 
-/** Calls of a shell and an editor of files, which run at the client (docs/api.md, "Responses of plain models"). */
+/** Calls of a shell and of a file editor, which run at the client (docs/api.md, "Responses of plain models"). */
 
-/** Of a call that the client makes. */
+/** The status of a call that the client executes. */
 const callStatus = z.enum(['in_progress', 'completed', 'incomplete']);
 const positive = z.int().positive();
 
-/** One program with its arguments. What is not asked for is absent: clients take no null. */
+/** One program with its arguments. Unset fields are absent, because clients reject null. */
 export const execAction = z.object({
   type: z.literal('exec').default('exec'),
   command: z.array(z.string()),
@@ -178,7 +175,7 @@ export const execAction = z.object({
   working_directory: z.string().optional(),
 });
 
-/** Lines for a shell. */
+/** Commands for a shell. */
 export const shellAction = z.object({
   commands: z.array(z.string()),
   timeout_ms: positive.nullable().default(null),
@@ -186,7 +183,7 @@ export const shellAction = z.object({
   max_output_length: positive.nullable().default(null),
 });
 
-/** A change of one file; `diff` is in the V4A format. */
+/** A change to one file; `diff` is in the V4A format. */
 export const patchOperation = z.discriminatedUnion('type', [
   z.object({ type: z.literal('create_file'), path: z.string().min(1), diff: z.string() }),
   z.object({ type: z.literal('update_file'), path: z.string().min(1), diff: z.string() }),
@@ -218,8 +215,8 @@ export const applyPatchCallItem = z.object({
 export const shellItems = [localShellCallItem, shellCallItem, applyPatchCallItem] as const;
 
 /**
- * A search for a function that its client wants found first, and what it found. Such functions are offered at once: the
- * items say what was called.
+ * A search for a deferred function (`defer_loading`) and its result. The gateway offers such functions at once, so these
+ * items only say which one was called.
  */
 const ofSearch = { call_id: z.null(), execution: z.literal('server'), status: callStatus };
 const toolSearchCall = z.object({
@@ -232,11 +229,11 @@ const toolSearchOutput = z.object({
   tools: z.array(z.custom<JsonObject>(isObject).meta({ type: 'object' })),
   ...ofSearch,
 });
-/** A search that the client makes: it answers with the tools that it found. */
+/** A tool search that the client executes and answers with the tools that it found. */
 const clientSearchCall = toolSearchCall.extend({
   call_id: z.string(),
   execution: z.literal('client'),
-  /** As the schema of its tool has them; a text where the model wrote no JSON. */
+  /** As the tool's schema defines them; a string if the model did not write JSON. */
   arguments: z.custom<JsonValue>().meta({ type: 'object', additionalProperties: true }),
 });
 export const toolSearchItems = [
@@ -252,7 +249,7 @@ const ofCommand = {
   command_index: z.int().nonnegative(),
 };
 
-/** The events of these items, besides those that every item has. */
+/** The events of shell calls, besides those of every item. */
 export const shellEvents = [
   z.object({ type: z.literal('response.shell_call_command.added'), ...ofCommand, command: z.string() }),
   z.object({ type: z.literal('response.shell_call_command.delta'), ...ofCommand, delta: z.string() }),
@@ -261,30 +258,33 @@ export const shellEvents = [
 
 export type ShellItem = z.output<(typeof shellItems)[number]>;
 
-/** Items that OpenAI shows with a status, which requests may leave out. */
+/** Types of items for which OpenAI's lists include a status, though requests may omit it. */
 const WITH_STATUS = /^message$|_call$|_call_output$/;
-/** Types of a text, whoever said it: requests may mix them up. */
+/** Types of text parts, which requests may use for either role. */
 const TEXT_PART = /^(?:input_|output_)?text$/;
 
 /**
- * An input item as OpenAI shows it in its lists, with what a request may leave out: a text that stands for its only part is
- * that part.
+ * Completes an input item to the form that OpenAI's lists return: adds the fields that a request may omit, and expands a
+ * string to a text part.
  */
 export function shownInputItem(item: JsonObject): JsonObject {
   const { type = 'message', content, status } = item;
-  const isAnswer = item.role === 'assistant';
-  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  const isAssistant = item.role === 'assistant';
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   return {
     ...item,
     type,
-    ...(type === 'message' && Array.isArray(said) && { content: said.map((part) => shownPart(part, isAnswer)) }),
+    ...(type === 'message' &&
+      Array.isArray(parts) && { content: parts.map((part) => completePart(part, isAssistant)) }),
     ...(status == null && WITH_STATUS.test(String(type)) && { status: 'completed' }),
   };
 }
 
-function shownPart(part: JsonValue, isAnswer: boolean): JsonValue {
+function completePart(part: JsonValue, isAssistant: boolean): JsonValue {
   if (!isObject(part)) return part;
   if (part.type === 'input_image') return { detail: 'auto', ...part };
   if (!TEXT_PART.test(String(part.type))) return part;
-  return isAnswer ? { annotations: [], logprobs: [], ...part, type: 'output_text' } : { ...part, type: 'input_text' };
+  return isAssistant
+    ? { annotations: [], logprobs: [], ...part, type: 'output_text' }
+    : { ...part, type: 'input_text' };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isObject, parseJson } from '../base/json.ts';
 
-/** The plan of a run (docs/research.md, "The plan"), which the model writes by calls of `update_plan`. */
+/** The plan of a run (docs/research.md, "The plan"), which the model writes by calling `update_plan`. */
 
-/** The server tool that writes the plan. */
+/** The server-side tool that writes the plan. */
 export const UPDATE_PLAN = 'update_plan';
 
 const STATUSES = ['open', 'doing', 'done', 'dropped'] as const;
@@ -11,7 +11,7 @@ const STATUSES = ['open', 'doing', 'done', 'dropped'] as const;
 export const planItem = z.object({
   text: z.string(),
   status: z.enum(STATUSES),
-  /** What was found, or why it was dropped. */
+  /** The result, or why the item was dropped. */
   finding: z.string().optional(),
 });
 export const plan = z.object({ items: z.array(planItem) });
@@ -19,49 +19,50 @@ export type PlanItem = z.output<typeof planItem>;
 export type Plan = z.output<typeof plan>;
 
 const MAX_ITEMS = 40;
-/** In UTF-16 code units; what is longer is cut. */
+/** Longer texts are cut; in UTF-16 code units. */
 const MAX_TEXT = 400;
 
-/** The plan that the arguments of a call of `update_plan` hold, as JSON text; undefined where they hold none. */
+/** Parses the plan in the arguments (JSON text) of an `update_plan` call; undefined if there is none. */
 export function planIn(args: string): Plan | undefined {
   const value = parseJson(args);
-  const given = isObject(value) && Array.isArray(value.items) ? value.items.slice(0, MAX_ITEMS) : [];
-  const items = given.flatMap((item: unknown) => itemOf(item) ?? []);
+  const rawItems = isObject(value) && Array.isArray(value.items) ? value.items.slice(0, MAX_ITEMS) : [];
+  const items = rawItems.flatMap((item: unknown) => parseItem(item) ?? []);
   return items.length === 0 ? undefined : { items };
 }
 
-function itemOf(given: unknown): PlanItem | undefined {
-  const { text, status, finding } = isObject(given) ? given : { text: given };
-  const words = line(text);
-  if (words === '') return undefined;
-  const found = line(finding);
-  const known = STATUSES.find((each) => each === status) ?? 'open';
-  return { text: words, status: known, ...(found === '' ? {} : { finding: found }) };
+function parseItem(raw: unknown): PlanItem | undefined {
+  const { text: rawText, status: rawStatus, finding: rawFinding } = isObject(raw) ? raw : { text: raw };
+  const text = toLine(rawText);
+  if (text === '') return undefined;
+  const finding = toLine(rawFinding);
+  const status = STATUSES.find((each) => each === rawStatus) ?? 'open';
+  return { text, status, ...(finding !== '' && { finding }) };
 }
 
-function line(text: unknown): string {
-  if (typeof text !== 'string') return '';
-  const words = text
+/** A text on one line, cut to `MAX_TEXT`; empty for any other value. */
+function toLine(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const line = value
     .slice(0, 2 * MAX_TEXT)
     .replace(/\s+/g, ' ')
     .trim();
-  return words.length > MAX_TEXT ? `${words.slice(0, MAX_TEXT - 1).toWellFormed()}…` : words;
+  return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1).toWellFormed()}…` : line;
 }
 
-/** The plan with another status of the items of these texts that are not settled. */
+/** Sets the status of the items with these texts, unless they are settled. */
 export function withStatus({ items }: Plan, texts: readonly string[], status: PlanItem['status']): Plan {
-  const isMeant = (item: PlanItem) => texts.includes(item.text) && !isSettled(item);
-  return { items: items.map((item) => (isMeant(item) ? { ...item, status } : item)) };
+  const isAffected = (item: PlanItem) => texts.includes(item.text) && !isSettled(item);
+  return { items: items.map((item) => (isAffected(item) ? { ...item, status } : item)) };
 }
 
-/** Whether nothing more is to be done for an item. */
+/** Whether an item needs no more work. */
 export function isSettled({ status }: PlanItem): boolean {
   return status === 'done' || status === 'dropped';
 }
 
-/** A plan as a numbered list, each item on a line. */
+/** Formats a plan as a numbered list, one item per line. */
 export function planText({ items }: Plan): string {
   return items
-    .map(({ text, status, finding }, at) => `${at + 1}. [${status}] ${text}${finding ? ` (${finding})` : ''}`)
+    .map(({ text, status, finding }, index) => `${index + 1}. [${status}] ${text}${finding ? ` (${finding})` : ''}`)
     .join('\n');
 }

@@ -12,25 +12,25 @@ export const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordproc
 export const reportObject = z.object({
   title: z.string(),
   question: z.string(),
-  /** The day of its end. */
+  /** The day on which the run ended. */
   date: z.string(),
   model: z.string(),
-  /** `heading` is plain text, null for what stands before the first one; `text` is Markdown with its markers. */
+  /** `heading` is plain text, null before the first heading; `text` is Markdown with citation markers. */
   sections: z.array(z.object({ heading: z.string().nullable(), text: z.string() })),
   sources: z.array(
     z.object({
-      /** Its number in the text; null for an address that stands in the text itself. */
+      /** Its number in the text; null for a bare URL in the text. */
       index: z.int().positive().nullable(),
       url: z.string(),
       title: z.string(),
-      /** When it was published, ISO 8601, to the day or the month; absent where nothing tells. */
+      /** Date of publication, ISO 8601, to the day or the month; absent if unknown. */
       date: z.string().optional(),
       verified: z.boolean(),
-      /** The words of the source that sentences rest on, each once. */
+      /** The passages of the source that sentences cite, each once. */
       quotes: z.array(z.string()),
     }),
   ),
-  /** What a reader should know: that it was cut, failed, or rests on no source. */
+  /** Caveats for readers: that the report was cut off, failed, or rests on no source. */
   notes: z.array(z.string()),
   claims: claims.nullable(),
   usage,

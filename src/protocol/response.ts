@@ -8,17 +8,17 @@ import { warning } from './warnings.ts';
 
 /** The response object (docs/api.md, "The response object"): every key is always present. */
 
-/** `incomplete`: of responses of plain models alone; those of research models are `completed` with `incomplete_details`. */
+/** `incomplete`: plain models only. Responses of research models are `completed`, with `incomplete_details`. */
 export const responseStatus = z.enum(['in_progress', 'completed', 'incomplete', 'failed', 'cancelled']);
 
-/** What something cost, in the configured currency. */
+/** A cost in the configured currency. */
 export const cost = z.object({ total: z.number().nonnegative(), currency: z.string() });
 
 export const usage = z.object({
   input_tokens: z.int().nonnegative(),
   input_tokens_details: z.object({
     cached_tokens: z.int().nonnegative(),
-    /** Of tokens that were not cached before; 0 where the provider does not tell. */
+    /** Tokens that the provider added to its cache; 0 if it does not report them. */
     cache_write_tokens: z.int().nonnegative().default(0),
   }),
   output_tokens: z.int().nonnegative(),
@@ -26,24 +26,24 @@ export const usage = z.object({
   total_tokens: z.int().nonnegative(),
   num_search_queries: z.int().nonnegative(),
   num_tool_calls: z.int().nonnegative(),
-  /** Present and true where a provider reported no usage for a turn. */
+  /** True if a provider reported no usage for a turn; else absent. */
   estimated: z.literal(true).optional(),
-  /** Present where every route that was used has a price. */
+  /** Present if every route that was used has a price. */
   cost: cost.optional(),
 });
 
-/** How many sentences of an answer their sources carry; of a structured answer, how many of its values. */
+/** How many sentences of an answer, or values of a structured answer, are supported by the sources they cite. */
 export const claims = z.object({
-  /** All that were held against the text of a source. */
+  /** All that were checked against the text of a source. */
   checked: z.int().nonnegative(),
   quoted: z.int().nonnegative(),
   partial: z.int().nonnegative(),
   none: z.int().nonnegative(),
-  /** Their sources were listed by a search and never read. */
+  /** Their sources were found by a search but never read. */
   unchecked: z.int().nonnegative(),
   /** Sentences with a figure or a name that cite nothing. */
   unmarked: z.int().nonnegative(),
-  /** Values of a structured answer that no source carries, as JSON Pointers (RFC 6901). */
+  /** Values of a structured answer that no source supports, as JSON Pointers (RFC 6901). */
   unmarked_paths: z.array(z.string()).optional(),
 });
 
@@ -56,10 +56,10 @@ export const incompleteReason = z.enum([
   'no_sources',
 ]);
 
-/** How long a summary of thoughts should be. Here it is what the model wrote, whatever was asked for. */
+/** The requested length of reasoning summaries. All values give the same: what the model wrote. */
 export const reasoningSummary = z.enum(['auto', 'concise', 'detailed']);
 
-/** A function of the client's own, as a response shows it. */
+/** One of the client's functions, as responses show it. */
 const functionTool = z.object({
   type: z.literal('function'),
   name: z.string(),
@@ -68,7 +68,7 @@ const functionTool = z.object({
   strict: z.boolean().nullable(),
 });
 
-/** A tool of the client's own that takes a text. */
+/** One of the client's custom tools, which take a text. */
 const customTool = z.object({
   type: z.literal('custom'),
   name: z.string(),
@@ -79,7 +79,7 @@ const customTool = z.object({
   ]),
 });
 
-/** Tools of the client's own that belong together. */
+/** A group of the client's tools. */
 const namespaceTool = z.object({
   type: z.literal('namespace'),
   name: z.string(),
@@ -87,10 +87,10 @@ const namespaceTool = z.object({
   tools: z.array(z.union([functionTool, customTool])),
 });
 
-/** A tool of OpenAI's that runs at the client, as a response shows it. */
+/** A tool defined by OpenAI that runs at the client, as responses show it. */
 const shellTool = z.looseObject({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
 
-/** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
+/** A server-side tool, as responses show it: without addresses and credentials of MCP servers. */
 export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'file_search', 'code_interpreter', 'mcp']) });
 
 const freeForm = z
@@ -114,7 +114,7 @@ export const responseObject = z.object({
   metadata: freeForm,
   instructions: z.string().nullable(),
   previous_response_id: z.string().nullable(),
-  /** The conversation that it takes part in; absent where it takes part in none. */
+  /** The conversation of the response; absent without one. */
   conversation: z.object({ id: z.string() }).optional(),
   max_output_tokens: z.int().nullable(),
   max_tool_calls: z.int().nullable(),
@@ -125,7 +125,7 @@ export const responseObject = z.object({
   top_logprobs: z.int().min(0).max(20),
   parallel_tool_calls: z.boolean(),
   tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })]),
-  /** Of a plain model: the client's own functions, as it sent them, with `strict`, and tools that run here. */
+  /** Plain models only: the client's functions as sent, with `strict`, and server-side tools. */
   tools: z.array(z.union([functionTool, namespaceTool, customTool, shellTool, hostedTool])),
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
   reasoning: z.object({ effort: z.string().nullable(), summary: reasoningSummary.nullable() }),
@@ -134,13 +134,13 @@ export const responseObject = z.object({
   service_tier: z.literal('default'),
   safety_identifier: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
-  /** The plan as the model wrote it last. */
+  /** The latest version of the plan. */
   plan: plan.nullable(),
-  /** The answer may hold charts; absent where it may not. */
+  /** Present if the answer may contain charts. */
   charts: z.literal(true).optional(),
   /** Complete with the terminal event. */
   warnings: z.array(warning),
-  /** Null until the run has ended, and where it found no sources. */
+  /** Null until the run has ended, and if it found no sources. */
   claims: claims.nullable(),
 });
 
@@ -150,7 +150,7 @@ export type ReasoningSummary = z.output<typeof reasoningSummary>;
 export type IncompleteReason = z.output<typeof incompleteReason>;
 export type ResponseObject = z.output<typeof responseObject>;
 
-/** Usage before anything was spent. */
+/** The usage of a run that has just started. */
 export function zeroUsage(): Usage {
   return {
     input_tokens: 0,
@@ -163,12 +163,12 @@ export function zeroUsage(): Usage {
   };
 }
 
-/** The response object of a run that has just been submitted. */
+/** Creates the response object of a newly submitted run. */
 export function newResponse({
   id,
   created_at,
   model,
-  ...given
+  ...fields
 }: Pick<ResponseObject, 'id' | 'created_at' | 'model'> & Partial<ResponseObject>): ResponseObject {
   return {
     id,
@@ -207,7 +207,7 @@ export function newResponse({
     plan: null,
     warnings: [],
     claims: null,
-    ...given,
+    ...fields,
   };
 }
 
@@ -225,7 +225,7 @@ export const responseListEntry = z.object({
   created_at: z.int(),
   started_at: z.int().nullable(),
   completed_at: z.int().nullable(),
-  /** Null until it has ended, and of what an earlier version stored. */
+  /** Null until the response has ended, and for responses that an earlier version stored. */
   usage: usage.nullable(),
   incomplete_details: responseObject.shape.incomplete_details,
   previous_response_id: z.string().nullable(),
@@ -233,7 +233,7 @@ export const responseListEntry = z.object({
 });
 export type ResponseListEntry = z.output<typeof responseListEntry>;
 
-/** A page of entries as the list endpoints answer it. */
+/** Wraps a page of entries in the list object of the list endpoints. */
 export function listOf<T extends { id: string }>(data: T[], hasMore: boolean) {
   return { object: 'list', data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }

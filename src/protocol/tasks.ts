@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
 
-/**
- * The objects of the Async interface (docs/api.md, "Async"). Times are ISO 8601 UTC with
- * milliseconds.
- */
+/** The objects of the Async interface (docs/api.md, "Async"). Times are ISO 8601 UTC with milliseconds. */
 
 export const taskStatus = z.enum(['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']);
 

@@ -5,9 +5,9 @@ import { z } from 'zod';
 const count = z.int().nonnegative();
 
 export const timelineTurn = z.object({
-  /** What the model was asked for. */
+  /** The purpose of the turn. */
   kind: z.enum(['research', 'outline', 'answer', 'check', 'summary', 'other']),
-  /** Which of the lanes that research side by side, counted from 1; absent in a run without lanes. */
+  /** The research lane, counted from 1; absent without lanes. */
   lane: z.int().positive().optional(),
   started_ms: count,
   ended_ms: count,
@@ -15,7 +15,7 @@ export const timelineTurn = z.object({
   cached_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  /** In the timeline's currency; null where the routes have no price. */
+  /** In the timeline's currency; null if the routes have no price. */
   cost: z.number().nullable(),
 });
 export type TimelineTurn = z.output<typeof timelineTurn>;
@@ -23,12 +23,12 @@ export type TimelineTurn = z.output<typeof timelineTurn>;
 export const timeline = z.object({
   object: z.literal('response.timeline'),
   id: z.string(),
-  /** When it was submitted, Unix milliseconds. */
+  /** When the run was submitted, Unix milliseconds. */
   created_ms: count,
-  /** `[sequence_number, ms]`: events behind the number before and up to this one were told then. */
+  /** `[sequence_number, ms]`: when events were stored, from after the previous number up to this one. */
   times: z.array(z.tuple([count, count])),
   turns: z.array(timelineTurn),
-  /** Of the costs. */
+  /** The currency of costs. */
   currency: z.string(),
 });
 export type Timeline = z.output<typeof timeline>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Vector stores as OpenAI's API shows them (docs/vector-stores.md). Times are Unix seconds. */
+/** Vector stores in the format of OpenAI's API (docs/vector-stores.md). Times are Unix seconds. */
 
 const count = z.int().nonnegative();
 const text = z.object({ type: z.literal('text'), text: z.string() });
@@ -14,8 +14,8 @@ export const fileCounts = z.object({
   total: count,
 });
 const expiresAfter = z.object({ anchor: z.literal('last_active_at'), days: z.int().min(1).max(365) });
-/** Up to 16 values by their names. */
-function named<T extends z.ZodType>(value: T) {
+/** A map of up to 16 names to values. */
+function namedValues<T extends z.ZodType>(value: T) {
   return z
     .record(z.string(), value)
     .refine((values) => Object.keys(values).length <= 16, 'may have 16 names at most')
@@ -24,22 +24,22 @@ function named<T extends z.ZodType>(value: T) {
       'names have 1 to 64 characters',
     );
 }
-const metadata = named(z.string().max(512));
-/** What files are chosen by. */
-export const attributes = named(
+const metadata = namedValues(z.string().max(512));
+/** Attributes by which searches can filter files. */
+export const attributes = namedValues(
   z.union(
     [z.string().max(512), z.number(), z.boolean()],
     'expected a number, a boolean or up to 512 characters of text',
   ),
 );
-/** Kept and shown; passages are cut by headings and pages. */
+/** Stored and returned, but without effect: passages are split at headings and pages. */
 export const chunkingStrategy = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['auto', 'other']) }),
   z.object({
     type: z.literal('static'),
     static: z
       .object({ max_chunk_size_tokens: z.int().min(100).max(4096), chunk_overlap_tokens: z.int().min(0) })
-      .refine(({ max_chunk_size_tokens: most, chunk_overlap_tokens: overlap }) => overlap <= most / 2, {
+      .refine(({ max_chunk_size_tokens: size, chunk_overlap_tokens: overlap }) => overlap <= size / 2, {
         path: ['chunk_overlap_tokens'],
         message: 'must be half of max_chunk_size_tokens at most',
       }),
@@ -109,7 +109,7 @@ export const searchPage = z.object({
       score: z.number(),
       attributes: attributes.nullable(),
       content: z.array(text),
-      /** Where the passage stands, of documents with pages and headings. */
+      /** The place of the passage, in documents with pages or headings. */
       page: z.int().optional(),
       section: z.string().optional(),
     }),
@@ -119,7 +119,7 @@ export const searchPage = z.object({
 });
 export type SearchPage = z.output<typeof searchPage>;
 
-/** Files of one request at most. */
+/** How many files one request may name. */
 export const MAX_BATCH_FILES = 2000;
 const fileIds = z.array(z.string()).max(MAX_BATCH_FILES);
 
@@ -160,7 +160,7 @@ export const searchBody = z.object({
     .nullish()
     .transform((value) => value ?? 10),
   ranking_options: z.looseObject({ score_threshold: z.number().min(0).max(1).nullish() }).nullish(),
-  /** Accepted: queries are looked up as they are. */
+  /** Accepted without effect: queries are searched for as they are. */
   rewrite_query: z.boolean().nullish(),
 });
 

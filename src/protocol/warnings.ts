@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a client should know and no error says (docs/api.md, "The response object", `warnings`). */
+/** Warnings: problems that are not errors (docs/api.md, "The response object", `warnings`). */
 
 export const warningCode = z.enum([
   'citation_without_source',
@@ -16,7 +16,7 @@ export const warningCode = z.enum([
 export const warning = z.object({
   code: warningCode,
   message: z.string(),
-  /** The field of the request that it is about. */
+  /** The field of the request that the warning is about. */
   param: z.string().optional(),
 });
 

@@ -11,12 +11,10 @@ export class CredentialCipher {
   /** The first key encrypts, all of them decrypt. The last one is the key without any of the operator's. */
   readonly #keys: readonly Buffer[];
 
-  /** `operatorKeys`: the current one first. */
-  constructor(secretSha256Hex: string, operatorKeys: readonly string[]) {
+  /** `extraKeys`: those of the operator, the current one first. */
+  constructor(secretSha256Hex: string, extraKeys: readonly string[]) {
     const hash = Buffer.from(secretSha256Hex, 'hex');
-    const mixed = operatorKeys.map((key) =>
-      deriveKey(Buffer.concat([hash, Buffer.from(key)]), `${CREDENTIALS}, mixed`),
-    );
+    const mixed = extraKeys.map((key) => deriveKey(Buffer.concat([hash, Buffer.from(key)]), `${CREDENTIALS}, mixed`));
     this.#keys = [...mixed, deriveKey(hash, CREDENTIALS)];
   }
 

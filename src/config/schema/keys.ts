@@ -5,24 +5,24 @@ import { routes } from './providers.ts';
 import { credential, name } from './values.ts';
 import { keyWebhook } from './webhooks.ts';
 
-/** `keys`, and the paths beside the models that they may use. */
+/** `keys`, and the passed-through paths that they may use. */
 
 export const limits = z.strictObject({
   requests_per_minute: z.int().positive().optional(),
   concurrent_runs: z.int().positive().optional(),
   tokens_per_day: z.int().positive().optional(),
-  /** In `server.currency`, of whatever routes that have a price answer. */
+  /** In `server.currency`, for answers of routes that have a price. */
   cost_per_day: z.number().positive().optional(),
-  /** Of calls; what a run used counts in the minute in which it ends. */
+  /** The tokens of a run count in the minute in which it ends. */
   tokens_per_minute: z.int().positive().optional(),
-  /** In 30 days from the first use on. */
+  /** In `server.currency`, in the 30 days from the first use. */
   cost_per_month: z.number().positive().optional(),
 });
 
-/** All that a key may have. */
+/** All settings of a key. */
 export const keyFields = z.strictObject({
   id: name,
-  /** Whose items; the key's id where absent. */
+  /** The owner of what the key creates. Default: the key's id. */
   user: name.optional(),
   secret: credential.optional(),
   secret_sha256: z
@@ -30,30 +30,30 @@ export const keyFields = z.strictObject({
     .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
     .transform((hex) => hex.toLowerCase())
     .optional(),
-  /** From when on it is refused, in ISO 8601; absent: never. */
+  /** When the key expires, in ISO 8601. Default: never. */
   expires_at: z.iso.datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' }).optional(),
-  /** The networks that it may be used from; absent: all. */
+  /** The networks from which the key may be used. Default: all. */
   allow_from: z
     .array(z.string().refine(isNetwork, 'must be an IP address or a network such as 10.1.2.0/24'))
     .min(1, 'must name at least one network')
     .optional(),
-  /** The team whose limits it is under beside its own. */
+  /** The team whose limits apply in addition to the key's own. */
   team: name.optional(),
-  /** What it is found by in lists. */
+  /** Labels for lists and usage. */
   tags: z.array(name).default([]),
-  /** Models the key may use; absent: all. */
+  /** Models that the key may use. Default: all. */
   models: z.array(z.string()).optional(),
   routes: z.record(z.string(), routes).default({}),
   provider_keys: z.record(z.string(), credential).default({}),
   limits: limits.prefault({}),
   mcp_servers: z.boolean().default(false),
-  /** Whose grammar the responses of this key have, whatever the model says. */
+  /** The profile of the key's responses, which overrides that of the model. */
   profile: profile.optional(),
-  /** Who is told when background work of this key ends. */
+  /** Receiver of a notification when background work of this key ends. */
   webhook: keyWebhook.optional(),
-  /** Whether it may operate the gateway: everything under `/admin`. */
+  /** Whether the key may operate the gateway: everything under `/admin`. */
   admin: z.boolean().default(false),
-  /** The passed-through paths that it may use. */
+  /** The passed-through paths that the key may use. */
   passthrough: z
     .union([z.literal('all'), z.array(z.string().regex(/^\/v1\/./, 'must begin with /v1/'))], {
       error: 'must be all, or a list of paths such as [/v1/files]',
@@ -66,10 +66,10 @@ export const key = keyFields.refine((value) => (value.secret === undefined) !== 
   error: 'give either secret or secret_sha256',
 });
 
-/** Paths that have endpoints of their own. */
+/** Paths of the gateway's own endpoints. */
 const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions', '/v1/webhook_deliveries'];
 
-/** An API that is passed as it comes to one provider (docs/configuration.md, "passthrough"). */
+/** An API that is passed through to one provider unchanged (docs/configuration.md, "passthrough"). */
 export const passthroughSetting = z.strictObject({
   path: z
     .string()

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { seconds, size } from '../units.ts';
 import { route, routes } from './providers.ts';
 
-/** `models`: what clients may ask for. */
+/** `models`: the models that clients may name. */
 
-/** Values of `models.<name>.apis`: those of the gateway itself and the `/v1/<path>` families of proxy models. */
+/** Values of `models.<name>.apis`: the gateway's own APIs, and `/v1/<path>` families of proxy models. */
 const api = z
   .string()
   .regex(/^[a-z][a-z0-9_/.-]*$/, 'must be an API name such as responses, async, chat_completions, embeddings');
 
 export const effortLevel = z.enum(['low', 'medium', 'high']);
-/** Whose grammar responses have where it is not the service's own. */
+/** The item and event types of responses; absent: the service's own. */
 export const profile = z.enum(['openai']);
 export const budget = z.strictObject({
   turns: z.int().positive().optional(),
   tool_calls: z.int().positive().optional(),
   tokens: z.int().positive().optional(),
   minutes: z.number().positive().optional(),
-  /** In `server.currency`; only where every route has a price. */
+  /** In `server.currency`; requires a price on every route. */
   cost: z.number().positive().optional(),
   parallel_tool_calls: z.int().positive().max(64).optional(),
 });
-/** Where runs search and read, unless their request says it. */
+/** Where runs search and read, unless the request says otherwise. */
 const sources = z.strictObject({
   allowed_domains: z.array(z.string().min(1)).optional(),
   blocked_domains: z.array(z.string().min(1)).optional(),
@@ -34,29 +34,29 @@ const research = z
   .strictObject({
     effort: effortLevel.default('medium'),
     tools,
-    /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
+    /** Overrides of the default budgets (docs/configuration.md). */
     budgets: z.partialRecord(effortLevel, budget).default({}),
-    /** Recent tool results that stay whole in the context. */
+    /** How many recent tool results stay whole in the context. */
     keep_tool_results: z.int().positive().default(5),
-    /** The part of the context up to which requests only grow; then older turns become findings. */
+    /** The share of the context at which older turns are compacted to findings; until then requests only grow. */
     compact_at: z.number().min(0.1).max(0.9).default(0.42),
-    /** A cheaper route that summarises huge pages; absent: the model's own routes. */
+    /** Cheaper routes that summarise huge pages. Default: the model's own routes. */
     reader: z.array(route).optional(),
-    /** Whether the model holds doubtful sentences against their sources where the request does not say it. */
+    /** Default of a request's `research.verify`: whether the model checks doubtful sentences against their sources. */
     verify: z.union([z.literal('auto'), z.boolean()]).default('auto'),
-    /** Whether reports have sections where the request does not say it. */
+    /** Default of a request's `research.report`: whether reports have sections. */
     report: z.enum(['auto', 'short', 'full']).default('auto'),
-    /** Whether runs plan whose request does not say it. */
+    /** Default of a request's `research.plan`: whether a run makes a plan. */
     plan: z.enum(['auto', 'propose', 'off']).optional(),
-    /** Whether runs may ask back whose request does not say it. */
+    /** Default of a request's `research.clarify`: whether a run may ask the user a question first. */
     clarify: z.boolean().default(false),
-    /** Parts of a plan that are researched at the same time, and how often the whole question is, where the request does not say it. */
+    /** Defaults of a request: how many parts of a plan, or attempts at the whole question, are researched in parallel. */
     lanes: z.int().min(1).max(8).default(1),
     attempts: z.int().min(1).max(8).default(1),
-    /** Whether reports may have charts where the request does not say it. */
+    /** Default of a request's `research.charts`: whether reports may have charts. */
     charts: z.boolean().default(false),
     sources: sources.optional(),
-    /** Added to the system prompt of every run of this model. */
+    /** Appended to the system prompt of every run of this model. */
     instructions: z.string().optional(),
   })
   .refine(({ lanes, attempts }) => lanes === 1 || attempts === 1, {
@@ -64,7 +64,7 @@ const research = z
     message: 'cannot be above 1 together with lanes',
   });
 
-/** What a provider may answer: a status, or its own code. */
+/** Answers of a provider: HTTP statuses, or error codes of its own. */
 const failoverRule = z
   .array(
     z.union(
@@ -74,11 +74,11 @@ const failoverRule = z
   )
   .min(1);
 
-/** Answers of proxied calls that are given again to the same user. */
+/** A cache of answers to proxied calls, per user. */
 const cache = z
   .strictObject({
     ttl_seconds: seconds,
-    /** What they may take together, in the memory of a process. */
+    /** The total size of the cached answers in one process. */
     max_bytes: size.prefault('16mb'),
   })
   .transform(({ ttl_seconds: ttlMs, max_bytes: maxBytes }) => ({ ttlMs, maxBytes }));
@@ -88,15 +88,15 @@ const modelBase = {
   context_length: z.int().positive().default(128_000),
   max_completion_tokens: z.int().positive().default(16_384),
   owned_by: z.string().min(1).default('research-gateway'),
-  /** Unix seconds, shown by /v1/models. */
+  /** Unix seconds, for /v1/models. */
   created: z.int().nonnegative().default(0),
-  /** After so long without a word a second route is asked beside the first; absent: never. */
+  /** How long a route may be silent before a second one is tried in parallel. Default: never. */
   hedge_after: seconds.optional(),
-  /** Whose calls go to the same route while it works, where routes have weights; absent: each call and each run draws. */
+  /** With weighted routes, whose calls stay on one route while it works. Default: every call and run is drawn anew. */
   sticky: z.enum(['user', 'conversation']).optional(),
-  /** Answers of a provider that make the gateway ask the next route, beside those that always do. */
+  /** Answers on which the gateway tries the next route, besides those on which it always does. */
   failover_on: failoverRule.optional(),
-  /** Answers that go to the client although they would make it ask the next route. */
+  /** Answers that the client gets although the gateway would otherwise try the next route. */
   failover_off: failoverRule.optional(),
   routes,
 };
@@ -110,7 +110,7 @@ export const model = z.discriminatedUnion(
         .array(z.enum(['responses', 'async', 'chat_completions']))
         .min(1)
         .default(['responses', 'async', 'chat_completions']),
-      /** Whether the provider's model reads images; absent: `input_image` is refused. */
+      /** Whether the provider's model reads images; if not, `input_image` is refused. */
       vision: z.boolean().default(false),
       profile: profile.optional(),
       research: research.prefault({}),
@@ -119,18 +119,18 @@ export const model = z.discriminatedUnion(
       kind: z.literal('proxy'),
       ...modelBase,
       cache: cache.optional(),
-      /** A stream that breaks is continued by the next route, in place. */
+      /** Whether the next route continues a stream that breaks, within the same answer. */
       continue_streams: z.boolean().default(false),
       /**
-       * Who makes responses: the provider (`native`) or the gateway, out of turns over any wire. Absent: the provider where
-       * every route speaks that wire.
+       * Who implements the Responses API: the provider (`native`), or the gateway, with turns over any wire. Default: the
+       * provider if every route has the wire `responses`.
        */
       responses: z.enum(['native', 'gateway']).optional(),
-      /** Whether the provider's model reads images, PDFs, and hears audio, in responses that the gateway makes. */
+      /** Whether the provider's model reads images and PDFs and hears audio, in responses that the gateway implements. */
       vision: z.boolean().default(false),
       files: z.boolean().default(false),
       audio: z.boolean().default(false),
-      /** Tools that run here and that its clients may name, in responses that the gateway makes. */
+      /** Server-side tools that clients may name, in responses that the gateway implements. */
       tools,
     }),
   ],

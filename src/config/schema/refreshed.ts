@@ -2,10 +2,10 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { seconds } from '../units.ts';
 
-/** Secrets that run out, so that they are asked for again while the gateway runs. */
+/** Secrets that expire and are fetched again while the gateway runs. */
 
 const fromCommand = z.strictObject({
-  /** Program and arguments, without a shell; what it prints is the secret. */
+  /** The program and its arguments, without a shell; it prints the secret. */
   command: z.array(z.string().min(1)).min(1, 'needs the program, and then its arguments'),
   refresh_seconds: seconds.prefault(300),
   timeout_seconds: seconds.prefault(10),
@@ -27,26 +27,26 @@ const fileSource = fromFile.transform(({ file, refresh_seconds }) => ({
 }));
 export type SecretSource = z.output<typeof commandSource> | z.output<typeof fileSource>;
 
-/** A secret that is written down as `text`, or that a source gives. */
+/** A secret as plain text, or a source that supplies it. */
 export const textOrSource = (text: z.ZodString) =>
   z.union([text, commandSource, fileSource], {
     error: 'needs a text in quotes, { command: [program, argument] } or { file: <path> }',
   });
 
-/** A secret of a provider that a source gives. */
+/** A secret of a provider that a source supplies. */
 export interface RefreshedSecret {
-  /** The header whose value it is; absent: the provider's `api_key`. */
+  /** The header that gets the secret; absent: it is the provider's `api_key`. */
   header?: string;
   source: SecretSource;
 }
 
-interface WrittenSecrets {
+interface SecretSettings {
   api_key?: string | SecretSource | undefined;
   headers: Record<string, string | SecretSource>;
 }
 
-/** Puts what sources give apart from what is written down: `api_key` and `headers` hold texts only. */
-export function separateSources<T extends WrittenSecrets>({ api_key, headers, ...rest }: T) {
+/** Moves secrets from sources to `refreshed`, so that `api_key` and `headers` hold plain texts only. */
+export function separateSources<T extends SecretSettings>({ api_key, headers, ...rest }: T) {
   const plain: Record<string, string> = {};
   const refreshed: RefreshedSecret[] = [];
   if (typeof api_key === 'object') refreshed.push({ source: api_key });

@@ -5,7 +5,7 @@ import { parseRedisUrl } from '../redis-url.ts';
 import { hours, minutes, seconds, size } from '../units.ts';
 import { headers, httpUrl } from './values.ts';
 
-/** `server`, `store`, `runs`, `logging` and `telemetry`: the process, what it keeps, carries and tells. */
+/** `server`, `store`, `runs`, `logging` and `telemetry`: settings of the process as a whole. */
 
 /** The origin of a web page, as browsers send it. */
 const origin = z
@@ -19,23 +19,23 @@ export const server = z
       .regex(/^[\w.:%-]{1,253}$/, 'must be an address such as 127.0.0.1, 0.0.0.0 or ::1, or the name of one')
       .default('127.0.0.1'),
     port: z.int().min(0).max(65_535).default(8080),
-    /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
+    /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console. Default: the main port. */
     admin_port: z.int().min(0).max(65_535).optional(),
-    /** Processes behind one port; `auto`: one per core. */
+    /** The number of processes behind one port; `auto`: one per core. */
     workers: z.union([z.int().min(1).max(64), z.literal('auto')], 'must be a number from 1 to 64, or auto').default(1),
     body_limit: size.prefault('10mb'),
-    /** All bodies that are being read or answered, together. One key may take half of it. */
+    /** The total size of request bodies in memory, of which one key may use half. */
     body_memory: size.prefault('256mb'),
     heartbeat_seconds: seconds.prefault(15),
     shutdown_grace_seconds: seconds.prefault(30),
-    /** Origins of web pages that may call the gateway; `*`: every one. */
+    /** Origins of web pages that may call the gateway; `*`: all. */
     cors_origins: z.array(origin).default([]),
-    /** What prices are in. Shown beside costs, never converted. */
+    /** The currency of prices, shown beside costs and never converted. */
     currency: z
       .string()
       .regex(/^[A-Za-z]{3}$/, 'must be three letters such as USD')
       .default('USD'),
-    /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
+    /** Addresses or networks of proxies whose X-Forwarded-For is trusted. */
     trust_proxy: z
       .array(z.string().refine(isProxyNetwork, 'must be an IP address, a network such as 10.1.2.0/24, or loopback'))
       .default([]),
@@ -79,13 +79,13 @@ export const store = z
       })
       .default('file:./data'),
     retention_hours: hours.prefault(168),
-    /** What seals texts that clients keep: the first seals, all open. A secret that the store keeps where empty. */
+    /** Keys that seal texts that clients keep: the first seals, all open. If empty, the store keeps a secret for it. */
     encryption_keys: z.array(z.string().min(32, 'must be at least 32 characters')).max(16).default([]),
-    /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
+    /** SQLite only. `normal`: a crash of the process loses nothing; `full`: neither does a power loss, which costs time. */
     sync: z.enum(['normal', 'full']).default('normal'),
-    /** Redis only: replicas that must have a write before it is answered and shown. */
+    /** Redis only: how many replicas must acknowledge a write before clients see it. */
     replicas: z.int().nonnegative().default(0),
-    /** For `rediss...`: files in PEM, and the name that certificates must have where it is not the host's. */
+    /** For `rediss...`: PEM files, and the name that certificates must have if it is not that of the host. */
     tls: z
       .strictObject({
         ca_file: z.string().optional(),
@@ -107,7 +107,7 @@ export const runs = z
   .strictObject({
     max_concurrent: z.int().positive().default(200),
     max_queued: z.int().nonnegative().default(1000),
-    /** What becomes of the runs of a key that is removed. */
+    /** What happens to the runs of a key that is removed. */
     keys_removed: z.enum(['keep', 'cancel']).default('keep'),
     max_minutes: minutes.prefault(60),
   })
@@ -115,18 +115,18 @@ export const runs = z
 
 export const logging = z.strictObject({
   level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  /** Where the audit is written besides the store: a file, or `stdout`. */
+  /** Where the audit log is written besides the store: a file, or `stdout`. */
   audit: z.string().min(1).optional(),
 });
 
 /** OpenTelemetry (docs/telemetry.md). */
 export const telemetry = z.strictObject({
-  /** The base address of a collector; absent: nothing is sent. */
+  /** The base address of an OTLP collector; absent: nothing is exported. */
   otlp_endpoint: httpUrl.optional(),
-  /** Sent with every export. */
+  /** Headers of every export. */
   headers: headers.default({}),
-  /** The share of the traces that begin here. */
+  /** The share of traces to sample, of those that begin in the gateway. */
   sample: z.number().min(0).max(1).default(1),
-  /** What is said stands in the spans. */
+  /** Whether spans contain the texts of requests and answers. */
   contents: z.boolean().default(false),
 });

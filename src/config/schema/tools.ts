@@ -4,7 +4,7 @@ import { minutesOrNone, seconds, size } from '../units.ts';
 import { routes } from './providers.ts';
 import { credential, headers, httpUrl } from './values.ts';
 
-/** `tools`: what the model may use. */
+/** `tools`: the tools that models may call. */
 
 const searchProvider = z.enum(SEARCH_PROVIDER_NAMES);
 const searchBackend = z.strictObject({
@@ -14,15 +14,15 @@ const searchBackend = z.strictObject({
   api_key: credential.optional(),
   /** For `google`: the id of the Programmable Search Engine. */
   engine_id: credential.optional(),
-  /** For `searxng`: engines to ask, such as `duckduckgo`; absent: those of the instance. */
+  /** For `searxng`: engines to query, such as `duckduckgo`. Default: those of the instance. */
   engines: z.array(z.string().regex(/^[\w .-]+$/, 'must be the name of an engine')).optional(),
-  /** Language of the results, for services that know one. */
+  /** Language of the results, for services that support one. */
   language: z
     .string()
     .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?$/, 'must be a language code such as en or pt-BR')
     .optional(),
 });
-/** The two durations of a tool that keeps answers. 0 minutes: nothing is kept. */
+/** Renames the durations of a tool with a cache to their parsed unit. 0 minutes: no cache. */
 const inMilliseconds = <T extends { cache_minutes: number; timeout_seconds: number }>({
   cache_minutes: cacheMs,
   timeout_seconds: timeoutMs,
@@ -37,13 +37,13 @@ const webSearch = z
   .strictObject({
     ...searchBackend.shape,
     provider: searchProvider.default('local'),
-    /** For `local`: where its index is kept; absent: beside a `file:` store, else in memory. */
+    /** For `local`: the folder of its index. Default: beside a `file:` store, else in memory. */
     index_folder: z.string().min(1).optional(),
-    /** For `local`: the model that searches by meaning beside the words; several routes lead to the same model. */
+    /** For `local`: the embedding model that adds semantic search. All routes must lead to the same model. */
     embeddings: z
       .strictObject({
         routes,
-        /** How long vectors are, for models that let one choose. */
+        /** The number of dimensions, for models with a choice. */
         dimensions: z.int().min(8).max(4096).optional(),
       })
       .optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutTrailing } from '../../base/text.ts';
 
-/** Values that several sections of the configuration file have. */
+/** Values that several sections of the configuration file use. */
 
 export const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or . _ : @ / -');
 export const httpUrl = z
@@ -10,9 +10,9 @@ export const httpUrl = z
     error: 'must not hold a user or password: URLs are shown in logs; use api_key or headers',
   })
   .transform((url) => withoutTrailing(url, '/'));
-/** A credential as it can stand in a header. */
+/** A credential that is valid as the value of a header. */
 export const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
-/** Less those that say where a message ends: a wrong one would fail each request. */
+/** Headers that frame messages are excluded: a wrong one would fail every request. */
 export const headerName = z
   .string()
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name')
@@ -20,6 +20,6 @@ export const headerName = z
     /^(?!(?:connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade)$)/i,
     'is a header that the gateway sets itself',
   );
-/** A line feed among them would fail each request. */
+/** A line break would fail every request. */
 export const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of Latin characters');
 export const headers = z.record(headerName, headerValue);

@@ -4,7 +4,7 @@ import { httpUrl } from './values.ts';
 
 /** `webhooks`, and the receiver of a key (docs/webhooks.md). */
 
-/** What receivers are told of. */
+/** The events that receivers can subscribe to. */
 export const WEBHOOK_EVENTS = [
   'response.completed',
   'response.failed',
@@ -19,16 +19,16 @@ const secret = z.string().refine((text) => webhookKey(text) !== undefined, { err
 
 export const keyWebhook = z.strictObject({
   url: httpUrl,
-  /** A list while it is being changed: each of them signs. */
+  /** May be a list during a rotation: every secret signs. */
   secret: z
     .union([secret, z.array(secret).min(1).max(4)])
     .optional()
-    .transform((given) => (given === undefined ? [] : [given].flat())),
-  /** Absent: all. */
+    .transform((secrets) => (secrets === undefined ? [] : [secrets].flat())),
+  /** Default: all. */
   events: z.array(z.enum(WEBHOOK_EVENTS)).min(1).optional(),
 });
 
 export const webhooks = z.strictObject({
-  /** Hosts that are told although they are not on the public internet, with everything below them. */
+  /** Receivers that may be outside the public internet: hosts and their subdomains. */
   allow_hosts: z.array(z.string().min(1)).default([]),
 });

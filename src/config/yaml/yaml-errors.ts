@@ -1,13 +1,13 @@
 import type { YAMLError } from 'yaml';
 
-/** Where a file is no YAML, and what to do. */
+/** A syntax error of a YAML file, with its fix. */
 export interface YamlFault {
-  /** Where in the text, in UTF-16 code units. */
+  /** The position in the text, in UTF-16 code units. */
   offset: number;
   message: string;
 }
 
-/** The usual mistakes in the words of the file. The parser's own words for the others never quote it: see `inOwnWords`. */
+/** Messages for the usual mistakes. For others the parser's message is used, without what it quotes (`withoutQuote`). */
 const FIXES: Partial<Record<YAMLError['code'], string>> = {
   DUPLICATE_KEY: 'this key stands here twice: Map keys must be unique',
   BLOCK_AS_IMPLICIT_KEY: 'put a value that holds ": " in quotes, or begin a new line after the first colon',
@@ -18,8 +18,8 @@ const FIXES: Partial<Record<YAMLError['code'], string>> = {
 };
 
 /**
- * What is wrong with a YAML file, without what only follows from it: behind the first fault hardly anything is read as
- * it was meant. Keys that are repeated stop nothing.
+ * The syntax errors of a YAML file, without those that only follow from the first one: after it hardly anything is read
+ * as it was meant. Repeated keys do not affect what follows.
  */
 export function yamlFaults(text: string, errors: readonly YAMLError[]): YamlFault[] {
   const references = errors.map(({ pos }) => pos[0]).filter((at) => text[at] === '{' && text[at - 1] === '$');
@@ -28,12 +28,12 @@ export function yamlFaults(text: string, errors: readonly YAMLError[]): YamlFaul
     return references.map((at) => ({ offset: at - 1, message }));
   }
   const first = errors.findIndex(({ code }) => code !== 'DUPLICATE_KEY');
-  const told = first === -1 ? errors : errors.slice(0, first + 1);
-  return told.map((error) => ({ offset: error.pos[0], message: FIXES[error.code] ?? inOwnWords(error) }));
+  const reported = first === -1 ? errors : errors.slice(0, first + 1);
+  return reported.map((error) => ({ offset: error.pos[0], message: FIXES[error.code] ?? withoutQuote(error) }));
 }
 
-/** Some messages end with a piece of the file, which may be a secret. */
-function inOwnWords({ message }: YAMLError): string {
+/** Cuts a message before its quote of the file, which may be a secret. */
+function withoutQuote({ message }: YAMLError): string {
   const quoted = message.indexOf(': "');
   return quoted === -1 ? message : message.slice(0, quoted);
 }

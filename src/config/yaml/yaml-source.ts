@@ -18,32 +18,32 @@ import { readManyKeys } from './many-keys.ts';
 import { substitute } from './substitution.ts';
 import { yamlFaults } from './yaml-errors.ts';
 
-/** More than any configuration has, few enough that a file of nested aliases cannot fill the memory. */
+/** More than any configuration needs, and few enough that nested aliases cannot exhaust the memory. */
 const MAX_ALIASES = 10_000;
 
-/** A YAML file read into plain values, which still knows where in the file each value stood. */
+/** A YAML file parsed into plain values, with the position of each value in the file. */
 export interface YamlSource {
   value: unknown;
   problems: ConfigProblem[];
-  /** The position of a value, or of the nearest thing above it that the file has. */
+  /** The position of a value, or of its nearest ancestor in the file. */
   locate(path: readonly PropertyKey[]): { line: number; column: number };
-  /** The position of a key, where the value at `path` has it. */
+  /** The position of the key of a value. */
   locateKey(path: readonly PropertyKey[]): { line: number; column: number };
 }
 
 /**
- * Parses YAML and replaces `${NAME}` in its values (never in keys). An unquoted value that held a reference is read
- * again as YAML would, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string.
+ * Parses YAML and replaces `${NAME}` in its values (never in keys). An unquoted value with a reference gets the type that
+ * YAML would give the result, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string.
  */
 export function readYaml(text: string, variables: Readonly<Record<string, string | undefined>>): YamlSource {
   const read = (yaml: string) => readWhole(yaml, variables);
-  const sound = ({ problems, value }: YamlSource) => (problems.length === 0 ? value : undefined);
-  const many = readManyKeys(text, (items) => sound(read(items)));
-  const rest = many && sound(read(many.rest));
+  const valueIfValid = ({ problems, value }: YamlSource) => (problems.length === 0 ? value : undefined);
+  const manyKeys = readManyKeys(text, (items) => valueIfValid(read(items)));
+  const rest = manyKeys && valueIfValid(read(manyKeys.rest));
   if (!isObject(rest)) return read(text);
   const whole = once(() => read(text));
   return {
-    value: { ...rest, keys: many?.keys },
+    value: { ...rest, keys: manyKeys?.keys },
     problems: [],
     locate: (path) => whole().locate(path),
     locateKey: (path) => whole().locateKey(path),
@@ -86,15 +86,15 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
 }
 
 /**
- * The parser asks the environment at each token whether to print it (LOG_TOKENS), and a token may be a secret: it is
- * shown an empty one. With many variables asking takes a third of its time, too.
+ * Parses with an empty `process.env`: for every token, which may be a secret, the parser checks whether LOG_TOKENS has it
+ * print the token. With many variables those checks also take a third of its time.
  */
 function parse(text: string, lineCounter: LineCounter): Document.Parsed {
   const { env } = process;
   process.env = {};
   try {
-    // prettyErrors would quote the file's lines, secrets included, in messages.
-    // Its warnings would, too: of a key such as `{{ secret }}`.
+    // With prettyErrors, messages would quote lines of the file, and so secrets. So would warnings about a key such as
+    // `{{ secret }}`.
     return parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error', merge: true });
   } finally {
     process.env = env;
@@ -104,19 +104,19 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed {
 function substituteScalars(
   document: Document,
   variables: Readonly<Record<string, string | undefined>>,
-  position: (offset: number) => { line: number; column: number },
+  positionAt: (offset: number) => { line: number; column: number },
 ): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   visit(document, {
-    Scalar(where, node, parents) {
+    Scalar(role, node, parents) {
       if (typeof node.value !== 'string' || !node.value.includes('${')) return;
-      const at = { path: formatPath(pathOf(node, parents)), ...position(node.range?.[0] ?? 0) };
-      if (where === 'key') {
-        problems.push({ ...at, message: `is a key with \${...}: variables are replaced in values only` });
+      const position = { path: formatPath(pathOf(node, parents)), ...positionAt(node.range?.[0] ?? 0) };
+      if (role === 'key') {
+        problems.push({ ...position, message: `is a key with \${...}: variables are replaced in values only` });
         return;
       }
       const { text, problems: failures } = substitute(node.value, variables);
-      problems.push(...failures.map((message) => ({ ...at, message })));
+      problems.push(...failures.map((message) => ({ ...position, message })));
       node.value = node.type === Scalar.PLAIN ? plainValue(text) : text;
     },
   });

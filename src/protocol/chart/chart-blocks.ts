@@ -2,28 +2,28 @@ import type { ChartSpec } from './chart.ts';
 import { chartIn } from './chart-spec.ts';
 
 /**
- * Where the charts of a text stand. Whoever writes the text lets this line stand above charts alone (`ChartFilter`), so
- * that whoever shows it finds them without Markdown.
+ * The opening line of a chart block in a text. `ChartFilter` lets only charts have it, so that readers can find charts
+ * without parsing Markdown.
  */
 export const CHART_OPENING = '```vega-lite';
 const CLOSING = '```';
 
-/** The text with each of its charts replaced. */
-export function replaceCharts(text: string, written: (chart: ChartSpec, block: string) => string): string {
+/** Replaces each chart in a text. */
+export function replaceCharts(text: string, replacement: (chart: ChartSpec, block: string) => string): string {
   let result = '';
-  let taken = 0;
-  for (let at = text.indexOf(CHART_OPENING); at !== -1; at = text.indexOf(CHART_OPENING, taken)) {
+  let copied = 0;
+  for (let at = text.indexOf(CHART_OPENING); at !== -1; at = text.indexOf(CHART_OPENING, copied)) {
     const close = text.indexOf(`\n${CLOSING}`, at);
     if (close === -1) break;
     const block = text.slice(at, close + 1 + CLOSING.length);
     const chart = at === 0 || text[at - 1] === '\n' ? chartOfBlock(block) : undefined;
-    result += text.slice(taken, at) + (chart ? written(chart, block) : block);
-    taken = at + block.length;
+    result += text.slice(copied, at) + (chart ? replacement(chart, block) : block);
+    copied = at + block.length;
   }
-  return result + text.slice(taken);
+  return result + text.slice(copied);
 }
 
-/** The chart that a block of code is, given with its fences. */
+/** The chart in a code block, which includes its fences; undefined if it is not a chart. */
 export function chartOfBlock(block: string): ChartSpec | undefined {
   const start = `${CHART_OPENING}\n`;
   const whole = block.trimEnd();

@@ -2,7 +2,7 @@ import { markupOf } from '../drawn-node.ts';
 import type { ChartSpec } from './chart.ts';
 import { drawChart } from './draw/draw-chart.js';
 
-/** A chart as SVG that stands in a document. */
+/** Renders a chart as SVG to embed in a document. */
 export function chartSvg(chart: ChartSpec): string {
   return markupOf(drawChart(chart));
 }

@@ -2,13 +2,13 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { markdownText } from '../../base/markdown.ts';
 import { type ChartSpec, channelsOf } from './chart.ts';
 
-/** The data of charts as tables of Markdown: for readers that draw nothing, and of blocks that are no charts. */
+/** Markdown tables of the data of charts, for readers that cannot draw, and of blocks that are not valid charts. */
 
-/** Columns and letters of a cell that a table shows at most. */
-const MOST_COLUMNS = 12;
-const LONGEST_CELL = 200;
+/** How many columns a table shows, and how many characters of a cell. */
+const MAX_COLUMNS = 12;
+const MAX_CELL_LENGTH = 200;
 
-/** A chart as a table under its title. */
+/** Formats a chart as a table under its title. */
 export function chartTable(chart: ChartSpec): string {
   const columns = channelsOf(chart).map(({ field, title, type }) => ({
     field,
@@ -18,12 +18,12 @@ export function chartTable(chart: ChartSpec): string {
   return tableOf(chart.title, columns, chart.data.values);
 }
 
-/** What of a block that is no chart can be shown as a table; undefined where it holds no rows. */
+/** Formats the rows of a block that is not a valid chart as a table; undefined if it has none. */
 export function tableOfBlock(block: string): string | undefined {
   const spec = parseJson(block);
   if (!isObject(spec) || !isObject(spec.data) || !Array.isArray(spec.data.values)) return undefined;
   const rows = spec.data.values.filter((row) => isObject(row));
-  const fields = [...new Set(rows.flatMap((row) => Object.keys(row)))].slice(0, MOST_COLUMNS);
+  const fields = [...new Set(rows.flatMap((row) => Object.keys(row)))].slice(0, MAX_COLUMNS);
   if (fields.length === 0) return undefined;
   const titles = titlesIn(spec.encoding);
   const columns = fields.map((field) => {
@@ -59,12 +59,12 @@ function tableOf(title: string, columns: readonly Column[], rows: readonly Reado
   return `${heading === '–' ? '' : `**${heading}**\n\n`}${lines.join('\n')}`;
 }
 
-/** A value inside of a table: text as text, in one line. */
+/** Formats a value for a cell: on one line, with Markdown escaped. */
 function cellText(value: unknown): string {
-  const isShown = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
-  const text = isShown || typeof value === 'boolean' ? String(value) : '';
+  const isPrintable = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
+  const text = isPrintable || typeof value === 'boolean' ? String(value) : '';
   const line = text
-    .slice(0, LONGEST_CELL)
+    .slice(0, MAX_CELL_LENGTH)
     .toWellFormed()
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim();

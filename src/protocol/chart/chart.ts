@@ -1,22 +1,22 @@
 import { z } from 'zod';
 
 /**
- * A chart in a report: a small part of Vega-Lite (docs/research.md, "Charts"). Its data stands in it, nothing in it is
- * computed, loaded or run, and what is not known here is refused.
+ * A chart in a report: a small subset of Vega-Lite (docs/research.md, "Charts"). Its data is inline, nothing in it is
+ * computed, loaded or executed, and anything unknown is refused.
  */
 
-const MOST_VALUES = 500;
+const MAX_ROWS = 500;
 
-/** Nothing in a chart leads anywhere. */
+/** Addresses, which no text of a chart may contain. */
 export const ADDRESS = /:\/\/|^data:/i;
-const text = (longest: number) =>
+const text = (maxLength: number) =>
   z
     .string()
     .trim()
     .min(1)
-    .max(longest)
+    .max(maxLength)
     .refine((value) => !ADDRESS.test(value));
-/** Vega-Lite reads dots and brackets as a way into an object. */
+/** No dots or brackets, which Vega-Lite reads as the path to a nested field. */
 const field = text(100).regex(/^[^.[\]\\'"]+$/);
 const channel = z.strictObject({
   field,
@@ -25,7 +25,7 @@ const channel = z.strictObject({
 });
 
 const markType = z.enum(['bar', 'line', 'point', 'area', 'arc']);
-/** What only changes how a chart feels or how large it is is left out of it. */
+/** The mark's type. Options of it that only affect interaction are accepted and dropped. */
 const mark = z.union([
   markType,
   z
@@ -50,19 +50,19 @@ export const chartInput = z.strictObject({
     theta: channel.optional(),
     color: channel.optional(),
   }),
-  data: z.strictObject({ values: z.array(z.unknown()).min(1).max(MOST_VALUES) }),
+  data: z.strictObject({ values: z.array(z.unknown()).min(1).max(MAX_ROWS) }),
 });
 
 export type ChartChannel = z.output<typeof channel>;
 export type ChartValue = string | number;
-/** A row has the fields that are drawn, and no others. */
+/** A row, with only those fields that are drawn. */
 export type ChartRow = Readonly<Record<string, ChartValue>>;
-/** A chart as it is drawn. */
+/** A validated chart. */
 export type ChartSpec = Pick<z.output<typeof chartInput>, 'title' | 'description' | 'mark' | 'encoding'> & {
   data: { values: ChartRow[] };
 };
 
-/** The channels of a chart in the order of a table: what is compared first. */
+/** The channels of a chart in the order of table columns: what is compared comes before what is measured. */
 export function channelsOf({ encoding: { x, y, theta, color } }: ChartSpec): ChartChannel[] {
   const [first, second] = x?.type === 'quantitative' && y?.type !== 'quantitative' ? [y, x] : [x, y];
   const all = [first, color, second, theta].filter((each) => each !== undefined);

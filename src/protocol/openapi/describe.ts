@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 
-/** What the description of the API says beyond its schemas, so that clients with types can be made from it. */
+/** Converts schemas for the API description, so that typed clients can be generated from it. */
 
-/** JSON Schema of what a schema takes, before it is transformed. */
+/** The JSON Schema of a schema's input, before its transforms. */
 export function inputJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return JSON.parse(JSON.stringify(described));
 }
 
 /**
- * A body in which null stands for an absent field (docs/api.md, "In general") takes null in every field that may be
- * absent.
+ * Makes the optional fields of a body nullable, because null means absent (docs/api.md, "In general"). Changes the JSON
+ * Schema in place.
  */
 export function allowNulls(schema: unknown): void {
   if (!isObject(schema) || !isObject(schema.properties)) return;

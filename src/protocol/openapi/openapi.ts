@@ -29,7 +29,7 @@ import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
 import { allowNulls, inputJsonSchema } from './describe.ts';
 import { fileOperations } from './files.ts';
-import { deletedObject, eventStream, jsonResponse, listSchema, operationsWithTag } from './operations.ts';
+import { deletedObject, eventStream, jsonResponse, listSchema, tagOperations } from './operations.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -38,7 +38,7 @@ function eventSchemaName(type: string): string {
   return `${words.join('')}Event`;
 }
 
-/** The description of the API (OpenAPI 3.1), made from the schemas that parse requests and type answers. */
+/** The OpenAPI 3.1 document, generated from the schemas that parse requests and type responses. */
 export function openApiDocument() {
   const registry = new OpenAPIRegistry();
   for (const [name, schema] of Object.entries(inputComponents)) {
@@ -84,10 +84,10 @@ const repeatable = z.object({
     .string()
     .max(255)
     .optional()
-    .meta({ description: 'For 24 hours the same key, user and body gives the same run.' }),
+    .meta({ description: 'For 24 hours, the same key, user and body return the same run.' }),
 });
 const resumable = z.object({
-  'Last-Event-ID': z.string().optional().meta({ description: 'As `after`, which goes before it.' }),
+  'Last-Event-ID': z.string().optional().meta({ description: 'The same as `after`, which takes precedence.' }),
 });
 
 function responseOperations(): RouteConfig[] {
@@ -95,9 +95,9 @@ function responseOperations(): RouteConfig[] {
     description: 'The response object, or a stream of its events.',
     content: { 'application/json': { schema: response }, ...eventStream(event) },
   };
-  return operationsWithTag('Responses', {
+  return tagOperations('Responses', {
     'post /v1/responses createResponse': {
-      summary: 'Submit a response: streamed, waited for, or in the background.',
+      summary: 'Create a response: streamed, in one answer, or in the background.',
       headers: repeatable,
       body: createResponseBody.meta({ id: 'CreateResponse' }),
       answer,
@@ -108,38 +108,38 @@ function responseOperations(): RouteConfig[] {
       answer: jsonResponse('A page.', listSchema(responseListEntry)),
     },
     'post /v1/responses/compact compactResponse': {
-      summary: 'Sum a thread up in one item that any later input takes.',
+      summary: 'Summarise a thread in one item that later inputs accept.',
       body: compactBody,
       answer: jsonResponse("The user's messages and the item.", compactedResponseObject),
     },
     'post /v1/responses/input_tokens countInputTokens': {
-      summary: 'Estimate the tokens that a request would have the model read.',
+      summary: 'Estimate the input tokens of a request.',
       body: countBody,
       answer: jsonResponse('The estimate.', inputTokens),
     },
     'get /v1/responses/{id} getResponse': {
-      summary: 'Read a response, or resume its stream.',
+      summary: 'Get a response, or resume its stream.',
       headers: resumable,
       query: getResponseQuery,
       answer,
     },
     'delete /v1/responses/{id} deleteResponse': {
-      summary: 'Remove a response; one in progress is cancelled first.',
+      summary: 'Delete a response; one in progress is cancelled first.',
       answer: jsonResponse('Removed.', deletedObject('response')),
     },
     'post /v1/responses/{id}/cancel cancelResponse': {
-      summary: 'Cancel a response; an ended one is left as it is.',
+      summary: 'Cancel a response; one that has ended does not change.',
       answer: jsonResponse('The response.', response),
     },
     'get /v1/responses/{id}/input_items listInputItems': {
-      summary: 'List the input of a response, in the order submitted.',
+      summary: 'List the input items of a response, in the order submitted.',
       query: listInputItemsQuery,
       answer: jsonResponse('A page.', listSchema(z.looseObject({ id: z.string() }))),
     },
     'get /v1/responses/{id}/report getReport': {
-      summary: 'Read the report of a finished response as a document.',
+      summary: 'Get the report of a finished response as a document.',
       description:
-        'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere; in a Word document citations are footnotes.',
+        'Title, text, numbered sources, date and model. The HTML file is self-contained; in a Word document citations are footnotes.',
       query: getReportQuery,
       answer: {
         description: 'The document, with a file name in `Content-Disposition`.',
@@ -152,7 +152,7 @@ function responseOperations(): RouteConfig[] {
       },
     },
     'get /v1/responses/{id}/timeline getTimeline': {
-      summary: 'Read when the events of a response were told, and what the turns of its model took.',
+      summary: 'Get the times of the events of a response, and the duration and cost of its model turns.',
       answer: jsonResponse('The timeline.', timeline.meta({ id: 'Timeline' })),
     },
   });
@@ -162,7 +162,7 @@ function taskOperations(): RouteConfig[] {
   const submitted = taskEntry
     .pick({ id: true, created_at: true, model: true })
     .extend({ status: z.literal('CREATED') });
-  return operationsWithTag('Async', {
+  return tagOperations('Async', {
     'post /v1/async createTask': {
       summary: 'Run a chat completion in the background.',
       headers: repeatable,
@@ -176,15 +176,15 @@ function taskOperations(): RouteConfig[] {
       answer: jsonResponse('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
     },
     'get /v1/async/{id} getTask': {
-      summary: 'Read a task, with its result once COMPLETED.',
+      summary: 'Get a task, with its result once COMPLETED.',
       answer: jsonResponse('The task.', taskObject),
     },
     'delete /v1/async/{id} deleteTask': {
-      summary: 'Remove a task; one in progress is cancelled first.',
+      summary: 'Delete a task; one in progress is cancelled first.',
       answer: jsonResponse('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
     },
     'post /v1/async/{id}/cancel cancelTask': {
-      summary: 'Cancel a task; an ended one is left as it is.',
+      summary: 'Cancel a task; one that has ended does not change.',
       answer: jsonResponse('The task.', taskEntry),
     },
   });
@@ -192,10 +192,10 @@ function taskOperations(): RouteConfig[] {
 
 function otherOperations(): RouteConfig[] {
   return [
-    ...operationsWithTag('Chat completions', {
+    ...tagOperations('Chat completions', {
       'post /v1/chat/completions createChatCompletion': {
-        summary: 'Answer a conversation. Leaving the connection cancels it.',
-        description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
+        summary: 'Create a chat completion. Closing the connection cancels it.',
+        description: 'On proxy models the body and the answer pass through unchanged.',
         body: createChatCompletion.meta({ id: 'CreateChatCompletion' }),
         answer: {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
@@ -203,26 +203,26 @@ function otherOperations(): RouteConfig[] {
         },
       },
     }),
-    ...operationsWithTag('Models', {
+    ...tagOperations('Models', {
       'get /v1/models listModels': {
         summary: 'List the models that your key may use.',
         answer: jsonResponse('All of them.', modelList),
       },
       'get /v1/models/{id} getModel': {
-        summary: 'Read one model.',
+        summary: 'Get one model.',
         answer: jsonResponse('The model.', modelObject.meta({ id: 'Model' })),
       },
     }),
     ...fileOperations(),
     ...vectorStoreOperations(),
-    ...operationsWithTag('Webhooks', {
+    ...tagOperations('Webhooks', {
       'get /v1/webhook_deliveries listWebhookDeliveries': {
-        summary: 'See who was told of the end of a response or task.',
+        summary: 'List the deliveries of the end of a response or task.',
         query: listDeliveriesQuery,
         answer: jsonResponse('All of them.', listSchema(delivery)),
       },
       'post /v1/webhook_deliveries/{id}/redeliver redeliverWebhook': {
-        summary: 'Tell a receiver again.',
+        summary: 'Deliver a webhook again.',
         answer: jsonResponse('The delivery.', delivery),
       },
     }),

@@ -2,7 +2,7 @@ import type { ResponseConfig, RouteConfig } from '@asteasolutions/zod-to-openapi
 import { z } from 'zod';
 import { errorBody } from '../errors.ts';
 
-/** What operations are described with. */
+/** Building blocks of operations in the API description. */
 
 export function listSchema<T extends z.ZodType>(entry: T) {
   return z.object({
@@ -26,42 +26,42 @@ export function eventStream(schema: z.ZodType) {
   return { 'text/event-stream': { schema } };
 }
 
-const refused = errorBody.meta({ id: 'Error' });
+const errorSchema = errorBody.meta({ id: 'Error' });
 const failures: Record<string, ResponseConfig> = {
-  '4XX': jsonResponse('Refused; `error.code` says why.', refused),
-  '5XX': jsonResponse('Failed; worth a retry unless `x-should-retry` is false.', refused),
+  '4XX': jsonResponse('Refused; `error.code` says why.', errorSchema),
+  '5XX': jsonResponse('Failed; worth a retry unless `x-should-retry` is false.', errorSchema),
 };
 
 type Method = RouteConfig['method'];
-/** Parameters of the path are texts, and stand in the path alone. */
+/** An operation. Its path parameters are strings and are read off the path. */
 interface Operation extends Pick<RouteConfig, 'description'> {
   summary: string;
   headers?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** JSON where absent. */
+  /** Default: JSON. */
   bodyType?: 'multipart/form-data';
   answer: ResponseConfig;
   status?: 201;
 }
 
-/** The operations of a tag by `method path operationId`, which names the method of generated clients. */
-export function operationsWithTag(
+/** The operations of a tag by `method path operationId`. Generated clients name their methods by the operation id. */
+export function tagOperations(
   tag: string,
   operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>,
 ): RouteConfig[] {
   return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
     const [method, path = '', operationId = ''] = name.split(' ');
-    const { headers, query, body, bodyType = 'application/json', ...about } = operation;
-    const named = path.matchAll(/\{(\w+)\}/g).map(([, param = '']) => [param, z.string()]);
+    const { headers, query, body, bodyType = 'application/json', ...texts } = operation;
+    const parameters = path.matchAll(/\{(\w+)\}/g).map(([, param = '']) => [param, z.string()]);
     const request = {
-      ...(path.includes('{') && { params: z.object(Object.fromEntries(named)) }),
+      ...(path.includes('{') && { params: z.object(Object.fromEntries(parameters)) }),
       ...(headers && { headers }),
       ...(query && { query }),
       ...(body && { body: { content: { [bodyType]: { schema: body } }, required: true } }),
     };
     const responses = { [status]: answer, ...failures };
-    return { method: methodOf(method), path, operationId, tags: [tag], ...about, request, responses };
+    return { method: methodOf(method), path, operationId, tags: [tag], ...texts, request, responses };
   });
 }
 

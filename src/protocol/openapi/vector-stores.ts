@@ -14,14 +14,14 @@ import {
   vectorStore,
   vectorStoreFile,
 } from '../vector-stores.ts';
-import { deletedObject, jsonResponse, listSchema, operationsWithTag } from './operations.ts';
+import { deletedObject, jsonResponse, listSchema, tagOperations } from './operations.ts';
 
 const AT = '/v1/vector_stores';
 
 /** `/v1/vector_stores` (docs/vector-stores.md). */
 export function vectorStoreOperations() {
   const file = vectorStoreFile.meta({ id: 'VectorStoreFile' });
-  return operationsWithTag('Vector stores', {
+  return tagOperations('Vector stores', {
     ...storeOperations(),
     ...fileOperations(file),
     ...batchOperations(file),
@@ -32,7 +32,7 @@ function storeOperations() {
   const store = vectorStore.meta({ id: 'VectorStore' });
   return {
     [`post ${AT} createVectorStore`]: {
-      summary: 'Make a vector store.',
+      summary: 'Create a vector store.',
       body: createVectorStoreBody,
       answer: jsonResponse('The vector store.', store),
     },
@@ -42,7 +42,7 @@ function storeOperations() {
       answer: jsonResponse('A page.', listSchema(store)),
     },
     [`get ${AT}/{id} getVectorStore`]: {
-      summary: 'Read a vector store.',
+      summary: 'Get a vector store.',
       answer: jsonResponse('The vector store.', store),
     },
     [`post ${AT}/{id} updateVectorStore`]: {
@@ -51,11 +51,11 @@ function storeOperations() {
       answer: jsonResponse('The vector store.', store),
     },
     [`delete ${AT}/{id} deleteVectorStore`]: {
-      summary: 'Remove a vector store; its files stay yours.',
+      summary: 'Delete a vector store, but not its files.',
       answer: jsonResponse('Removed.', deletedObject('vector_store.deleted')),
     },
     [`post ${AT}/{id}/search searchVectorStore`]: {
-      summary: 'Find the best passages.',
+      summary: 'Search a vector store for the best passages.',
       body: searchBody,
       answer: jsonResponse('The passages.', searchPage),
     },
@@ -65,7 +65,7 @@ function storeOperations() {
 function fileOperations(file: typeof vectorStoreFile) {
   return {
     [`post ${AT}/{id}/files createVectorStoreFile`]: {
-      summary: 'Put a file in.',
+      summary: 'Add a file.',
       body: attachFileBody,
       answer: jsonResponse('The file.', file),
     },
@@ -75,7 +75,7 @@ function fileOperations(file: typeof vectorStoreFile) {
       answer: jsonResponse('A page.', listSchema(file)),
     },
     [`get ${AT}/{id}/files/{file} getVectorStoreFile`]: {
-      summary: 'Read how far a file is.',
+      summary: 'Get the status of a file.',
       answer: jsonResponse('The file.', file),
     },
     [`post ${AT}/{id}/files/{file} updateVectorStoreFile`]: {
@@ -84,11 +84,11 @@ function fileOperations(file: typeof vectorStoreFile) {
       answer: jsonResponse('The file.', file),
     },
     [`delete ${AT}/{id}/files/{file} deleteVectorStoreFile`]: {
-      summary: 'Take a file out; it stays yours.',
-      answer: jsonResponse('Taken out.', deletedVectorStoreFile),
+      summary: 'Remove a file from the store without deleting it.',
+      answer: jsonResponse('Removed.', deletedVectorStoreFile),
     },
     [`get ${AT}/{id}/files/{file}/content getVectorStoreFileContent`]: {
-      summary: 'Read the text of a file as it is searched.',
+      summary: 'Get the indexed text of a file.',
       answer: jsonResponse('The text.', fileContentPage),
     },
   };
@@ -98,16 +98,16 @@ function batchOperations(file: typeof vectorStoreFile) {
   const batch = fileBatch.meta({ id: 'VectorStoreFileBatch' });
   return {
     [`post ${AT}/{id}/file_batches createVectorStoreFileBatch`]: {
-      summary: 'Put many files in.',
+      summary: 'Add many files.',
       body: createBatchBody,
       answer: jsonResponse('The batch.', batch),
     },
     [`get ${AT}/{id}/file_batches/{batch} getVectorStoreFileBatch`]: {
-      summary: 'Read how far a batch is.',
+      summary: 'Get the status of a batch.',
       answer: jsonResponse('The batch.', batch),
     },
     [`post ${AT}/{id}/file_batches/{batch}/cancel cancelVectorStoreFileBatch`]: {
-      summary: 'Leave out what was not read yet.',
+      summary: 'Cancel the files that are not indexed yet.',
       answer: jsonResponse('The batch.', batch),
     },
     [`get ${AT}/{id}/file_batches/{batch}/files listFilesInVectorStoreBatch`]: {

@@ -1,28 +1,28 @@
 import { z } from 'zod';
 
-/** What operators read and write under `/admin`, for the API description and its answers. Times are Unix seconds. */
+/** Requests and responses under `/admin`. Times are Unix seconds. */
 
 const count = z.int().nonnegative();
 
-/** A key as operators see it: never its secret. Settings are named as in the configuration file (docs/keys.md). */
+/** A key without its secret. Settings have the names of the configuration file (docs/keys.md). */
 export const adminKey = z.looseObject({
   object: z.literal('key'),
   id: z.string(),
-  /** Where it is kept; only keys of the store can be changed here. */
+  /** Where the key is defined; only keys of the store can be changed through the API. */
   source: z.enum(['store', 'file']),
   created_at: z.int().nullable(),
-  /** Until when the secret of before a rotation is taken too. */
+  /** Until when the secret before the last rotation is accepted too. */
   rotated_until: z.int().nullable(),
-  /** The providers that it has credentials of its own for. */
+  /** The providers for which the key has credentials of its own. */
   provider_keys: z.array(z.string()).optional(),
-  /** Without its secret, and the query of its address. */
+  /** Without its secret and the query of its URL. */
   webhook: z.object({ url: z.string().nullable(), events: z.array(z.string()).optional() }).optional(),
-  /** Why it is not in force. */
+  /** Why the key is not in force. */
   problem: z.string().optional(),
 });
 export type AdminKey = z.output<typeof adminKey>;
 
-/** The secret is shown in this answer and never again. */
+/** The secret is in this response and never shown again. */
 export const adminKeyWithSecret = adminKey.extend({ secret: z.string() });
 
 function pageOf<T extends z.ZodType>(entry: T) {
@@ -33,7 +33,7 @@ export const adminKeyList = pageOf(adminKey);
 
 export const deletedKey = z.object({ object: z.literal('key'), id: z.string(), deleted: z.literal(true) });
 
-/** `overlap_seconds`: for how long the secret of before is taken too. */
+/** `overlap_seconds`: how long the old secret is accepted too. */
 export const rotateKeyBody = z.strictObject({
   overlap_seconds: z
     .int()
@@ -42,7 +42,7 @@ export const rotateKeyBody = z.strictObject({
     .default(0),
 });
 
-/** What rows of usage are added up by. */
+/** The fields by which rows of usage can be grouped. */
 export const USAGE_GROUPS = ['key', 'team', 'model', 'tag', 'day'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
@@ -57,10 +57,10 @@ export const usageQuery = z.object({
 
 export const usageList = z.object({
   object: z.literal('list'),
-  /** The days that were added up, both included. */
+  /** The first and last day that are included. */
   from: z.string(),
   to: z.string(),
-  /** Costs are in it. */
+  /** The currency of costs. */
   currency: z.string(),
   data: z.array(
     z.object({
@@ -83,7 +83,7 @@ export type UsageList = z.output<typeof usageList>;
 
 export const auditQuery = z.object({ limit: z.int().min(1).max(1000).default(100), after: z.string().optional() });
 
-/** `time`: Unix seconds; `by`: id of the key that did it; `target`: to what; `address`: where it came from. */
+/** `by`: the id of the acting key; `target`: what it acted on; `address`: the client's IP address. */
 export const auditEntry = z.object({
   id: z.string(),
   time: z.int(),

@@ -11,9 +11,9 @@ export const turnPrompt = z.object({
   turn: z.int().positive(),
   kind: z.enum(['research', 'answer']),
   lane: z.int().positive().optional(),
-  /** Of the request, with its tools. */
+  /** Estimate for the whole request, including its tools. */
   estimated_tokens: count,
-  /** The names of the tools that the model was offered. */
+  /** The names of the tools that were offered to the model. */
   tools: z.array(z.string()),
   messages: z.array(
     z.object({
@@ -22,7 +22,7 @@ export const turnPrompt = z.object({
       estimated_tokens: count,
       /** Null unless `telemetry.contents` is true. */
       text: z.string().nullable(),
-      /** What an assistant's message called; `arguments` as `text`. */
+      /** The tool calls of an assistant's message; `arguments` is null like `text`. */
       calls: z.array(z.object({ name: z.string(), arguments: z.string().nullable() })).optional(),
     }),
   ),

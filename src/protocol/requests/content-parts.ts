@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chooseSchema, componentRef, optional, schemaByType } from './parse.ts';
+import { boundedList, byType, optional, pickSchema, schemaRef } from './parse.ts';
 
-/** The parts of messages, and of what tools gave: text, images and files. */
+/** The parts of messages and of tool outputs: text, images, files and audio. */
 
-/** Bound of docs/api.md, "Errors". */
+/** Limit of docs/api.md, "Errors". */
 const MAX_PARTS = 1000;
 
 const textPart = z
@@ -16,10 +16,10 @@ const imageUrl = z
     (url) => (/^https:\/\//i.test(url) ? URL.canParse(url) : /^data:[^,]*,./is.test(url)),
     'must be an https URL or a data URL',
   );
-/** How closely a model looks; `auto` says nothing, and where `original` is not known `high` is the nearest. */
-const detail = optional(z.enum(['auto', 'low', 'high', 'original'])).transform((asked) => {
-  if (asked === 'auto') return undefined;
-  return asked === 'original' ? 'high' : asked;
+/** The detail level of an image. `auto` is the same as none; `original`, which few providers know, becomes `high`. */
+const detail = optional(z.enum(['auto', 'low', 'high', 'original'])).transform((requested) => {
+  if (requested === 'auto') return undefined;
+  return requested === 'original' ? 'high' : requested;
 });
 const imagePart = z
   .object({
@@ -27,8 +27,8 @@ const imagePart = z
     image_url: z.union([imageUrl, z.object({ url: imageUrl, detail })]).describe('An https or data URL.'),
     detail,
   })
-  .transform(({ image_url: at, detail: asked }) => {
-    const { url, detail = asked } = typeof at === 'string' ? { url: at } : at;
+  .transform(({ image_url: image, detail: partDetail }) => {
+    const { url, detail = partDetail } = typeof image === 'string' ? { url: image } : image;
     return { type: 'image' as const, url, ...(detail && { detail }) };
   })
   .describe('Only for models that read images.');
@@ -36,7 +36,7 @@ const imageFile = z
   .object({ type: z.literal('input_image'), file_id: z.string().min(1), detail })
   .transform(({ file_id: id, detail }) => ({ type: 'image_file' as const, id, ...(detail && { detail }) }))
   .describe('Only for models that read images.');
-/** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
+/** A document: the id of an uploaded file, its bytes, or its URL (docs/files.md). */
 const document = z.object({
   file_id: optional(z.string().min(1)),
   file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
@@ -44,9 +44,9 @@ const document = z.object({
   filename: optional(z.string().max(255)),
 });
 type Document = Partial<z.output<typeof document>>;
-const oneOf = ({ file_id, file_url, file_data }: Document) =>
-  [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1;
-const asFile = ({ file_id: id, file_url: url, file_data: data, filename }: Document) => ({
+const hasOneSource = ({ file_id, file_url, file_data }: Document) =>
+  [file_id, file_url, file_data].filter((source) => source !== undefined).length === 1;
+const toFilePart = ({ file_id: id, file_url: url, file_data: data, filename }: Document) => ({
   type: 'file' as const,
   ...(id !== undefined && { id }),
   ...(url !== undefined && { url }),
@@ -55,15 +55,15 @@ const asFile = ({ file_id: id, file_url: url, file_data: data, filename }: Docum
 });
 const filePart = document
   .extend({ type: z.literal('input_file') })
-  .refine(oneOf, 'give one of file_id, file_url and file_data')
-  .transform(asFile);
-/** The same in a chat. */
+  .refine(hasOneSource, 'give one of file_id, file_url and file_data')
+  .transform(toFilePart);
+/** A document in a chat completion. */
 const chatFilePart = z
   .object({
     type: z.literal('file'),
-    file: document.omit({ file_url: true }).refine(oneOf, 'give one of file_id and file_data'),
+    file: document.omit({ file_url: true }).refine(hasOneSource, 'give one of file_id and file_data'),
   })
-  .transform(({ file }) => asFile(file));
+  .transform(({ file }) => toFilePart(file));
 const audioPart = z
   .object({
     type: z.literal('input_audio'),
@@ -73,7 +73,7 @@ const audioPart = z
     }),
   })
   .transform(({ input_audio: { data, format } }) => ({ type: 'audio' as const, data, format }))
-  .describe('Only for plain models that hear.');
+  .describe('Only for plain models that take audio.');
 const refusalPart = z
   .object({ type: z.literal('refusal'), refusal: z.string() })
   .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
@@ -91,15 +91,15 @@ const parts = {
 const UNKNOWN_PART =
   'unknown part type: use text, an image, a file or audio (input_text, input_image, input_file and input_audio; in chats text, image_url, file and input_audio)';
 
-/** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
-const contentPart = chooseSchema((value) => {
+/** A content part of Responses (`input_text`, `output_text`, `input_image`) or chat completions (`text`, `image_url`). */
+const contentPart = pickSchema((value) => {
   if (isObject(value) && value.type === 'input_image' && typeof value.file_id === 'string') return imageFile;
-  return schemaByType(value, parts, UNKNOWN_PART);
-}).meta(componentRef('ContentPart'));
+  return byType(value, parts, UNKNOWN_PART);
+}).meta(schemaRef('ContentPart'));
 export type InputPart = z.output<typeof contentPart>;
-/** One that any kind of model is sent as it is. */
+/** A part that is sent to any kind of model unchanged. */
 export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
-/** The same of a plain model: `pdf` has its bytes in a data URL. */
+/** A part that is sent to a plain model. `pdf` has its bytes in a data URL. */
 export type PlainPart =
   | ContentPart
   | Extract<InputPart, { type: 'audio' }>
@@ -107,5 +107,5 @@ export type PlainPart =
 
 export const contentParts = boundedList(contentPart, { max: MAX_PARTS });
 
-/** For the API description. */
+/** For the API description only. */
 export const anyContentPart = z.union([textPart, imagePart, imageFile, filePart, chatFilePart, audioPart, refusalPart]);

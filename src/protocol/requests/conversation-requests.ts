@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chooseSchema } from './parse.ts';
+import { boundedList, pickSchema } from './parse.ts';
 import { inputItem } from './request-input.ts';
 import { metadata } from './requests.ts';
 
 /** The bodies of `/v1/conversations` (docs/api.md, "Conversations"). */
 
-/** Items that one request may add. */
+/** How many items one request may add. */
 const MAX_ITEMS = 20;
 
 export const createConversation = z.object({
@@ -14,7 +14,7 @@ export const createConversation = z.object({
   metadata: metadata.optional(),
 });
 
-const requiredMetadata = chooseSchema((value) =>
+const requiredMetadata = pickSchema((value) =>
   isObject(value) ? metadata : { refuse: 'invalid_parameter', message: 'expected an object' },
 ).meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 

@@ -3,13 +3,13 @@ import { isObject } from '../../base/json.ts';
 import { formatPath, withoutTrailing } from '../../base/text.ts';
 import { fitsShape, type JsonShape, topLevelSpans } from './json-spans.ts';
 
-/** Looking at each number of a field that goes beyond would take seconds: attributes of 500 files stay far below it. */
+/** Checking every number of a larger field would take seconds. The attributes of 500 files are far smaller. */
 const MAX_SHAPE: JsonShape = { depth: 64, containers: 20_000, members: 20_000, entries: 20_000 };
 
 /**
- * Refuses numbers in fields of a body that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps
- * 64 bits of each. Of a field that is there twice the last counts, as everywhere.
- * @throws GatewayError `invalid_parameter` naming the first one, or a field that holds too many values to look at.
+ * Refuses numbers that would be returned changed, because JavaScript stores them as 64-bit floats (docs/api.md, "POST
+ * /v1/responses"). If a field is repeated, the last one counts, as with `JSON.parse`.
+ * @throws GatewayError `invalid_parameter` naming the first such number, or a field with too many values to check.
  */
 export function requireExactNumbers(body: Buffer, fields: readonly string[]): void {
   for (const field of fields) {
@@ -26,38 +26,38 @@ export function requireExactNumbers(body: Buffer, fields: readonly string[]): vo
   }
 }
 
-/** The same of `metadata`. */
+/** Requires exact numbers in `metadata`. */
 export function requireExactMetadata(body: Buffer): void {
   requireExactNumbers(body, ['metadata']);
 }
 
-/** Stands for a number that is not what was written. */
+/** Replaces a number that JavaScript cannot represent exactly. */
 class Inexact {}
 
-/** Where the first number stands that JavaScript does not keep. */
+/** The path of the first number that JavaScript cannot represent exactly. */
 function inexactNumber(json: string): (string | number)[] | undefined {
   const marked: unknown = JSON.parse(json, (_name, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && !isKept(value, context?.source ?? '') ? new Inexact() : value,
+    typeof value === 'number' && !isExact(value, context?.source ?? '') ? new Inexact() : value,
   );
-  return pathTo(marked);
+  return pathToInexact(marked);
 }
 
-function pathTo(value: unknown): (string | number)[] | undefined {
+function pathToInexact(value: unknown): (string | number)[] | undefined {
   if (value instanceof Inexact) return [];
   const entries = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];
   for (const [name, inner] of entries) {
-    const path = pathTo(inner);
+    const path = pathToInexact(inner);
     if (path) return [name, ...path];
   }
   return undefined;
 }
 
-/** Whether a number is the one that was written, perhaps in another notation. */
-function isKept(value: number, written: string): boolean {
+/** Whether a parsed number equals its source text, possibly in another notation. */
+function isExact(value: number, written: string): boolean {
   return Number.isFinite(value) && digitsOf(String(value)) === digitsOf(written);
 }
 
-/** A number in one notation: its digits without zeros around them, and where the point stands. */
+/** A canonical notation of a number: its digits without leading and trailing zeros, and its exponent. */
 function digitsOf(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];

@@ -1,48 +1,48 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { contentParts, type InputPart } from './content-parts.ts';
-import { chooseSchema, optional } from './parse.ts';
+import { optional, pickSchema } from './parse.ts';
 import type { ResponseTool } from './request-tools.ts';
 import { inputTools } from './thread-settings.ts';
 
 /**
- * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
- * or at another service, and their outputs. They become context, as text; those that say nothing are dropped.
+ * Items of threads that began elsewhere (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client or at
+ * another service, and their outputs. They become context as text; items without content are dropped.
  */
 
-/** A call of an earlier turn. `output`: what came of it, if the item says so itself. */
+/** A tool call of an earlier turn. `output`: its result, if the item includes it. */
 export interface PriorCall {
   type: 'prior_call';
   callId?: string | undefined;
   name: string;
   arguments: string;
   output?: string | undefined;
-  /** The id of its item, by which its output may name it, too. */
+  /** The id of the item, which its output may name instead of `callId`. */
   itemId?: string | undefined;
-  /** It waits for an approval, by its `callId`. */
+  /** Whether the call waits for an approval, which names its `callId`. */
   asks?: true;
-  /** The request that it was approved by. */
+  /** The approval request that approved the call. */
   approvedBy?: string | undefined;
 }
 
-/** What came of a call that stands elsewhere in the thread. */
+/** The output of a call that is elsewhere in the thread. */
 export interface PriorOutput {
   type: 'prior_output';
   callId: string | undefined;
-  /** The id of the item of its call, or its `callId`, where it names nothing else. */
+  /** The item id, or else the `callId`, of the call, if the output has no `callId`. */
   itemId?: string | undefined;
   output: string;
-  /** Of an approval: whether the call is to be made. */
+  /** For an approval: whether the call may be made. */
   approves?: boolean;
-  /** What it is made of, where that is not text alone: `output` names the rest. */
+  /** All parts, if they are not only text; `output` mentions the others. */
   parts?: InputPart[] | undefined;
-  /** Of a search by the client: what it found. */
+  /** For a search by the client: the tools that it found. */
   tools?: ResponseTool[] | undefined;
-  /** Images among them that a research model is shown, by their addresses: `output` says that they are there. */
+  /** URLs of images among the parts, for research models; `output` mentions them. */
   images?: string[] | undefined;
 }
 
-/** An item that says nothing to a model. */
+/** An item that carries nothing for a model. */
 export interface DroppedItem {
   type: 'dropped';
 }
@@ -51,7 +51,7 @@ const NOTHING: DroppedItem = { type: 'dropped' };
 const id = optional(z.string());
 const callId = z.string().min(1);
 const anything = z.unknown().optional();
-/** Text, parts of text, or whatever else a tool gave. */
+/** The output of a tool: text, text parts, or any other value. */
 const output = anything.transform(textOf);
 
 function textOf(value: unknown): string {
@@ -64,65 +64,66 @@ function textOf(value: unknown): string {
 function call(
   name: string,
   args: unknown,
-  { output: told, ...more }: Omit<Partial<PriorCall>, 'type' | 'name' | 'arguments'> = {},
+  { output, ...options }: Omit<Partial<PriorCall>, 'type' | 'name' | 'arguments'> = {},
 ): PriorCall {
-  return { type: 'prior_call', name, arguments: textOf(args), output: told || undefined, ...more };
+  return { type: 'prior_call', name, arguments: textOf(args), output: output || undefined, ...options };
 }
 
 function priorOutput(callId: string | undefined, text: string): PriorOutput | DroppedItem {
   return text === '' && callId === undefined ? NOTHING : { type: 'prior_output', output: text, callId };
 }
 
-/** Lists of tools say nothing about the thread, and pictures are no text. */
-const silent = z.looseObject({}).transform(() => NOTHING);
+/** Items that cannot become context: lists of tools say nothing about the thread, and images are not text. */
+const droppedItem = z.looseObject({}).transform(() => NOTHING);
 
 const textOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
-/** What a function gave, with images or files among it. */
+/** The output of a function with images or files. */
 const outputParts = z
   .object({ call_id: z.string().min(1), output: contentParts })
-  .transform(({ call_id: callId, output: parts }) => outputOf(callId, parts));
-function outputOf(callId: string | undefined, parts: InputPart[]): PriorOutput {
+  .transform(({ call_id: callId, output: parts }) => outputWithParts(callId, parts));
+function outputWithParts(callId: string | undefined, parts: InputPart[]): PriorOutput {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : `(${NAMES[part.type]}, which is not shown)`));
   return { type: 'prior_output', callId, output: texts.join('\n'), parts };
 }
 const NAMES = { image: 'an image', image_file: 'an image', file: 'a file', audio: 'audio' } as const;
-const functionOutput = chooseSchema((value) => (isObject(value) && isMixed(value.output) ? outputParts : textOutput));
+const functionOutput = pickSchema((value) => (isObject(value) && hasMedia(value.output) ? outputParts : textOutput));
 
-/** Whether parts are not text alone, in the words of Responses or of chats. */
-function isMixed(parts: unknown): boolean {
-  return Array.isArray(parts) && parts.some((part) => isObject(part) && MIXED.includes(String(part.type)));
+/** Whether an output has parts other than text, in the types of Responses or of chat completions. */
+function hasMedia(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && MEDIA_TYPES.includes(String(part.type)));
 }
-const MIXED = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
+const MEDIA_TYPES = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
 
-/** Searches of the client's: those that others made say nothing. */
-const isOurs = (value: unknown) => isObject(value) && typeof value.call_id === 'string' && value.execution !== 'server';
+/** Whether a tool search was made by the client. Those of other services are dropped. */
+const isClientSearch = (value: unknown) =>
+  isObject(value) && typeof value.call_id === 'string' && value.execution !== 'server';
 const searchCall = z
   .object({ call_id: callId, arguments: output })
   .transform((item) => call('tool_search', item.arguments, { callId: item.call_id }));
 const searchOutput = z
   .object({ call_id: callId, tools: inputTools })
-  .transform(({ call_id, tools: given }): PriorOutput => {
-    const tools = given.map(found);
+  .transform(({ call_id, tools: foundTools }): PriorOutput => {
+    const tools = foundTools.map(withoutDeferral);
     const names = tools.map((tool) => ('name' in tool ? tool.name : tool.type));
-    const told = names.length === 0 ? 'No tools were found.' : `Found, and on offer from now on: ${names.join(', ')}`;
-    return { type: 'prior_output', callId: call_id, output: told, tools };
+    const output = names.length === 0 ? 'No tools were found.' : `Found, and on offer from now on: ${names.join(', ')}`;
+    return { type: 'prior_output', callId: call_id, output, tools };
   });
-/** What was found waits for nothing. */
-function found(tool: ResponseTool): ResponseTool {
+/** Clears `defer_loading`: a tool that was found is loaded. */
+function withoutDeferral(tool: ResponseTool): ResponseTool {
   if (tool.type === 'function') return { ...tool, defer_loading: undefined };
   if (tool.type !== 'namespace') return tool;
-  const tools = tool.tools.map((one) => (one.type === 'function' ? { ...one, defer_loading: undefined } : one));
+  const tools = tool.tools.map((inner) => (inner.type === 'function' ? { ...inner, defer_loading: undefined } : inner));
   return { ...tool, tools };
 }
-const searching = chooseSchema((value) => (isOurs(value) ? searchCall : silent));
-const searched = chooseSchema((value) => (isOurs(value) ? searchOutput : silent));
+const toolSearchCall = pickSchema((value) => (isClientSearch(value) ? searchCall : droppedItem));
+const toolSearchOutput = pickSchema((value) => (isClientSearch(value) ? searchOutput : droppedItem));
 
-/** A function that was found first and stands in no namespace has its own name as one. */
+/** Clients send a found function without a namespace with its own name as the namespace. */
 function fullName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
   return namespace === undefined || namespace === name ? name : `${namespace}.${name}`;
 }
 
-/** By the type of the item. */
+/** The schemas by type of item. */
 export const foreignItems = {
   function_call: z
     .object({ call_id: id, name: z.string(), namespace: id, arguments: output })
@@ -148,15 +149,13 @@ export const foreignItems = {
     .transform((item) => call('apply_patch', item.operation, { callId: item.call_id })),
   apply_patch_call_output: z
     .object({ call_id: callId, status: z.enum(['completed', 'failed']), output })
-    .transform(({ call_id, status, output: told }) =>
-      priorOutput(call_id, told === '' ? status : `${status}: ${told}`),
-    ),
+    .transform(({ call_id, status, output: text }) => priorOutput(call_id, text ? `${status}: ${text}` : status)),
   web_search_call: z
     .object({ action: anything })
     .transform(({ action }) => (isObject(action) ? call('web_search', action) : NOTHING)),
   file_search_call: z.object({ queries: anything, results: output }).transform(({ queries, results }) => {
-    const isAsked = Array.isArray(queries) && queries.length > 0;
-    return isAsked || results !== '' ? call('file_search', { queries }, { output: results }) : NOTHING;
+    const hasQueries = Array.isArray(queries) && queries.length > 0;
+    return hasQueries || results !== '' ? call('file_search', { queries }, { output: results }) : NOTHING;
   }),
   code_interpreter_call: z.object({ code: id, outputs: anything }).transform(({ code, outputs }) => {
     if (!code) return NOTHING;
@@ -184,19 +183,15 @@ export const foreignItems = {
   mcp_approval_response: z
     .object({ approval_request_id: z.string().min(1), approve: z.boolean(), reason: id })
     .transform(({ approval_request_id: callId, approve: approves, reason }): PriorOutput => {
-      const why = reason ? ` Reason: ${reason}` : '';
-      return {
-        type: 'prior_output',
-        callId,
-        output: `The user ${approves ? 'approved' : 'denied'} this call.${why}`,
-        approves,
-      };
+      const suffix = reason ? ` Reason: ${reason}` : '';
+      const output = `The user ${approves ? 'approved' : 'denied'} this call.${suffix}`;
+      return { type: 'prior_output', callId, output, approves };
     }),
-  mcp_list_tools: silent,
-  tool_search_call: searching,
-  tool_search_output: searched,
-  image_generation_call: silent,
-  // What ran at OpenAI, and went on there: told in words, because no model here can go on with it.
+  mcp_list_tools: droppedItem,
+  tool_search_call: toolSearchCall,
+  tool_search_output: toolSearchOutput,
+  image_generation_call: droppedItem,
+  // Sessions that ran at OpenAI become plain text, because no model here can continue them.
   computer_call: z
     .object({ action: anything, actions: anything })
     .transform(({ action, actions }) => (action || actions ? call('computer', action ?? actions) : NOTHING)),
@@ -209,22 +204,24 @@ export const foreignItems = {
 export const toolCalls = z
   .array(z.object({ id, function: z.object({ name: z.string(), arguments: output }) }))
   .max(1000)
-  .transform((calls) => calls.map(({ id: callId, function: made }) => call(made.name, made.arguments, { callId })));
+  .transform((calls) =>
+    calls.map(({ id: callId, function: called }) => call(called.name, called.arguments, { callId })),
+  );
 
-/** `function_call` of an older one, which names nothing but its function: so does the message that answers it. */
+/** The deprecated `function_call` of a chat history. It has no id: the message that answers it names the function. */
 export const legacyFunctionCall = z
   .object({ name: z.string().min(1), arguments: output })
   .transform(({ name, arguments: args }) => call(name, args, { callId: name }));
 
-const answering = { role: z.enum(['tool', 'function']), tool_call_id: id, name: id };
+const answerFields = { role: z.enum(['tool', 'function']), tool_call_id: id, name: id };
 const toolText = z
-  .object({ ...answering, content: output })
+  .object({ ...answerFields, content: output })
   .transform((message) => priorOutput(message.tool_call_id ?? message.name, message.content));
 const toolParts = z
-  .object({ ...answering, content: contentParts })
-  .transform((message) => outputOf(message.tool_call_id ?? message.name, message.content));
-/** A `tool` message of a chat history, or a `function` message of an older one. */
-export const toolMessage = chooseSchema((value) => (isObject(value) && isMixed(value.content) ? toolParts : toolText));
+  .object({ ...answerFields, content: contentParts })
+  .transform((message) => outputWithParts(message.tool_call_id ?? message.name, message.content));
+/** A `tool` message of a chat history, or the deprecated `function` message. */
+export const toolMessage = pickSchema((value) => (isObject(value) && hasMedia(value.content) ? toolParts : toolText));
 
 /** For the API description, by component name. */
 export const foreignComponents = {

@@ -1,6 +1,6 @@
 import { type JsonValue, parseJson } from '../../base/json.ts';
 
-/** A range of bytes: `start` included, `end` not. */
+/** A range of bytes from `start` up to but not including `end`. */
 export interface Span {
   start: number;
   end: number;
@@ -12,30 +12,30 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 
 /**
- * Where the values of a top-level field stand in a JSON object, in order: more than one where the name is repeated,
- * also where it is written with escapes; with `anyCase`, also in other cases, which some providers take for the same
- * (those in Go and .NET). Lets a value be replaced without parsing and writing the rest again, so that big integers
- * survive. `json` must be valid JSON, and `name` in lower case.
+ * Finds the values of a top-level field in a JSON object, in order: several if the name is repeated, also with escapes;
+ * with `anyCase` also in other cases, which some providers treat as the same field (those in Go and .NET). A value can
+ * then be replaced without parsing and serialising the rest, which keeps big integers intact. `json` must be valid, and
+ * `name` in lower case.
  */
 export function topLevelSpans(json: Buffer, name: string, { anyCase = false } = {}): Span[] {
   const spans: Span[] = [];
-  eachMember(json, (start, end, from, to) => {
-    if (isName(json, start, end, name, anyCase)) spans.push({ start: from, end: to });
+  eachMember(json, (key, value) => {
+    if (isName(json, key, name, anyCase)) spans.push(value);
   });
   return spans;
 }
 
-/** A JSON object without one of its fields, every other value as it was written. `json` must be valid JSON. */
+/** Removes a field from a JSON object and keeps every other value as it was written. `json` must be valid. */
 export function withoutField(json: Buffer, name: string): Buffer {
-  const kept: string[] = [];
-  eachMember(json, (start, end, _, to) => {
-    if (!isName(json, start, end, name)) kept.push(json.toString('utf8', start, to));
+  const members: string[] = [];
+  eachMember(json, (key, value) => {
+    if (!isName(json, key, name)) members.push(json.toString('utf8', key.start, value.end));
   });
-  return Buffer.from(`{${kept.join(',')}}`);
+  return Buffer.from(`{${members.join(',')}}`);
 }
 
-/** Tells where each member of an object stands: its name with the quotes from `start` to `end`, its value from `from` to `to`. */
-function eachMember(json: Buffer, tell: (start: number, end: number, from: number, to: number) => void): void {
+/** Calls back with the spans of each member of an object: its name, including the quotes, and its value. */
+function eachMember(json: Buffer, onMember: (key: Span, value: Span) => void): void {
   let at = skipBlank(json, 0) + 1;
   for (;;) {
     const start = skipBlank(json, at);
@@ -43,22 +43,22 @@ function eachMember(json: Buffer, tell: (start: number, end: number, from: numbe
     const end = endOfString(json, start);
     at = skipBlank(json, end);
     if (json[at] !== COLON) return;
-    const from = skipBlank(json, at + 1);
-    const to = endOfValue(json, from);
-    tell(start, end, from, to);
-    at = skipBlank(json, to);
+    const valueStart = skipBlank(json, at + 1);
+    const valueEnd = endOfValue(json, valueStart);
+    onMember({ start, end }, { start: valueStart, end: valueEnd });
+    at = skipBlank(json, valueEnd);
     if (json[at] !== COMMA) return;
     at++;
   }
 }
 
-/** Strings that are longer are cut by `abridged`, in bytes, and what is left of them. */
+/** Longer strings are cut when JSON is abridged, to `ABRIDGED_BYTES`; in bytes. */
 const LONG_STRING = 4096;
-const LEFT = 256;
+const ABRIDGED_BYTES = 256;
 
 /**
- * A JSON text whose long strings are cut, so that what a picture or a long answer stands in can be read at the cost of
- * its short values. The text may be malformed: then so is what comes of it.
+ * Cuts the long strings in JSON, so that parsing it costs only as much as its short values, whatever images or long
+ * answers it contains. Malformed JSON stays malformed.
  */
 export function abridged(json: Buffer): Buffer {
   const pieces: Buffer[] = [];
@@ -67,9 +67,9 @@ export function abridged(json: Buffer): Buffer {
     if (json[at] !== QUOTE) continue;
     const end = endOfString(json, at);
     if (end - at > LONG_STRING && json[end - 1] === QUOTE) {
-      const left = json.subarray(at + 1, at + 1 + LEFT);
-      // Half an escape is none.
-      pieces.push(json.subarray(from, at + 1), left.includes(BACKSLASH) ? Buffer.from('...') : left);
+      const beginning = json.subarray(at + 1, at + 1 + ABRIDGED_BYTES);
+      // The cut may split an escape, which would be invalid JSON.
+      pieces.push(json.subarray(from, at + 1), beginning.includes(BACKSLASH) ? Buffer.from('...') : beginning);
       from = end - 1;
     }
     at = end - 1;
@@ -77,19 +77,19 @@ export function abridged(json: Buffer): Buffer {
   return pieces.length === 0 ? json : Buffer.concat([...pieces, json.subarray(from)]);
 }
 
-/** What reading a JSON text costs besides its length. */
+/** What makes parsing JSON expensive, besides its length. */
 export interface JsonShape {
-  /** How deeply arrays and objects are nested. */
+  /** Nesting depth of arrays and objects. */
   depth: number;
-  /** Arrays and objects. */
+  /** Number of arrays and objects. */
   containers: number;
-  /** Members of objects. */
+  /** Number of members of objects. */
   members: number;
-  /** Entries of arrays and members of objects, counted by what parts them. */
+  /** Number of commas: of array entries and object members after the first. */
   entries: number;
 }
 
-/** The shape of valid JSON, found without reading it; stops where the shape is past `limit`. */
+/** Measures the shape of valid JSON without parsing it; stops once a limit is exceeded. */
 export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
   const shape: JsonShape = { depth: 0, containers: 0, members: 0, entries: 0 };
   let depth = 0;
@@ -108,24 +108,24 @@ export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
   return shape;
 }
 
-/** Whether valid JSON stays within a shape. */
+/** Whether the shape of valid JSON stays within a limit. */
 export function fitsShape(json: Buffer, limit: JsonShape): boolean {
   const { depth, containers, members, entries } = shapeOf(json, limit);
   return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
 }
 
-/** What is read of JSON that a service sends: beyond it reading takes a tenth of a second and more, and holds up everybody else. */
+/** The limits for JSON of other services. Beyond them parsing blocks the event loop for a tenth of a second or more. */
 const READABLE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, entries: 200_000 };
-/** What is no longer needs no look, in bytes or UTF-16 code units. */
+/** JSON up to this length is not checked; in bytes or UTF-16 code units. */
 const ALWAYS_READABLE = 4096;
 
-/** Whether the JSON of a service may be read: it holds no more values, and no deeper ones, than an answer has. */
+/** Whether JSON of another service is small and flat enough to be parsed, as every genuine answer is. */
 export function isReadable(json: string | Buffer): boolean {
   if (json.length <= ALWAYS_READABLE || isFlat(json)) return true;
   return fitsShape(typeof json === 'string' ? Buffer.from(json) : json, READABLE);
 }
 
-/** Whether few brackets alone say that it is readable, such as a vector: a look at each of its bytes takes twice as long as reading it. */
+/** Whether JSON has so few brackets, as a vector has, that it needs no scan: scanning takes twice as long as parsing it. */
 function isFlat(json: string | Buffer): boolean {
   if (json.length > READABLE.entries) return false;
   let count = 0;
@@ -137,13 +137,13 @@ function isFlat(json: string | Buffer): boolean {
   return true;
 }
 
-/** Parsed JSON of a service; undefined if it is not JSON, or not readable. */
+/** Parses JSON of another service; undefined if it is malformed or exceeds the limits. */
 export function parseReadable(text: string): JsonValue | undefined {
   return isReadable(text) ? parseJson(text) : undefined;
 }
 
-/** `name` is ASCII: written with escapes it is only longer, so length alone rules most others out. */
-function isName(json: Buffer, start: number, end: number, name: string, anyCase = false): boolean {
+/** Whether a key is `name`. `name` is ASCII and escapes only make it longer, so the length rules out most other keys. */
+function isName(json: Buffer, { start, end }: Span, name: string, anyCase = false): boolean {
   const length = end - start - 2;
   if (length < name.length) return false;
   const isSame = (text: string) => (anyCase ? text.toLowerCase() : text) === name;
@@ -171,13 +171,13 @@ function endOfNested(json: Buffer, start: number): number {
   return json.length;
 }
 
-/** Up to so many bytes looking at each is faster than a native search, which begins slowly. */
-const SHORT = 24;
+/** For this many bytes a loop is faster than a native search, which is slow to start. */
+const LOOP_BYTES = 24;
 
-/** Behind the closing quote of the string that starts at `start`. Where quotes are far from each other they are found natively. */
+/** The position after the closing quote of the string that starts at `start`. A distant quote is found natively. */
 function endOfString(json: Buffer, start: number): number {
   for (let from = start + 1; ; ) {
-    for (const near = from + SHORT; from <= near && from < json.length; from++) {
+    for (const near = from + LOOP_BYTES; from <= near && from < json.length; from++) {
       if (json[from] === QUOTE) return from + 1;
       if (json[from] === BACKSLASH) from++;
     }

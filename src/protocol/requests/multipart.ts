@@ -1,15 +1,15 @@
 import type { Span } from './json-spans.ts';
 
-/** A text field of a form and where its value stands. */
+/** A text field of a form, with the span of its value. */
 export interface FormField extends Span {
   value: string;
 }
 
 const HEADER_END = Buffer.from('\r\n\r\n');
-/** A part's own header is short; a longer one is no form that a client wrote. */
+/** No client writes longer headers of a part, in bytes. */
 const MAX_PART_HEADER = 8192;
 
-/** A form with more parts is no form that a client wrote. */
+/** No client writes a form with more parts. */
 const MAX_PARTS = 1000;
 
 /** The boundary in a `multipart/form-data` content type. */
@@ -19,13 +19,13 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /**
- * The text fields called `name` in a `multipart/form-data` body (RFC 7578), in order. Files are left out. None in a form
- * of more than 1000 parts.
+ * Finds the text fields called `name`, but not files, in a `multipart/form-data` body (RFC 7578), in order. Returns none
+ * for a form of more than 1000 parts.
  */
 export function formFields(body: Buffer, boundary: string, name: string): FormField[] {
   const fields: FormField[] = [];
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first delimiter has no line break before it.
+  // The first delimiter need not follow a line break.
   let part = body.indexOf(delimiter.subarray(2));
   if (part === -1) return fields;
   part += delimiter.length - 2;
@@ -35,7 +35,7 @@ export function formFields(body: Buffer, boundary: string, name: string): FormFi
     const start = headerEnd + HEADER_END.length;
     const found = body.indexOf(delimiter, start - 2);
     if (found === -1) return fields;
-    // An empty value shares its line break with the header.
+    // The line break before an empty value is part of the header's end.
     const end = Math.max(start, found);
     const header = body.toString('latin1', part, headerEnd);
     if (isField(header, name)) fields.push({ value: body.toString('utf8', start, end), start, end });

@@ -5,22 +5,22 @@ import { step } from '../../base/load/event-loop.ts';
 import { formatPath } from '../../base/text.ts';
 
 /**
- * From a parsed body to a typed request, or the first error with the code and the `param` path of docs/api.md,
- * "Errors". Schemas say more than "invalid" by issues of code `custom` whose `params.code` is an error code.
+ * Turns a parsed body into a typed request, or throws the first error with the code and `param` of docs/api.md,
+ * "Errors". Schemas choose an error code with issues of code `custom` that have it in `params.code`.
  */
 
-/** The result of `parseBody`: the request and the names of fields that are not acted on (`x-ignored-parameters`). */
-interface Parsed<T> {
+/** The result of `parseBody`: the request, and the names of fields without effect (`x-ignored-parameters`). */
+interface ParsedBody<T> {
   value: T;
   ignored: string[];
 }
 
 /**
- * Parses a request body. Top-level fields that are null count as absent (docs/api.md, "In general"); fields that the
- * schema does not know are reported as ignored.
- * @throws GatewayError `invalid_json`, `missing_parameter`, `invalid_parameter` or what a schema names itself.
+ * Parses a request body. Top-level fields that are null count as absent (docs/api.md, "In general"); unknown fields are
+ * reported as ignored.
+ * @throws GatewayError `invalid_json`, `missing_parameter`, `invalid_parameter`, or a code that the schema chooses.
  */
-export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Parsed<z.output<T>> {
+export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): ParsedBody<z.output<T>> {
   if (!isObject(body)) throw new GatewayError('invalid_json', 'The request body must be a JSON object.');
   const present: Record<string, unknown> = {};
   const ignored: string[] = [];
@@ -48,12 +48,12 @@ export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** Problems after which a value is not looked at any further. */
+/** After this many problems, parsing a value stops. */
 const MAX_PROBLEMS = 20;
 
 /**
- * A list of what `item` takes, with at most `max` entries: a longer one is refused without a look at what is in it, and
- * after 20 problems nothing more of it is looked at. The API description takes what `item` says in its metadata.
+ * An array of `item` with at most `max` entries. A longer one is refused before its entries are parsed, and parsing stops
+ * after 20 problems. The API description uses the metadata of `item`.
  */
 export function boundedList<T extends z.ZodType>(item: T, { min = 0, max }: { min?: number; max: number }) {
   const list = z
@@ -61,20 +61,20 @@ export function boundedList<T extends z.ZodType>(item: T, { min = 0, max }: { mi
     .min(min, 'must not be empty')
     .max(max)
     .transform((values, context): z.output<T>[] => {
-      const found: z.output<T>[] = [];
+      const parsed: z.output<T>[] = [];
       let problems = 0;
       for (const [index, value] of values.entries()) {
         const result = item.safeParse(value, { reportInput: true });
-        if (result.success) found.push(result.data);
+        if (result.success) parsed.push(result.data);
         else problems += report(result.error.issues.slice(0, MAX_PROBLEMS - problems), [index], context);
         if (problems >= MAX_PROBLEMS) break;
       }
-      return problems > 0 ? z.NEVER : found;
+      return problems > 0 ? z.NEVER : parsed;
     });
   return list.meta({ type: 'array', items: item.meta() ?? {}, minItems: min, maxItems: max });
 }
 
-/** A map of texts with at most `max` names. */
+/** An object that maps at most `max` names to texts. */
 export function mapOf<T extends z.ZodType>(
   value: T,
   { max, names = z.string() }: { max: number; names?: z.ZodType<string, string> },
@@ -89,7 +89,7 @@ export function mapOf<T extends z.ZodType>(
     .meta({ type: 'object', additionalProperties: { type: 'string' }, maxProperties: max });
 }
 
-/** Why no schema fits a value: the code and message to report, and the field inside the value that is at fault. */
+/** Why no schema fits a value: the code and message to report, and the field inside the value (`at`) that is wrong. */
 export interface Refusal {
   refuse: ErrorCode;
   message: string;
@@ -98,16 +98,16 @@ export interface Refusal {
 
 type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
 
-/** For the API description: the component of this name (see `inputComponents`). */
-export function componentRef(name: string): { $ref: string } {
+/** A reference to a component of the API description (see `inputComponents`). */
+export function schemaRef(name: string): { $ref: string } {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 /**
- * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `choose` gives schemas
- * that are there already: making one costs more than using it.
+ * A schema that chooses another one by the value, so that errors keep their path inside the chosen one. `choose` must
+ * return existing schemas, because creating one costs more than using it.
  */
-export function chooseSchema<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
+export function pickSchema<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
   return z.unknown().transform((value, context): OutputOf<C> => {
     const schema: z.ZodType | Refusal = choose(value);
     if ('refuse' in schema) {
@@ -123,8 +123,8 @@ export function chooseSchema<const C extends z.ZodType | Refusal>(choose: (value
   });
 }
 
-/** The schema of an object by its `type`. `unknown`: what is said of a type that is not in the table. */
-export function schemaByType<C extends z.ZodType>(
+/** Looks up the schema of an object by its `type`. `unknown`: the message for a type that is not in the table. */
+export function byType<C extends z.ZodType>(
   value: unknown,
   schemas: Readonly<Record<string, C>>,
   unknown: string,
@@ -138,12 +138,12 @@ export function schemaByType<C extends z.ZodType>(
   return schema ?? { refuse: 'invalid_parameter', message: unknown, at: 'type' };
 }
 
-/** For refinements: what is known and cannot be honoured. */
-export function unsupportedIssue(message: string) {
+/** The parameters of a refinement that refuses a known but unsupported value. */
+export function unsupported(message: string) {
   return { message, params: { code: 'unsupported_parameter' } };
 }
 
-/** Hands on what a schema inside found, and gives its number. */
+/** Adds the issues of an inner schema to the outer one and returns their number. */
 function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], context: z.RefinementCtx): number {
   for (const issue of issues) {
     const params = { code: codeOf(issue) };
@@ -152,12 +152,12 @@ function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], contex
   return issues.length;
 }
 
-/** A field that is known but cannot be honoured: whatever it holds, 400 `unsupported_parameter`. */
+/** A known but unsupported field: any value is refused with `unsupported_parameter`. */
 export function unsupportedField(message: string) {
   return z
     .unknown()
     .optional()
-    .refine((value) => value === undefined || value === null, unsupportedIssue(message))
+    .refine((value) => value === undefined || value === null, unsupported(message))
     .meta({ description: `Refused: ${message}.`, deprecated: true });
 }
 

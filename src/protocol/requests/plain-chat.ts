@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chooseSchema, schemaByType, unsupportedIssue } from './parse.ts';
+import { boundedList, byType, pickSchema, unsupported } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
 import { createChatCompletion } from './requests.ts';
 
 /**
- * `POST /v1/chat/completions` on a plain model whose providers speak no chat completions (docs/api.md, "Chat completions of
- * plain models"). Tools become what the Responses API calls them.
+ * `POST /v1/chat/completions` on a plain model whose providers do not offer chat completions (docs/api.md, "Chat
+ * completions of plain models"). Tools are converted to the format of the Responses API.
  */
 
 const namedFunction = z
@@ -21,9 +21,9 @@ const allowedTools = z
   })
   .transform(({ allowed_tools: { mode, tools } }) => ({ type: 'allowed_tools' as const, mode, tools }));
 const anyChoice = z.enum(['auto', 'none', 'required']);
-const toolChoice = chooseSchema((value) => {
+const toolChoice = pickSchema((value) => {
   if (!isObject(value)) return anyChoice;
-  return schemaByType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
+  return byType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
 });
 
 const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
@@ -57,10 +57,10 @@ export const plainChatBody = z.object({
     .optional(),
   functions: z
     .array(z.unknown())
-    .refine((functions) => functions.length === 0, unsupportedIssue('functions are called tools: send tools'))
+    .refine((functions) => functions.length === 0, unsupported('functions are called tools: send tools'))
     .optional(),
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;
 
-/** `POST /v1/async` on such a model. */
+/** `POST /v1/async` on such a plain model. */
 export const plainTaskBody = plainChatBody.extend({ webhook: requestedWebhook.optional() });

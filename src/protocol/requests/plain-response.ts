@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, chooseSchema, optional, schemaByType } from './parse.ts';
+import { boundedList, byType, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import { plainTool } from './request-tools.ts';
 import { createResponseBody } from './requests.ts';
 import { toolChoice } from './tool-choice.ts';
 
-/**
- * `POST /v1/responses` on a plain model whose responses the gateway makes (docs/api.md, "Responses of plain models").
- */
+/** `POST /v1/responses` on a plain model, if the gateway implements it (docs/api.md, "Responses of plain models"). */
 
 const compaction = z.object({
   type: z.literal('compaction'),
   compact_threshold: optional(z.int().min(1000, 'at least 1000 tokens')),
 });
-const contextManagement = chooseSchema((value) => schemaByType(value, { compaction }, 'use compaction'));
+const contextManagement = pickSchema((value) => byType(value, { compaction }, 'use compaction'));
 
 export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_servers: true, research: true }).extend({
   input: threadInput,

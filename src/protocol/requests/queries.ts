@@ -4,10 +4,7 @@ import { reportFormat } from '../report.ts';
 import { responseStatus } from '../response.ts';
 import { taskStatus } from '../tasks.ts';
 
-/**
- * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), as `http/query.ts` reads them and the
- * API description shows them.
- */
+/** Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), for parsing and the API description. */
 
 const cursor = z.string().optional();
 const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).optional() };
@@ -15,7 +12,7 @@ const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).opt
 export const listResponsesQuery = z.object({
   limit: z.int().min(1).max(100).default(20),
   ...page,
-  // How whole a completed answer is stands in the response alone.
+  // Lists do not filter by `incomplete`: only the response itself says whether its answer is complete.
   status: responseStatus.exclude(['incomplete']).optional(),
   model: z.string().optional(),
 });

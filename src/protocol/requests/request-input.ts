@@ -13,39 +13,31 @@ import {
   toolCalls,
   toolMessage,
 } from './foreign-items.ts';
-import {
-  boundedList,
-  chooseSchema,
-  componentRef,
-  optional,
-  type Refusal,
-  schemaByType,
-  unsupportedIssue,
-} from './parse.ts';
+import { boundedList, byType, optional, pickSchema, type Refusal, schemaRef, unsupported } from './parse.ts';
 import { MAX_TOOLS, settingItems, toolsIn } from './thread-settings.ts';
 
-/** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
+/** The input of a run: items (docs/api.md, "POST /v1/responses") or chat messages (docs/api.md, "Chat completions"). */
 
-/** Bounds of docs/api.md, "Errors". */
+/** Limits of docs/api.md, "Errors". */
 const MAX_ITEMS = 10_000;
 const MAX_PARTS_IN_ALL = 10_000;
 const NO_USER_TEXT = 'needs at least one user message with text';
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-const content = chooseSchema((value) => {
+const content = pickSchema((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
-}).meta(componentRef('Content'));
+}).meta(schemaRef('Content'));
 
-/** Read before the message is: in a chat it says nothing. */
+/** Checked before the message is parsed; chat messages need none. */
 const type = z
   .unknown()
   .optional()
   .meta({ type: 'string', enum: ['message'] });
 const message = z.object({ type, role, content }).transform((item): InputMessage => ({ ...item, type: 'message' }));
-/** What an assistant said, and the tools that it called with it. One that did neither says nothing. */
+/** A message of the assistant with its tool calls. It is dropped if it has neither text nor calls. */
 const assistantMessage = z
   .object({
     type,
@@ -56,13 +48,13 @@ const assistantMessage = z
     tool_calls: optional(toolCalls),
     function_call: optional(legacyFunctionCall),
   })
-  .transform(({ content: said = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
+  .transform(({ content = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
     const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
-    const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
-    const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
+    const all = content.length > 0 || refusal === undefined ? content : [{ type: 'text' as const, text: refusal }];
+    const parts = calls.length === 0 ? all : all.filter((part) => part.type !== 'text' || part.text !== '');
     if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
-    const more = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
-    return { type: 'message', role: 'assistant', content: parts, ...more };
+    const optionalFields = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
+    return { type: 'message', role: 'assistant', content: parts, ...optionalFields };
   });
 /** A message of a thread. */
 export interface InputMessage {
@@ -70,7 +62,7 @@ export interface InputMessage {
   role: z.output<typeof role>;
   content: InputPart[];
   phase?: MessagePhase;
-  /** Tools that the assistant called with it. */
+  /** The assistant's tool calls in this message. */
   calls?: PriorCall[];
 }
 
@@ -90,7 +82,7 @@ const priorReasoning = z
   }))
   .describe('Dropped, unless its `encrypted_content` was made here.');
 const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
-/** Whether an item is a reference without `type`: the SDK's type of one says that it may be. */
+/** Whether an item is a reference without a `type`, which is optional in the SDK's types. */
 export function isBareReference({ type, role, id }: Record<string, unknown>): boolean {
   return type == null && role === undefined && typeof id === 'string';
 }
@@ -99,24 +91,24 @@ const bareReference = z
   .transform(({ id }) => ({ type: 'item_reference' as const, id }));
 const compaction = z
   .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
-  .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
-/** What one agent of the client's tells another. */
+  .describe('From `POST /v1/responses/compact`, for the same user: replaces everything before it.');
+/** A message from one of the client's agents to another. */
 const agentMessage = z
   .object({
     type: z.literal('agent_message'),
     author: z.string().max(256),
     recipient: z.string().max(256),
-    content: z.unknown().transform(readable).pipe(contentParts),
+    content: z.unknown().transform(readableParts).pipe(contentParts),
   })
   .transform(({ author, recipient, content }): InputMessage => {
-    const from = { type: 'text' as const, text: `Message from ${author} to ${recipient}:` };
-    return { type: 'message', role: 'user', content: [from, ...content] };
+    const heading = { type: 'text' as const, text: `Message from ${author} to ${recipient}:` };
+    return { type: 'message', role: 'user', content: [heading, ...content] };
   });
 /**
- * OpenAI's models encrypt what they write to other agents, and Codex hands on what a model wrote as if all did: what is
- * no token of that service (Fernet's) is the text itself.
+ * Turns unencrypted `encrypted_content` into text. OpenAI's models encrypt messages to other agents, and Codex labels
+ * those of every model that way: content that is not one of OpenAI's tokens (Fernet) is plain text.
  */
-function readable(parts: unknown): unknown {
+function readableParts(parts: unknown): unknown {
   if (!Array.isArray(parts)) return parts;
   return parts.flatMap((part: unknown) => {
     if (!isObject(part) || part.type !== 'encrypted_content') return [part];
@@ -124,10 +116,10 @@ function readable(parts: unknown): unknown {
     return typeof text === 'string' && !/^gAAAA[\w-]+=*$/.test(text) ? [{ type: 'input_text', text }] : [];
   });
 }
-/** Asks for nothing but a summary; where it may stand, `withoutTrigger` has taken it out. */
+/** An item that asks for a summary in place of an answer. Where it is allowed, it has been removed before parsing. */
 const compactionTrigger = z.custom<never>(
   () => false,
-  unsupportedIssue('must stand once, as the last item, and asks plain models alone: use POST /v1/responses/compact'),
+  unsupported('must stand once, as the last item, and asks plain models alone: use POST /v1/responses/compact'),
 );
 const COMPACTION_TRIGGER = 'compaction_trigger';
 const otherItems = {
@@ -142,22 +134,22 @@ const otherItems = {
 };
 
 /** An input item (docs/api.md, "POST /v1/responses"). */
-export const inputItem = chooseSchema((value) => {
+export const inputItem = pickSchema((value) => {
   if (!isObject(value) || (value.type ?? 'message') !== 'message') {
-    return schemaByType(value, otherItems, 'unknown item type: use message');
+    return byType(value, otherItems, 'unknown item type: use message');
   }
   if (isBareReference(value)) return bareReference;
   return value.role === 'assistant' ? assistantMessage : message;
-}).meta(componentRef('InputItem'));
+}).meta(schemaRef('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
-/** The input without the item at its end that asks for a summary in place of an answer, or undefined. */
+/** The input without the `compaction_trigger` at its end; undefined if there is none. */
 export function withoutTrigger(input: unknown): unknown[] | undefined {
   const last: unknown = Array.isArray(input) ? input.at(-1) : undefined;
   return Array.isArray(input) && isObject(last) && isTrigger(last) ? input.slice(0, -1) : undefined;
 }
 
-/** Whether an item is that one: a signal, no part of what was said. */
+/** Whether an item is a `compaction_trigger`, which is a signal and not part of the thread. */
 export function isTrigger({ type }: Record<string, unknown>): boolean {
   return type === COMPACTION_TRIGGER;
 }
@@ -169,34 +161,34 @@ const textInput = z
 const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 
 function textOrItems(items: typeof inputItems) {
-  return chooseSchema((value) => {
+  return pickSchema((value) => {
     if (typeof value === 'string') return textInput;
-    if (Array.isArray(value)) return tooMany(value) ?? items;
+    if (Array.isArray(value)) return refusalIfTooMany(value) ?? items;
     return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
-  }).meta(componentRef('Input'));
+  }).meta(schemaRef('Input'));
 }
 
 /**
- * Input that may hold nothing but outputs of functions (docs/api.md, "Responses of plain models"), or nothing at all where
- * something was said before.
+ * Input for plain models (docs/api.md, "Responses of plain models"). It may consist of function outputs alone, and may be
+ * empty if an earlier response or a conversation precedes it.
  */
 export const threadInput = textOrItems(boundedList(inputItem, { max: MAX_ITEMS }));
 
-/** Input that asks something, or answers functions that a research called. */
+/** Input for research models: it must ask something, or answer function calls of an earlier run. */
 export const researchInput = textOrItems(inputItems)
   .refine(
-    (items) => asksSomething(items) || items.some((item) => item.type === 'prior_output' && item.callId !== undefined),
+    (items) => hasQuestion(items) || items.some((item) => item.type === 'prior_output' && item.callId !== undefined),
     NO_USER_TEXT,
   )
-  .meta(componentRef('Input'));
+  .meta(schemaRef('Input'));
 
-/** @throws GatewayError `invalid_parameter` where nothing is asked. */
+/** @throws GatewayError `invalid_parameter` if no user message has text. */
 export function requireQuestion(items: readonly InputItem[]): void {
-  if (!asksSomething(items)) throw fieldError('invalid_parameter', 'input', `${NO_USER_TEXT}.`);
+  if (!hasQuestion(items)) throw fieldError('invalid_parameter', 'input', `${NO_USER_TEXT}.`);
 }
 
-/** Counted before anything is looked at: what is looked at costs. */
-function tooMany(items: readonly unknown[]): Refusal | undefined {
+/** Refuses input with too many parts or tools before it is parsed, because parsing costs. */
+function refusalIfTooMany(items: readonly unknown[]): Refusal | undefined {
   let parts = 0;
   for (const item of items) if (isObject(item) && Array.isArray(item.content)) parts += item.content.length;
   if (parts > MAX_PARTS_IN_ALL) {
@@ -206,8 +198,8 @@ function tooMany(items: readonly unknown[]): Refusal | undefined {
   return { refuse: 'invalid_parameter', message: `expected at most ${MAX_TOOLS} tools in all` };
 }
 
-/** A list that is refused for something else is not looked at. */
-function asksSomething(items: readonly (InputItem | z.output<typeof chatMessage>)[]): boolean {
+/** Whether a user message has text. True for lists that are refused for another reason. */
+function hasQuestion(items: readonly (InputItem | z.output<typeof chatMessage>)[]): boolean {
   return !Array.isArray(items) || items.length === 0 || items.some(isUserText);
 }
 
@@ -219,24 +211,24 @@ function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
   );
 }
 
-const chatMessage = chooseSchema((value) => {
+const chatMessage = pickSchema((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
   if (value.role === 'tool' || value.role === 'function') return toolMessage;
   return value.role === 'assistant' ? assistantMessage : message;
-}).meta(componentRef('ChatMessage'));
-const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
+}).meta(schemaRef('ChatMessage'));
+const chatMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
-/** Whatever they say: a model may be told by its instructions alone, or be shown an image. */
-export const threadMessages = chooseSchema((value) =>
+/** Chat messages for plain models. They need no user text: instructions or an image may be enough. */
+export const threadMessages = pickSchema((value) =>
   Array.isArray(value)
-    ? (tooMany(value) ?? listOfMessages)
+    ? (refusalIfTooMany(value) ?? chatMessages)
     : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
 );
 
-/** Messages that ask something. */
+/** Chat messages for research models: one of them must ask something. */
 export const messageList = threadMessages
-  .refine(asksSomething, NO_USER_TEXT)
-  .meta({ type: 'array', items: componentRef('ChatMessage'), minItems: 1 });
+  .refine(hasQuestion, NO_USER_TEXT)
+  .meta({ type: 'array', items: schemaRef('ChatMessage'), minItems: 1 });
 
 /** For the API description, by component name. */
 export const messageComponents = {
@@ -246,7 +238,7 @@ export const messageComponents = {
   InputMessage: message,
   InputItem: z
     .union([
-      z.unknown().meta(componentRef('InputMessage')),
+      z.unknown().meta(schemaRef('InputMessage')),
       itemReference,
       priorToolCall,
       priorReasoning,
@@ -255,12 +247,12 @@ export const messageComponents = {
       settingItems.configuration_update,
       z
         .object({ type: z.literal(COMPACTION_TRIGGER) })
-        .describe('As the last item, for a plain model: the output is a `compaction` item and nothing else.'),
-      z.unknown().meta(componentRef('PriorItem')),
+        .describe('As the last item, for a plain model: the output is a single `compaction` item.'),
+      z.unknown().meta(schemaRef('PriorItem')),
     ])
     .describe('A message, or an item copied from an earlier `output`.'),
   Input: z.union([textInput, inputItems]).describe('A prompt, or items with at least one user message that has text.'),
   ChatMessage: z
     .union([message, assistantMessage, toolMessage])
-    .describe('What an assistant said or called, and what a tool answered, becomes context.'),
+    .describe('Messages and calls of the assistant and outputs of tools become context.'),
 };

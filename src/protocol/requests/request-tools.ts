@@ -1,42 +1,30 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import {
-  boundedList,
-  chooseSchema,
-  componentRef,
-  mapOf,
-  optional,
-  schemaByType,
-  unsupportedField,
-  unsupportedIssue,
-} from './parse.ts';
+import { boundedList, byType, mapOf, optional, pickSchema, schemaRef, unsupported, unsupportedField } from './parse.ts';
 
 /**
- * The parts of a request that say which tools may be used (docs/api.md, "POST /v1/responses" and "Chat completions").
- * All of them run on the server.
+ * The tools of a request (docs/api.md, "POST /v1/responses" and "Chat completions"): tools that run on the server, and
+ * the client's own.
  */
 
-/**
- * How long a credential is at most, and the headers of a server together: all that it answers is searched for each of them.
- * In characters.
- */
-const MOST_OF_A_CREDENTIAL = 8192;
-const MOST_OF_A_URL = 8192;
+/** Limit of a credential, and of a server's headers together, because answers are searched for them; in characters. */
+const MAX_CREDENTIAL_LENGTH = 8192;
+const MAX_URL_LENGTH = 8192;
 
-/** What may stand in a header; what an HTTP client says of anything else quotes it, a credential too. */
+/** A valid header value. An HTTP client's error about an invalid one would quote it, and so a credential. */
 const headerValue = z
   .string()
-  .max(MOST_OF_A_CREDENTIAL)
+  .max(MAX_CREDENTIAL_LENGTH)
   .refine((value) => !/[^\t\x20-\x7e\x80-\xff]/.test(value.trim()), 'must not have control characters or line breaks');
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
 const headerMap = mapOf(headerValue, { max: 64, names: headerName }).refine(
-  (headers) => Object.values(headers).reduce((sum, { length }) => sum + length, 0) <= MOST_OF_A_CREDENTIAL,
-  `expected at most ${MOST_OF_A_CREDENTIAL} characters in all`,
+  (headers) => Object.values(headers).reduce((sum, { length }) => sum + length, 0) <= MAX_CREDENTIAL_LENGTH,
+  `expected at most ${MAX_CREDENTIAL_LENGTH} characters in all`,
 );
 const names = boundedList(z.string().meta({ type: 'string' }), { max: 1000 });
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .max(MOST_OF_A_URL)
+  .max(MAX_URL_LENGTH)
   .refine((text) => !hasCredentials(text), 'must not hold a user name or password: send them in headers');
 
 function hasCredentials(text: string): boolean {
@@ -44,7 +32,7 @@ function hasCredentials(text: string): boolean {
   return url !== null && (url.username !== '' || url.password !== '');
 }
 
-/** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
+/** An MCP server of a request, `mcp_servers[]`. Its credentials are sent to that server only. */
 const mcpServer = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
   url: httpUrl,
@@ -54,7 +42,7 @@ const mcpServer = z.object({
   oauth: optional(
     z.object({
       client_id: z.string().min(1),
-      client_secret: z.string().min(1).max(MOST_OF_A_CREDENTIAL),
+      client_secret: z.string().min(1).max(MAX_CREDENTIAL_LENGTH),
       token_url: optional(httpUrl),
       issuer: optional(httpUrl),
       scope: optional(z.string()),
@@ -62,7 +50,7 @@ const mcpServer = z.object({
   ),
 });
 export type RequestMcpServer = z.output<typeof mcpServer>;
-export const mcpServers = boundedList(mcpServer.meta(componentRef('McpServer')), { max: 32 });
+export const mcpServers = boundedList(mcpServer.meta(schemaRef('McpServer')), { max: 32 });
 
 const TOOLS_RUN_HERE = 'custom tools cannot be used: offer functions, or name tools that run on the server.';
 
@@ -78,8 +66,8 @@ export const functionShape = {
 export const functionTool = z.object({ type: z.literal('function'), ...functionShape });
 
 /**
- * Finds functions with `defer_loading`. They are offered at once, so that nothing is left to be found; `client`: where there
- * are none, the client finds others.
+ * The tool that searches for functions with `defer_loading`. The gateway offers those at once, so it has nothing to find.
+ * With `execution: client` and no such functions, the client does the search.
  */
 export const toolSearch = z.object({
   type: z.literal('tool_search'),
@@ -88,14 +76,14 @@ export const toolSearch = z.object({
   parameters: optional(z.custom<JsonObject>(isObject, 'expected a JSON Schema object')),
 });
 
-/** What the text of a custom tool keeps to. */
+/** The grammar of a custom tool's text. */
 const grammar = z.object({
   type: z.literal('grammar'),
   syntax: z.enum(['lark', 'regex']),
   definition: z.string().min(1),
 });
 
-/** A tool of the client's own that takes a text in place of arguments. */
+/** A custom tool of the client, which takes a text in place of arguments. */
 export const customTool = z.object({
   type: z.literal('custom'),
   name: functionName,
@@ -103,8 +91,8 @@ export const customTool = z.object({
   format: optional(z.discriminatedUnion('type', [z.object({ type: z.literal('text') }), grammar])),
 });
 
-const inNamespace = chooseSchema((value) => (isObject(value) && value.type === 'custom' ? customTool : functionTool));
-/** Tools that belong together: offered as `<namespace>.<name>`, called by both names. */
+const inNamespace = pickSchema((value) => (isObject(value) && value.type === 'custom' ? customTool : functionTool));
+/** A group of tools: offered to models as `<namespace>.<name>`, and called with both names. */
 export const namespaceTool = z.object({
   type: z.literal('namespace'),
   name: functionName,
@@ -112,9 +100,7 @@ export const namespaceTool = z.object({
   tools: boundedList(inNamespace, { max: 128 }),
 });
 
-/**
- * OpenAI's tools that run at the client. Environments other than the client's own machine are OpenAI's, and not here.
- */
+/** The environment of a shell. Only the client's own machine is supported; the others are hosted by OpenAI. */
 const localEnvironment = z.object({
   type: z.literal('local'),
   skills: optional(
@@ -126,12 +112,13 @@ const localEnvironment = z.object({
     ),
   ),
 });
+/** OpenAI's tools that run at the client. */
 export const shellTools = {
   local_shell: z.object({ type: z.literal('local_shell') }),
   shell: z.object({
     type: z.literal('shell'),
     environment: optional(
-      chooseSchema((value) =>
+      pickSchema((value) =>
         isObject(value) && value.type !== 'local'
           ? { refuse: 'unsupported_parameter', message: 'only the environment local is there', at: 'type' }
           : localEnvironment,
@@ -164,20 +151,20 @@ const mcpTool = z.object({
   ),
 });
 
-/** Of interfaces in which a client cannot be asked before a tool is called. */
-const unaskedMcpTool = z.object({
+/** An MCP server for APIs that cannot ask the client for approval. */
+const mcpToolWithoutApproval = z.object({
   ...mcpShape,
   require_approval: optional(
     z
       .unknown()
-      .refine((value) => value === 'never', unsupportedIssue('nobody is asked for approval here: use "never"'))
+      .refine((value) => value === 'never', unsupported('nobody is asked for approval here: use "never"'))
       .transform(() => 'never' as const),
   ),
 });
 
-/** A domain, as its host alone: `example.org`, also written `*.example.org` or `https://example.org/`. */
-export const domain = z.string().transform((given, context) => {
-  const bare = given
+/** A domain, parsed to its host: `example.org`, also from `*.example.org` or `https://example.org/`. */
+export const domain = z.string().transform((text, context) => {
+  const bare = text
     .trim()
     .replace(/^https?:\/\//i, '')
     .replace(/^\*?\./, '');
@@ -224,10 +211,10 @@ const fileSearchTool = z.object({
   ),
 });
 
-const tools = { mcp: mcpTool, code_interpreter: codeInterpreterTool, file_search: fileSearchTool };
+const undatedTools = { mcp: mcpTool, code_interpreter: codeInterpreterTool, file_search: fileSearchTool };
 
-/** What a type of tool that runs here is called in all its versions; undefined for any other. */
-export function hostedType(type: unknown): 'web_search' | keyof typeof tools | undefined {
+/** The type of a server-side tool without its version, such as `web_search` for dated variants; else undefined. */
+export function hostedType(type: unknown): 'web_search' | keyof typeof undatedTools | undefined {
   if (type === 'mcp' || type === 'code_interpreter' || type === 'file_search') return type;
   return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type)) ? 'web_search' : undefined;
 }
@@ -236,11 +223,11 @@ export function isShellType(type: unknown): type is keyof typeof shellTools {
   return typeof type === 'string' && Object.hasOwn(shellTools, type);
 }
 
-/** The tools that run here, by what `hostedType` calls them. */
-export const hostedTools = { ...tools, web_search: webSearchTool };
+/** The server-side tools by their `hostedType`. */
+export const hostedTools = { ...undatedTools, web_search: webSearchTool };
 
 /** A tool of a plain model. */
-export const plainTool = chooseSchema((value) => {
+export const plainTool = pickSchema((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
   if (value.type === 'custom') return customTool;
@@ -259,43 +246,43 @@ export const plainTool = chooseSchema((value) => {
   };
 });
 
-/** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
-export const responseTool = chooseSchema((value) => {
+/** A tool of a Responses request on a research model. Dated variants of web search are equivalent. */
+export const responseTool = pickSchema((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
   if (type === 'function') return functionTool;
   if (type === 'namespace') return namespaceTool;
   if (type === 'tool_search') return toolSearch;
   if (hostedType(type) === 'web_search') return webSearchTool;
-  return schemaByType(
+  return byType(
     value,
-    tools,
+    undatedTools,
     'unknown tool type: use function, mcp, web_search, file_search or code_interpreter',
   );
-}).meta(componentRef('Tool'));
-/** Custom tools, and those of a shell, are for plain models alone. */
+}).meta(schemaRef('Tool'));
+/** A tool of any request. Custom tools and shell tools are for plain models only. */
 export type ResponseTool = z.output<typeof responseTool | typeof customTool | ShellSchema>;
-/** One that runs at the client. */
+/** A tool that runs at the client. */
 export type ClientTool = z.output<(typeof clientTools)[keyof typeof clientTools]>;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 
-/** A function of a chat completion, as the Responses API has it. */
+/** A function of a chat completion, converted to the format of the Responses API. */
 export const chatFunction = z
   .object({ type: z.literal('function').default('function'), function: z.object(functionShape) })
-  .transform(({ function: named }): z.output<typeof functionTool> => ({ type: 'function', ...named }));
+  .transform(({ function: fields }): z.output<typeof functionTool> => ({ type: 'function', ...fields }));
 
-/** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
-export const chatTool = chooseSchema((value) => {
-  if (isObject(value) && value.type === 'mcp') return unaskedMcpTool;
+/** A tool of a chat completion on a research model. A tool without a type is a function. */
+export const chatTool = pickSchema((value) => {
+  if (isObject(value) && value.type === 'mcp') return mcpToolWithoutApproval;
   return isObject(value) && (value.type === undefined || value.type === 'function') ? chatFunction : responseTool;
-}).meta(componentRef('Tool'));
+}).meta(schemaRef('Tool'));
 
 /** For the API description, by component name. */
 export const toolComponents = {
   Tool: z
     .union([webSearchTool, fileSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool, toolSearch])
     .describe(
-      'Tools that run on the server, of which only the named ones are used if any is named; functions run at the client.',
+      'Server-side tools and functions of the client. If any server-side tool is named, only the named ones are used.',
     ),
   McpServer: mcpServer,
 };
@@ -313,19 +300,19 @@ export function isClientTool(tool: ResponseTool): tool is ClientTool {
   return Object.hasOwn(clientTools, tool.type);
 }
 
-/** The fields of a tool, as sent, that nobody understands; null counts as absent. */
+/** The names of unknown fields of a tool as sent, for `x-ignored-parameters`; null counts as absent. */
 export function unknownFields(sent: Record<string, unknown>, tool: ResponseTool): string[] {
   const { type } = tool;
   const known = { ...clientTools, ...hostedTools }[type].shape;
-  const own = unknownIn(sent, known, '');
+  const unknown = unknownIn(sent, known, '');
   if (type === 'web_search' && isObject(sent.filters))
-    return [...own, ...unknownIn(sent.filters, filters.shape, 'filters.')];
-  if (type !== 'namespace') return own;
-  const inside = tool.tools.flatMap((one, index) => {
-    const given: unknown = Array.isArray(sent.tools) ? sent.tools[index] : undefined;
-    return isObject(given) ? unknownFields(given, one).map((name) => `tools[${index}].${name}`) : [];
+    return [...unknown, ...unknownIn(sent.filters, filters.shape, 'filters.')];
+  if (type !== 'namespace') return unknown;
+  const inner = tool.tools.flatMap((innerTool, index) => {
+    const innerSent: unknown = Array.isArray(sent.tools) ? sent.tools[index] : undefined;
+    return isObject(innerSent) ? unknownFields(innerSent, innerTool).map((name) => `tools[${index}].${name}`) : [];
   });
-  return [...own, ...inside];
+  return [...unknown, ...inner];
 }
 
 function unknownIn(value: Record<string, unknown>, shape: object, path: string): string[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
-import { boundedList, optional, unsupportedField, unsupportedIssue } from './parse.ts';
+import { boundedList, optional, unsupported, unsupportedField } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { messageComponents, messageList, researchInput, threadInput } from './request-input.ts';
 import { chatTool, mcpServers, plainTool, responseTool, toolComponents } from './request-tools.ts';
@@ -17,7 +17,7 @@ export const metadata = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON')
   .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 
-/** `reasoning.effort`: OpenAI's further values map to the nearest of ours. */
+/** `reasoning.effort`: OpenAI's other values are mapped to the nearest supported one. */
 export const effort = z
   .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
   .transform((value): 'low' | 'medium' | 'high' => {
@@ -69,7 +69,7 @@ export const compactBody = createResponseBody
   .extend({ input: threadInput.optional() });
 export type CompactBody = z.output<typeof compactBody>;
 
-/** `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"), of any model. */
+/** `POST /v1/responses/input_tokens` on any model (docs/api.md, "Counting and compacting"). */
 export const countBody = compactBody.extend({
   conversation: createResponseBody.shape.conversation,
   tools: boundedList(plainTool, { max: 128 }).optional(),
@@ -79,9 +79,7 @@ export type CountBody = z.output<typeof countBody>;
 
 const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
 
-/**
- * `POST /v1/chat/completions` and `POST /v1/async` on a research model (docs/api.md, "Async" and "Chat completions").
- */
+/** `POST /v1/chat/completions` on a research model (docs/api.md, "Chat completions"). */
 export const createChatCompletion = z.object({
   ...common,
   messages: messageList,
@@ -89,29 +87,27 @@ export const createChatCompletion = z.object({
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),
   reasoning_effort: effort.optional(),
-  /** As OpenRouter has it, and clients that take every server for one. */
+  /** OpenRouter's form of `reasoning_effort`, which some clients send to every server. */
   reasoning: z.object({ effort: optional(effort) }).optional(),
   tools: boundedList(chatTool, { max: 64 }).optional(),
   functions: z
     .array(z.unknown())
-    .refine((functions) => functions.length === 0, unsupportedIssue(NO_FUNCTIONS))
+    .refine((functions) => functions.length === 0, unsupported(NO_FUNCTIONS))
     .optional(),
   function_call: unsupportedField(NO_FUNCTIONS),
   response_format: chatResponseFormat.optional(),
   n: z
     .int()
-    .refine((n) => n === 1, unsupportedIssue('only 1 is supported'))
+    .refine((n) => n === 1, unsupported('only 1 is supported'))
     .meta({ type: 'integer', enum: [1] })
     .optional(),
   audio: unsupportedField('audio output is not supported'),
-  webhook: unsupportedField(
-    'only work in the background tells of its end: use /v1/async, or /v1/responses with background',
-  ),
+  webhook: unsupportedField('webhooks are for background work only: use /v1/async, or /v1/responses with background'),
 });
 export type CreateChatCompletion = z.output<typeof createChatCompletion>;
 
-/** `POST /v1/async` on a research model. */
+/** `POST /v1/async` on a research model (docs/api.md, "Async"). */
 export const createTaskBody = createChatCompletion.extend({ webhook: requestedWebhook.optional() });
 
-/** What stands in these bodies and is chosen by looking at it, for the API description. */
+/** For the API description: parts of these bodies whose schema is chosen by the value. */
 export const inputComponents = { ...messageComponents, ...toolComponents, ...formatComponents };

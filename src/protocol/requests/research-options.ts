@@ -6,7 +6,7 @@ import { domain } from './request-tools.ts';
 
 const domains = boundedList(domain.meta({ type: 'string' }), { max: 100 });
 
-/** A day, also of a point in time, as `2024-03-31` in UTC. */
+/** A date; a date with a time becomes its day in UTC, such as `2024-03-31`. */
 const day = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], 'must be an ISO 8601 date such as 2024-03-31')
   .transform((text) => (text.length === 10 ? text : new Date(text).toISOString().slice(0, 10)));
@@ -15,7 +15,7 @@ const sources = z
   .strictObject({
     allowed_domains: optional(domains),
     blocked_domains: optional(domains),
-    /** Inclusive; what has no known date stays. */
+    /** Both dates are inclusive; pages without a known date are not excluded. */
     after: optional(day),
     before: optional(day),
     met_only: optional(z.boolean()),
@@ -26,11 +26,11 @@ const sources = z
   })
   .meta({
     description:
-      'Searching and reading keep to these. Dates are inclusive; what has no known date stays. met_only: only addresses that a result, a page of the run or a message named are read.',
+      'Limits searching and reading. Dates are inclusive, and pages without a known date are not excluded. met_only: only addresses that a result, a page of the run or a message named are read.',
   });
 
-/** So many research at the same time. */
-const lanes = z.int().min(1).max(8);
+/** How many lanes or attempts research in parallel. */
+const parallel = z.int().min(1).max(8);
 
 export const researchOptions = z.strictObject({
   plan: optional(z.enum(['auto', 'propose', 'off'])),
@@ -38,8 +38,8 @@ export const researchOptions = z.strictObject({
   clarify: optional(z.boolean()),
   report: optional(z.enum(['auto', 'short', 'full'])),
   verify: optional(z.union([z.literal('auto'), z.boolean()], 'must be auto, true or false')),
-  lanes: optional(lanes),
-  attempts: optional(lanes),
+  lanes: optional(parallel),
+  attempts: optional(parallel),
   charts: optional(z.boolean()),
 });
 export type ResearchOptions = z.output<typeof researchOptions>;

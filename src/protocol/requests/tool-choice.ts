@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chooseSchema, optional, schemaByType } from './parse.ts';
+import { boundedList, byType, optional, pickSchema } from './parse.ts';
 import { hostedType, isShellType, functionName as name } from './request-tools.ts';
 
-/** `tool_choice`: which tools may be called, and what has to be. */
+/** `tool_choice`: which tools may or must be called. */
 
-/** Of one in a namespace: its own name, with its namespace beside or ahead of it. */
+/** The name of one of the client's tools, optionally prefixed by its namespace. */
 const clientName = { name: z.string().regex(/^(?:[\w-]{1,128}\.)?[\w-]{1,128}$/, 'is not the name of a tool') };
 const namedFunction = z.object({ type: z.literal('function'), ...clientName, namespace: optional(name).optional() });
 const namedCustom = z.object({ type: z.literal('custom'), ...clientName, namespace: optional(name).optional() });
@@ -17,12 +17,12 @@ const namedHosted = z.object({
     return hosted === 'code_interpreter' || hosted === 'file_search' ? hosted : 'web_search';
   }),
 });
-/** One tool, as `tool_choice` names it. */
-const namedTool = chooseSchema((value) => {
+/** A tool as `tool_choice` names it. */
+const namedTool = pickSchema((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type !== 'mcp' && hostedType(type)) return namedHosted;
   if (isShellType(type)) return namedShell;
-  return schemaByType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
+  return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
 });
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
@@ -31,19 +31,19 @@ const allowedTools = z.object({
 });
 const anyChoice = z.enum(['auto', 'none', 'required']);
 
-export const toolChoice = chooseSchema((value) => {
+export const toolChoice = pickSchema((value) => {
   if (typeof value === 'string') return anyChoice;
   return isObject(value) && value.type === 'allowed_tools' ? allowedTools : namedTool;
 });
 export type NamedTool = z.output<typeof namedTool>;
 export type ToolChoice = z.output<typeof toolChoice>;
 
-/** A function as chat completions name it. */
-const chatNamed = z
+/** A function as `tool_choice` of chat completions names it. */
+const chatFunctionChoice = z
   .object({ type: z.literal('function'), function: z.object({ name }) })
   .transform(({ function: { name } }): NamedTool => ({ type: 'function', name }));
 
-/** That of a research model, in the words of both APIs: what is demanded is demanded of its first turn. */
-export const researchToolChoice = chooseSchema((value) => {
-  return isObject(value) && isObject(value.function) ? chatNamed : toolChoice;
+/** `tool_choice` on research models, in the format of either API. A required call is required of the first turn only. */
+export const researchToolChoice = pickSchema((value) => {
+  return isObject(value) && isObject(value.function) ? chatFunctionChoice : toolChoice;
 }).meta({ default: 'auto', anyOf: [{ type: 'string', enum: anyChoice.options }, { type: 'object' }] });
