@@ -1,4 +1,4 @@
 import type { MarkedOptions } from 'marked';
 
-/** How Markdown is read so that a formula is a token `formula`, with its `source` and whether it stands alone (`display`). */
+/** Extends marked: a formula becomes a token `formula` with its `source`, and `display` if it stands alone. */
 export const FORMULAS: NonNullable<MarkedOptions['extensions']>;

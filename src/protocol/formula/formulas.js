@@ -1,13 +1,13 @@
-/** How formulas are written in Markdown, for its reader: each becomes a token `formula` with its source. */
+/** An extension of marked for formulas in Markdown: each becomes a token `formula` with its source. */
 
-/** What no formula is without: `\[1]` and `\(see there\)` are words that escape their brackets. */
+/** Characters that every formula has. `\[1]` and `\(see there\)` are text with escaped brackets. */
 const MATHEMATICS = /[\\^_=+<>]|^\s*-?\p{L}\w?\s*$/u;
-/** A sum of money, and what stands up to the next one. */
+/** An amount of money after `$`, with the text up to the next `$`. */
 const MONEY = /^\d[\d.,]*(?:\s|$)/;
-/** Citations stand in for themselves by these letters while Markdown is read. */
+/** The characters that replace citations while Markdown is parsed. */
 const PLACEHOLDER = /[\u{e000}\u{e001}]/u;
 
-/** None goes beyond the next beginning: a text that is full of them is read once. */
+/** No pattern extends past the start of another formula, so that a text full of starts is read in linear time. */
 const BLOCKS = [/^ {0,3}\$\$([^$]{1,4000})\$\$ *(?:\n+|$)/, /^ {0,3}\\\[((?:[^\\]|\\[^\][]){1,4000})\\\] *(?:\n+|$)/];
 const INLINE = [
   { rule: /^\$\$([^$\n]{1,2000})\$\$/, display: true },
@@ -16,8 +16,8 @@ const INLINE = [
   { rule: /^\\\(((?:[^\\\n]|\\[^)(\n]){1,1000})\\\)/, display: false },
 ];
 
-function token(found, display) {
-  const [raw, source] = found;
+function toToken(match, display) {
+  const [raw, source] = match;
   if (PLACEHOLDER.test(raw) || /\n\s*\n/.test(source)) return undefined;
   if (!raw.trimStart().startsWith('$$') && !MATHEMATICS.test(source)) return undefined;
   if (!display && MONEY.test(source) && !/[\\^_=]/.test(source)) return undefined;
@@ -26,43 +26,43 @@ function token(found, display) {
 
 function block(text) {
   for (const rule of BLOCKS) {
-    const found = rule.exec(text);
-    const made = found && token(found, true);
-    if (made) return made;
+    const match = rule.exec(text);
+    const token = match && toToken(match, true);
+    if (token) return token;
   }
   return undefined;
 }
 
 function inline(text) {
   for (const { rule, display } of INLINE) {
-    const found = rule.exec(text);
-    const made = found && token(found, display);
-    if (made) return made;
+    const match = rule.exec(text);
+    const token = match && toToken(match, display);
+    if (token) return token;
   }
   return undefined;
 }
 
-/** Of the rest of a text so much is looked through for the next formula, each time that a piece of it was read. */
-const SEEN = 2000;
+/** How far ahead to search for the next formula, each time marked asks; in characters. */
+const LOOKAHEAD = 2000;
 
-/** Where the next block may begin: within this paragraph, of which the reader asks. */
+/** Where the next block may begin, within the current paragraph. */
 function nextBlock(text) {
   const end = text.search(/\n[ \t]*\n/);
   const found = (end === -1 ? text : text.slice(0, end)).search(/\n {0,3}(?:\$\$|\\\[)/);
   return found === -1 ? undefined : found;
 }
 
-/** Where the next formula may begin; where none is near, where the reader asks again, between two words. */
+/** Where the next inline formula may begin. If none is near, a space at which marked stops and asks again. */
 function nextInline(text) {
-  const seen = text.slice(0, SEEN);
-  const found = seen.search(/\$|\\[([]/);
+  const ahead = text.slice(0, LOOKAHEAD);
+  const found = ahead.search(/\$|\\[([]/);
   if (found !== -1) return found;
-  if (text.length <= SEEN) return undefined;
-  const space = seen.lastIndexOf(' ');
-  return space > 0 ? space : SEEN;
+  if (text.length <= LOOKAHEAD) return undefined;
+  const space = ahead.lastIndexOf(' ');
+  return space > 0 ? space : LOOKAHEAD;
 }
 
-/** The reader's own form of extensions. */
+/** The extension in marked's format. */
 export const FORMULAS = {
   block: [block],
   inline: [inline],

@@ -1,4 +1,4 @@
 import type { MarkupNode } from '../drawn-node.ts';
 
-/** A formula in LaTeX as MathML; undefined for what is not understood. */
+/** Converts LaTeX to MathML; undefined if it is not supported. */
 export function mathOf(source: string, options: { display: boolean }): MarkupNode | undefined;

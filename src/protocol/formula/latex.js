@@ -1,8 +1,8 @@
 import { ACCENTS, FUNCTIONS, inFace, isFace, LARGE, LETTERS, LIMITS, OPERATORS, SPACES, TABLES } from './symbols.js';
 
-/** Longer and deeper formulas are shown as their source. */
-const LONGEST = 2000;
-const DEEPEST = 30;
+/** Longer or deeper formulas are shown as source. */
+const MAX_LENGTH = 2000;
+const MAX_DEPTH = 30;
 
 const TOKEN = /\\(?:operatorname\*|[a-zA-Z]+|[\s\S])|[{}^_&]|\s+|\d+(?:\.\d+)?|[^\\]/gu;
 const IGNORED = new Set(
@@ -15,29 +15,29 @@ const TEXT = new Set(
 );
 
 /**
- * A formula in LaTeX, as far as reports use it, as MathML that browsers draw: `{tag, attributes, children}`, children are
- * texts or the same. Undefined for what is not understood: its source says more than a part of it.
+ * Converts the LaTeX that reports use to MathML, `{tag, attributes, children}`, whose children are texts or such elements.
+ * Undefined for anything unsupported, because the whole source says more than a part of the formula.
  */
 export function mathOf(source, { display }) {
-  if (source.length > LONGEST) return undefined;
+  if (source.length > MAX_LENGTH) return undefined;
   try {
-    const reader = new Reader(source.match(TOKEN) ?? [], display);
-    const children = reader.row();
+    const parser = new Parser(source.match(TOKEN) ?? [], display);
+    const children = parser.row();
     return node('math', children, { display: display ? 'block' : 'inline', alttext: source });
   } catch (thrown) {
-    if (thrown instanceof NotUnderstood) return undefined;
+    if (thrown instanceof Unsupported) return undefined;
     throw thrown;
   }
 }
 
-class NotUnderstood extends Error {}
+class Unsupported extends Error {}
 
 const node = (tag, children, attributes = {}) => ({ tag, attributes, children });
 const sign = (text, attributes = {}) => node('mo', [text], attributes);
 const rowOf = (children) => (children.length === 1 ? children[0] : node('mrow', children));
 const fence = (text, stretchy) => sign(text, { fence: 'true', stretchy: String(stretchy) });
 
-class Reader {
+class Parser {
   #tokens;
   #at = 0;
   #depth = 0;
@@ -48,19 +48,19 @@ class Reader {
     this.#display = display;
   }
 
-  /** Everything up to a token that `ends` says yes to, which is not taken; where it says nothing, up to the end. */
-  row(ends) {
+  /** Parses everything up to a token for which `isEnd` is true, which is not consumed; without `isEnd`, up to the end. */
+  row(isEnd) {
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new NotUnderstood();
+    if (this.#depth > MAX_DEPTH) throw new Unsupported();
     const children = [];
     for (;;) {
       this.#skipSpace();
       const token = this.#tokens[this.#at];
-      if (token === undefined && ends) throw new NotUnderstood();
-      if (token === undefined || ends?.(token)) break;
-      if (token === '}') throw new NotUnderstood();
-      const made = this.#scripted();
-      if (made) children.push(made);
+      if (token === undefined && isEnd) throw new Unsupported();
+      if (token === undefined || isEnd?.(token)) break;
+      if (token === '}') throw new Unsupported();
+      const child = this.#scripted();
+      if (child) children.push(child);
     }
     this.#depth -= 1;
     return children;
@@ -70,7 +70,7 @@ class Reader {
     while (/^\s/.test(this.#tokens[this.#at] ?? '')) this.#at += 1;
   }
 
-  /** One thing, with what stands above and below it. */
+  /** Parses an atom with its subscript and superscript. */
   #scripted() {
     const start = this.#tokens[this.#at];
     const base = start === '^' || start === '_' ? node('mrow', []) : this.#atom();
@@ -84,15 +84,15 @@ class Reader {
         sup = rowOf([...(sup ? [sup] : []), sign('′')]);
       } else if (token === '_' && !sub) sub = this.#script();
       else if (token === '^' && !(sup && sup.tag !== 'mo')) sup = rowOf([...(sup ? [sup] : []), this.#script()]);
-      else if (token === '_' || token === '^') throw new NotUnderstood();
+      else if (token === '_' || token === '^') throw new Unsupported();
       else break;
     }
     if (!sub && !sup) return base;
-    const around = base?.limits && this.#display;
+    const hasLimits = base?.limits && this.#display;
     const children = [base ?? node('mrow', []), ...(sub ? [sub] : []), ...(sup ? [sup] : [])];
-    if (sub && sup) return node(around ? 'munderover' : 'msubsup', children);
-    if (sub) return node(around ? 'munder' : 'msub', children);
-    return node(around ? 'mover' : 'msup', children);
+    if (sub && sup) return node(hasLimits ? 'munderover' : 'msubsup', children);
+    if (sub) return node(hasLimits ? 'munder' : 'msub', children);
+    return node(hasLimits ? 'mover' : 'msup', children);
   }
 
   #script() {
@@ -100,17 +100,17 @@ class Reader {
     return this.#argument();
   }
 
-  /** A group in braces, or the next thing alone. */
+  /** Parses a group in braces, or a single atom. */
   #argument() {
     this.#skipSpace();
     const token = this.#tokens[this.#at];
-    if (token === undefined || token === '}') throw new NotUnderstood();
+    if (token === undefined || token === '}') throw new Unsupported();
     if (/^\d./.test(token)) this.#tokens.splice(this.#at, 1, token[0], token.slice(1));
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw new NotUnderstood();
-    const made = this.#atom() ?? node('mrow', []);
+    if (this.#depth > MAX_DEPTH) throw new Unsupported();
+    const argument = this.#atom() ?? node('mrow', []);
     this.#depth -= 1;
-    return made;
+    return argument;
   }
 
   #atom() {
@@ -125,7 +125,7 @@ class Reader {
     if (/^\d/.test(token)) return node('mn', [token]);
     if (/^\p{L}/u.test(token)) return node('mi', [token]);
     if (token === '~') return space(0.25);
-    if (token === '&' || token === '%' || token === '#' || token === '$') throw new NotUnderstood();
+    if (token === '&' || token === '%' || token === '#' || token === '$') throw new Unsupported();
     if (/^[()[\]|]$/.test(token)) return fence(token, false);
     return sign({ '-': '−', '*': '∗' }[token] ?? token);
   }
@@ -140,7 +140,7 @@ class Reader {
     if (/^[%$#&_{}|]$/.test(name)) return sign(name === '|' ? '‖' : name, { stretchy: 'false' });
     if (IGNORED.has(name)) return undefined;
     if (TEXT.has(name)) return this.#text(name);
-    if (isFace(name)) return faced(this.#argument(), name);
+    if (isFace(name)) return withFace(this.#argument(), name);
     if (ACCENTS.has(name))
       return node(
         'mover',
@@ -193,7 +193,7 @@ class Reader {
       case 'bmod':
         return sign('mod');
       default:
-        throw new NotUnderstood();
+        throw new Unsupported();
     }
   }
 
@@ -222,13 +222,13 @@ class Reader {
     const name = token?.slice(1);
     if (/^[{}|]$/.test(name ?? '')) return name === '|' ? '‖' : name;
     if (OPERATORS.has(name)) return OPERATORS.get(name);
-    throw new NotUnderstood();
+    throw new Unsupported();
   }
 
   #environment() {
     const name = this.#words();
     const fences = TABLES.get(name);
-    if (!fences) throw new NotUnderstood();
+    if (!fences) throw new Unsupported();
     if (name === 'array') this.#words();
     const rows = [[]];
     for (;;) {
@@ -236,11 +236,11 @@ class Reader {
       rows.at(-1).push(node('mtd', cell));
       const token = this.#tokens[this.#at];
       this.#at += 1;
-      if (token === undefined) throw new NotUnderstood();
+      if (token === undefined) throw new Unsupported();
       if (token === '\\\\') rows.push([]);
       else if (token === '\\end') break;
     }
-    if (this.#words() !== name) throw new NotUnderstood();
+    if (this.#words() !== name) throw new Unsupported();
     const last = rows.at(-1);
     if (rows.length > 1 && last.length === 1 && last[0].children.length === 0) rows.pop();
     const aligned = /^(align|split)/.test(name);
@@ -263,15 +263,15 @@ class Reader {
     return node('mtext', [words.replace(/^ | $/g, '\u00a0')]);
   }
 
-  /** What stands in braces, as it is. */
+  /** Reads the text in braces. */
   #words() {
     this.#skipSpace();
-    if (this.#tokens[this.#at] !== '{') throw new NotUnderstood();
+    if (this.#tokens[this.#at] !== '{') throw new Unsupported();
     this.#at += 1;
     let text = '';
     for (; this.#tokens[this.#at] !== '}'; this.#at += 1) {
       const token = this.#tokens[this.#at];
-      if (token === undefined || token === '{' || /^\\[a-zA-Z]/.test(token)) throw new NotUnderstood();
+      if (token === undefined || token === '{' || /^\\[a-zA-Z]/.test(token)) throw new Unsupported();
       text += token.replace(/^\\(?=.)/, '');
     }
     this.#at += 1;
@@ -283,8 +283,8 @@ function space(em) {
   return node('mspace', [], { width: `${em}em` });
 }
 
-/** Letters and digits of a formula in another typeface. */
-function faced(made, name) {
-  if (typeof made === 'string') return Array.from(made, (letter) => inFace(letter, name)).join('');
-  return { ...made, children: made.children.map((child) => faced(child, name)) };
+/** Changes the letters and digits of an element to another typeface. */
+function withFace(element, name) {
+  if (typeof element === 'string') return Array.from(element, (letter) => inFace(letter, name)).join('');
+  return { ...element, children: element.children.map((child) => withFace(child, name)) };
 }

@@ -1,5 +1,5 @@
-/** LaTeX commands that stand for a letter or a sign, as `name letter` pairs. */
-const read = (pairs) =>
+/** Parses a table of LaTeX commands and their characters, written as `name=character` pairs. */
+const parsePairs = (pairs) =>
   new Map(
     pairs
       .trim()
@@ -7,7 +7,7 @@ const read = (pairs) =>
       .map((pair) => pair.split('=', 2)),
   );
 
-export const LETTERS = read(`
+export const LETTERS = parsePairs(`
 alpha=α beta=β gamma=γ delta=δ epsilon=ϵ varepsilon=ε zeta=ζ eta=η theta=θ vartheta=ϑ iota=ι kappa=κ lambda=λ mu=μ
 nu=ν xi=ξ omicron=ο pi=π varpi=ϖ rho=ρ varrho=ϱ sigma=σ varsigma=ς tau=τ upsilon=υ phi=ϕ varphi=φ chi=χ psi=ψ omega=ω
 Gamma=Γ Delta=Δ Theta=Θ Lambda=Λ Xi=Ξ Pi=Π Sigma=Σ Upsilon=Υ Phi=Φ Psi=Ψ Omega=Ω
@@ -15,7 +15,7 @@ infty=∞ partial=∂ nabla=∇ hbar=ℏ ell=ℓ Re=ℜ Im=ℑ aleph=ℵ emptyse
 ldots=… dots=… cdots=⋯ vdots=⋮ ddots=⋱ dotsc=… dotsb=⋯ top=⊤ bot=⊥ dagger=† checkmark=✓
 `);
 
-export const OPERATORS = read(`
+export const OPERATORS = parsePairs(`
 times=× cdot=⋅ div=÷ pm=± mp=∓ ast=∗ star=⋆ circ=∘ bullet=∙ oplus=⊕ ominus=⊖ otimes=⊗ odot=⊙ setminus=∖
 le=≤ leq=≤ leqslant=⩽ ge=≥ geq=≥ geqslant=⩾ ne=≠ neq=≠ approx=≈ sim=∼ simeq=≃ cong=≅ equiv=≡ propto=∝ ll=≪ gg=≫
 lesssim=≲ gtrsim=≳ prec=≺ succ=≻ doteq=≐ to=→ rightarrow=→ leftarrow=← gets=← leftrightarrow=↔ longrightarrow=⟶
@@ -25,8 +25,8 @@ land=∧ wedge=∧ lor=∨ vee=∨ vdash=⊢ models=⊨ mid=∣ nmid=∤ paralle
 langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ lvert=| rvert=| vert=| lVert=‖ rVert=‖ Vert=‖ lbrace={ rbrace=} backslash=∖
 `);
 
-/** Signs with limits: above and below where a formula stands alone. Integrals have theirs beside them. */
-export const LARGE = read(
+/** Large operators. In display formulas their limits are above and below, except for integrals. */
+export const LARGE = parsePairs(
   'sum=∑ prod=∏ coprod=∐ bigcup=⋃ bigcap=⋂ bigoplus=⨁ bigotimes=⨂ bigvee=⋁ bigwedge=⋀ int=∫ iint=∬ iiint=∭ oint=∮',
 );
 
@@ -35,7 +35,7 @@ export const FUNCTIONS = new Set(
 );
 export const LIMITS = new Set('lim max min sup inf limsup liminf argmax argmin'.split(' '));
 
-export const ACCENTS = read(
+export const ACCENTS = parsePairs(
   'hat=^ widehat=^ bar=¯ overline=¯ vec=→ overrightarrow=→ dot=˙ ddot=¨ tilde=~ widetilde=~ check=ˇ breve=˘',
 );
 
@@ -52,7 +52,7 @@ export const SPACES = new Map([
   ['thinspace', 0.17],
 ]);
 
-/** The fences of environments that are tables. */
+/** The fences of tabular environments. */
 export const TABLES = new Map([
   ['matrix', ['', '']],
   ['smallmatrix', ['', '']],
@@ -69,7 +69,7 @@ export const TABLES = new Map([
   ]),
 ]);
 
-/** Where letters of a typeface begin in Unicode; a few stand elsewhere. */
+/** The first code points of each typeface in Unicode. Some letters, in `ELSEWHERE`, are exceptions. */
 const FACES = {
   mathbf: { upper: 0x1d400, lower: 0x1d41a, digit: 0x1d7ce },
   boldsymbol: { upper: 0x1d468, lower: 0x1d482, digit: 0x1d7ce },
@@ -90,7 +90,7 @@ ELSEWHERE.mathscr = ELSEWHERE.mathcal;
 
 export const isFace = (name) => Object.hasOwn(FACES, name);
 
-/** A letter or digit in a typeface of mathematics. */
+/** Changes a letter or digit to a mathematical typeface. */
 export function inFace(letter, name) {
   const other = ELSEWHERE[name]?.[letter];
   if (other) return other;

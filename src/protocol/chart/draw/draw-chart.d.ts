@@ -1,5 +1,5 @@
 import type { MarkupNode } from '../../drawn-node.ts';
 import type { ChartSpec } from '../chart.ts';
 
-/** The elements of a chart. */
+/** Draws a chart as a tree of SVG elements. */
 export function drawChart(chart: ChartSpec): MarkupNode;

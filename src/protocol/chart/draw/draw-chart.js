@@ -1,26 +1,26 @@
 import { bandScale, linearScale, numberText, timeScale } from './scales.js';
-import { label, node, round, shortened, widthOf, wrapped } from './shapes.js';
+import { node, round, shortened, textNode, widthOf, wrapped } from './shapes.js';
 
 /**
- * Draws a chart that was checked (`ChartSpec`) as a tree of SVG elements, `{tag, attributes, children}`: the gateway writes
- * them out, the console makes elements of them. Text and lines have the colour of the text around them. No styles,
- * scripts or links: nothing but these shapes and text.
+ * Draws a validated chart (`ChartSpec`) as a tree of SVG elements, `{tag, attributes, children}`, which the gateway
+ * serialises and the console turns into DOM elements. Text and lines have the colour of the surrounding text. There are
+ * no styles, scripts or links, only shapes and text.
  */
 
 const WIDTH = 640;
 const EDGE = 12;
 const PLOT_HEIGHT = 260;
 const BAR_HEIGHT = 24;
-/** The most that horizontal bars take together. */
-const MOST_HEIGHT = 1600;
-const MOST_LEFT = 180;
-/** Colours that stand out from light and from dark paper. */
+/** The maximum height of all horizontal bars together. */
+const MAX_BARS_HEIGHT = 1600;
+const MAX_LABEL_WIDTH = 180;
+/** Colours with enough contrast on light and on dark backgrounds. */
 const COLOURS = [
   ...['#4c78a8', '#d2691e', '#3f8f5f', '#b5546b', '#8a6bb8', '#8c7a4b'],
   ...['#3d8b99', '#a05a2c', '#7d8c2f', '#c2528f', '#5f6fc4', '#7a7f87'],
 ];
 
-/** The elements of a chart. */
+/** Draws a chart as a tree of SVG elements. */
 export function drawChart(chart) {
   const top = heading(chart);
   const body = chart.mark === 'arc' ? pie(chart, top.height) : plot(chart, top.height);
@@ -37,22 +37,24 @@ export function drawChart(chart) {
   };
   return node('svg', attributes, [
     node('title', {}, [chart.title]),
-    node('desc', {}, [inWords(chart)]),
+    node('desc', {}, [describe(chart)]),
     ...top.nodes,
     ...body.nodes,
   ]);
 }
 
 const KINDS = { bar: 'Bar chart', line: 'Line chart', point: 'Points', area: 'Area chart', arc: 'Pie chart' };
-/** Rows that are told in words. */
-const TOLD = 40;
+/** How many rows the description includes. */
+const MAX_DESCRIBED_ROWS = 40;
 
-/** A chart for those who cannot see it. */
-function inWords({ mark, description, encoding, data: { values } }) {
+/** Describes a chart in text, for readers who cannot see it. */
+function describe({ mark, description, encoding, data: { values } }) {
   const channels = Object.values(encoding).filter(Boolean);
   const names = channels.map(({ title, field }) => title ?? field).join(', ');
-  const rows = values.slice(0, TOLD).map((row) => channels.map(({ field }) => textOf(row[field])).join(', '));
-  const more = values.length > TOLD ? ` … (${values.length})` : '';
+  const rows = values
+    .slice(0, MAX_DESCRIBED_ROWS)
+    .map((row) => channels.map(({ field }) => textOf(row[field])).join(', '));
+  const more = values.length > MAX_DESCRIBED_ROWS ? ` … (${values.length})` : '';
   return `${description ? `${description} ` : ''}${KINDS[mark]}: ${names}. ${rows.join('; ')}${more}`;
 }
 
@@ -60,14 +62,14 @@ function textOf(value) {
   return typeof value === 'number' ? numberText(value) : value;
 }
 
-/** The title, and what the colours mean. */
+/** The title and the legend of the colours. */
 function heading(chart) {
   const { title, encoding, data } = chart;
   const nodes = [];
   let y = EDGE;
   for (const line of wrapped(title, { width: WIDTH - 2 * EDGE, size: 15, lines: 2 })) {
     y += 18;
-    nodes.push(label(line, { x: EDGE, y, size: 15, weight: 600 }));
+    nodes.push(textNode(line, { x: EDGE, y, size: 15, weight: 600 }));
   }
   y += 8;
   const names = encoding.color ? seriesOf(chart) : [];
@@ -76,15 +78,16 @@ function heading(chart) {
     let x = EDGE;
     y += 14;
     for (const [index, name] of names.entries()) {
-      const own = chart.mark === 'arc' ? `${shortened(textOf(name), 40)}: ${part(chart, name, total)}` : textOf(name);
-      const text = shortened(own, 64);
+      const label =
+        chart.mark === 'arc' ? `${shortened(textOf(name), 40)}: ${share(chart, name, total)}` : textOf(name);
+      const text = shortened(label, 64);
       const width = 20 + widthOf(text, 12);
       if (x > EDGE && x + width > WIDTH - EDGE) {
         x = EDGE;
         y += 18;
       }
       nodes.push(node('rect', { x: round(x), y: y - 9, width: 10, height: 10, fill: colourOf(index) }));
-      nodes.push(label(text, { x: x + 15, y, size: 12 }));
+      nodes.push(textNode(text, { x: x + 15, y, size: 12 }));
       x += width + 14;
     }
     y += 6;
@@ -92,8 +95,8 @@ function heading(chart) {
   return { nodes, height: y };
 }
 
-/** A part of a pie in figures. */
-function part({ encoding: { theta, color }, data: { values } }, name, total) {
+/** The value of a pie's slice, with its percentage. */
+function share({ encoding: { theta, color }, data: { values } }, name, total) {
   const value = values.find((row) => row[color.field] === name)[theta.field];
   return `${numberText(value)} (${numberText((value / total) * 100, 3)} %)`;
 }
@@ -116,48 +119,48 @@ function pie(chart, top) {
   const centre = { x: WIDTH / 2, y: top + radius + 10 };
   const total = sum(data.values.map((row) => row[encoding.theta.field]));
   const nodes = [];
-  let turned = 0;
+  let start = 0;
   for (const [index, row] of data.values.entries()) {
-    const share = row[encoding.theta.field] / total;
-    const told = node('title', {}, [tellRow(chart, row)]);
-    const look = { fill: colourOf(index), stroke: 'none' };
-    if (share >= 0.9999) {
-      nodes.push(node('circle', { cx: centre.x, cy: round(centre.y), r: radius, ...look }, [told]));
-    } else if (share > 0) {
-      const end = turned + share;
-      const place = (at) => {
-        const angle = (at - 0.25) * 2 * Math.PI;
+    const fraction = row[encoding.theta.field] / total;
+    const tooltip = node('title', {}, [describeRow(chart, row)]);
+    const style = { fill: colourOf(index), stroke: 'none' };
+    if (fraction >= 0.9999) {
+      nodes.push(node('circle', { cx: centre.x, cy: round(centre.y), r: radius, ...style }, [tooltip]));
+    } else if (fraction > 0) {
+      const end = start + fraction;
+      const pointAt = (turn) => {
+        const angle = (turn - 0.25) * 2 * Math.PI;
         return `${round(centre.x + radius * Math.cos(angle))} ${round(centre.y + radius * Math.sin(angle))}`;
       };
-      const arc = `A${radius} ${radius} 0 ${share > 0.5 ? 1 : 0} 1 ${place(end)}`;
-      nodes.push(node('path', { d: `M${centre.x} ${round(centre.y)}L${place(turned)}${arc}Z`, ...look }, [told]));
+      const arc = `A${radius} ${radius} 0 ${fraction > 0.5 ? 1 : 0} 1 ${pointAt(end)}`;
+      nodes.push(node('path', { d: `M${centre.x} ${round(centre.y)}L${pointAt(start)}${arc}Z`, ...style }, [tooltip]));
     }
-    turned += share;
+    start += fraction;
   }
   return { nodes, height: centre.y + radius };
 }
 
-function tellRow({ encoding }, row) {
+function describeRow({ encoding }, row) {
   return Object.values(encoding)
     .filter(Boolean)
     .map(({ title, field }) => `${title ?? field}: ${textOf(row[field])}`)
     .join(', ');
 }
 
-/** Everything that has two axes. */
+/** Draws any chart with two axes. */
 function plot(chart, top) {
   const { mark, encoding, data } = chart;
   const { x, y } = encoding;
-  const lies = mark === 'bar' && x.type === 'quantitative';
-  const shapes = mark === 'bar' || mark === 'area' ? stacked(chart, lies ? y : x, lies ? x : y) : undefined;
-  const measure = lies ? x : y;
+  const isHorizontal = mark === 'bar' && x.type === 'quantitative';
+  const [category, measure] = isHorizontal ? [y, x] : [x, y];
+  const shapes = mark === 'bar' || mark === 'area' ? stacked(chart, category, measure) : undefined;
   const domain = (channel) => {
     if (shapes && channel === measure) return shapes.flatMap(({ from, to }) => [from, to]);
     return data.values.map((row) => row[channel.field]);
   };
   const bands = new Set(data.values.map((row) => row[y.field])).size;
   const height =
-    y.type === 'quantitative' || y.type === 'temporal' ? PLOT_HEIGHT : Math.min(bands * BAR_HEIGHT, MOST_HEIGHT);
+    y.type === 'quantitative' || y.type === 'temporal' ? PLOT_HEIGHT : Math.min(bands * BAR_HEIGHT, MAX_BARS_HEIGHT);
   const vertical = scaleOf(y, {
     values: domain(y),
     mark,
@@ -166,7 +169,7 @@ function plot(chart, top) {
     room: 16,
   });
   const widest = Math.max(...vertical.ticks.map(({ text }) => widthOf(text, 12)));
-  const left = EDGE + Math.min(MOST_LEFT, widest) + 8;
+  const left = EDGE + Math.min(MAX_LABEL_WIDTH, widest) + 8;
   const width = WIDTH - left - EDGE - 8;
   const horizontal = scaleOf(x, {
     values: domain(x),
@@ -175,17 +178,17 @@ function plot(chart, top) {
     size: width,
     room: 72,
   });
-  const upper = top + 22;
+  const plotTop = top + 22;
   const isUpward = vertical.kind !== 'band';
   const placeX = (value) => left + horizontal.at(value);
-  const placeY = (value) => upper + (isUpward ? height - vertical.at(value) : vertical.at(value));
-  const area = { left, upper, width, height, placeX, placeY, horizontal, vertical, lies };
+  const placeY = (value) => plotTop + (isUpward ? height - vertical.at(value) : vertical.at(value));
+  const area = { left, plotTop, width, height, placeX, placeY, horizontal, vertical, isHorizontal };
   const marks = { bar: bars, line: lines, point: points, area: areas }[mark];
-  const titleY = label(shortened(y.title ?? y.field, 80), { x: EDGE, y: top + 12, size: 12, soft: true });
-  const titleX = label(shortened(x.title ?? x.field, 80), {
-    ...{ x: left + width / 2, y: upper + height + 36, size: 12, soft: true, anchor: 'middle' },
+  const titleY = textNode(shortened(y.title ?? y.field, 80), { x: EDGE, y: top + 12, size: 12, soft: true });
+  const titleX = textNode(shortened(x.title ?? x.field, 80), {
+    ...{ x: left + width / 2, y: plotTop + height + 36, size: 12, soft: true, anchor: 'middle' },
   });
-  return { nodes: [titleY, ...axes(area), ...marks(chart, area, shapes), titleX], height: upper + height + 38 };
+  return { nodes: [titleY, ...axes(area), ...marks(chart, area, shapes), titleX], height: plotTop + height + 38 };
 }
 
 function scaleOf(channel, { values, mark, zero, size, room }) {
@@ -195,7 +198,7 @@ function scaleOf(channel, { values, mark, zero, size, room }) {
   return linearScale(values, { size, zero });
 }
 
-function axes({ left, upper, width, height, placeX, placeY, horizontal, vertical }) {
+function axes({ left, plotTop, width, height, placeX, placeY, horizontal, vertical }) {
   const line = (x1, y1, x2, y2, soft) =>
     node('line', {
       ...{ x1: round(x1), y1: round(y1), x2: round(x2), y2: round(y2) },
@@ -205,21 +208,22 @@ function axes({ left, upper, width, height, placeX, placeY, horizontal, vertical
   for (const { value, text } of vertical.ticks) {
     const at = placeY(value);
     if (vertical.kind !== 'band') nodes.push(line(left, at, left + width, at, true));
-    const own = shortened(text, 26);
-    nodes.push(label(own, { x: left - 6, y: at + 4, size: 12, anchor: 'end', soft: true, most: MOST_LEFT }));
+    const tickLabel = shortened(text, 26);
+    const place = { x: left - 6, y: at + 4, anchor: 'end', maxWidth: MAX_LABEL_WIDTH };
+    nodes.push(textNode(tickLabel, { ...place, size: 12, soft: true }));
   }
   for (const { value, text } of horizontal.ticks) {
     const at = placeX(value);
-    if (horizontal.kind !== 'band') nodes.push(line(at, upper, at, upper + height, true));
-    const own = shortened(text, Math.max(4, Math.floor(horizontal.room / 7)));
-    nodes.push(label(own, { x: at, y: upper + height + 17, size: 12, anchor: 'middle', soft: true }));
+    if (horizontal.kind !== 'band') nodes.push(line(at, plotTop, at, plotTop + height, true));
+    const tickLabel = shortened(text, Math.max(4, Math.floor(horizontal.room / 7)));
+    nodes.push(textNode(tickLabel, { x: at, y: plotTop + height + 17, size: 12, anchor: 'middle', soft: true }));
   }
-  nodes.push(line(left, upper, left, upper + height, false));
-  nodes.push(line(left, upper + height, left + width, upper + height, false));
+  nodes.push(line(left, plotTop, left, plotTop + height, false));
+  nodes.push(line(left, plotTop + height, left + width, plotTop + height, false));
   return nodes;
 }
 
-/** Where each row begins and ends: rows of one place stand on each other, as Vega-Lite has them. */
+/** The start and end of each row: rows in one place are stacked, as in Vega-Lite. */
 function stacked(chart, place, measure) {
   const names = seriesOf(chart);
   const { color } = chart.encoding;
@@ -240,20 +244,23 @@ function stacked(chart, place, measure) {
   });
 }
 
-function bars(chart, { placeX, placeY, horizontal, vertical, lies }, shapes) {
-  const thick = Math.max(1, (lies ? vertical : horizontal).step * 0.72);
+function bars(chart, { placeX, placeY, horizontal, vertical, isHorizontal }, shapes) {
+  const thickness = Math.max(1, (isHorizontal ? vertical : horizontal).step * 0.72);
   return shapes.map(({ row, place, series, from, to }) => {
-    const [a, b] = lies ? [placeX(from), placeX(to)] : [placeY(from), placeY(to)];
+    const [a, b] = isHorizontal ? [placeX(from), placeX(to)] : [placeY(from), placeY(to)];
     const length = { start: round(Math.min(a, b)), size: round(Math.abs(a - b)) };
-    const across = { start: round((lies ? placeY(place) : placeX(place)) - thick / 2), size: round(thick) };
-    const box = lies
+    const across = {
+      start: round((isHorizontal ? placeY(place) : placeX(place)) - thickness / 2),
+      size: round(thickness),
+    };
+    const box = isHorizontal
       ? { x: length.start, y: across.start, width: length.size, height: across.size }
       : { x: across.start, y: length.start, width: across.size, height: length.size };
-    return node('rect', { ...box, fill: colourOf(series) }, [node('title', {}, [tellRow(chart, row)])]);
+    return node('rect', { ...box, fill: colourOf(series) }, [node('title', {}, [describeRow(chart, row)])]);
   });
 }
 
-/** The rows of each series from left to right. */
+/** The rows of each series, from left to right. */
 function rowsBySeries(chart, placeX) {
   const { encoding, data } = chart;
   return seriesOf(chart).map((name) => ({
@@ -280,7 +287,7 @@ function points(chart, { placeX, placeY }) {
       node(
         'circle',
         { cx: round(placeX(row[x.field])), cy: round(placeY(row[y.field])), r: '3', fill: colourOf(index) },
-        [node('title', {}, [tellRow(chart, row)])],
+        [node('title', {}, [describeRow(chart, row)])],
       ),
     ),
   );
@@ -288,15 +295,15 @@ function points(chart, { placeX, placeY }) {
 
 function areas(chart, { placeX, placeY }, shapes) {
   return seriesOf(chart).map((_, index) => {
-    const own = shapes
+    const points = shapes
       .filter(({ series }) => series === index)
       .sort((a, b) => placeX(a.place) - placeX(b.place))
       .map(({ place, from, to }) => ({ x: round(placeX(place)), from: round(placeY(from)), to: round(placeY(to)) }));
-    const there = own.map(({ x, to }) => `${x} ${to}`);
-    const back = own.reverse().map(({ x, from }) => `${x} ${from}`);
+    const upperEdge = points.map(({ x, to }) => `${x} ${to}`);
+    const lowerEdge = points.reverse().map(({ x, from }) => `${x} ${from}`);
     const colour = colourOf(index);
     return node('path', {
-      d: `M${[...there, ...back].join('L')}Z`,
+      d: `M${[...upperEdge, ...lowerEdge].join('L')}Z`,
       fill: colour,
       'fill-opacity': '0.75',
       stroke: colour,

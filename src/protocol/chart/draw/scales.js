@@ -1,10 +1,10 @@
-/** Where values stand along an axis, and what is written beside it. */
+/** Scales: the positions of values along an axis, and its ticks. */
 
-/** Ticks of an axis that measures, about; and of one of days, at most. */
-const TICKS = 5;
-const MOST_DAYS = 7;
+/** The approximate number of ticks of a linear axis, and the maximum number of a time axis. */
+const LINEAR_TICKS = 5;
+const MAX_TIME_TICKS = 7;
 
-/** Places for names, in the order in which the data has them. `room`: what a label needs. */
+/** A scale for names, in the order of the data. `room`: the space that a label needs. */
 export function bandScale(values, { size, room }) {
   const names = [...new Set(values)];
   const step = size / names.length;
@@ -20,15 +20,15 @@ export function bandScale(values, { size, room }) {
   };
 }
 
-/** A measure, between round numbers. `zero`: it begins there, so that lengths can be compared. */
+/** A scale for measures, between round numbers. `zero`: it includes zero, so that lengths can be compared. */
 export function linearScale(values, { size, zero }) {
   let low = Math.min(...values);
   let high = Math.max(...values);
-  // What differs little beside its size is not seen from zero.
+  // Without `zero`, values that differ little compared to their size would be indistinguishable on a scale from zero.
   if (zero || (low > 0 && low < high / 2)) low = Math.min(0, low);
   if (zero || (high < 0 && high > low / 2)) high = Math.max(0, high);
   if (low === high) [low, high] = low === 0 ? [0, 1] : [low - Math.abs(low) / 2, high + Math.abs(high) / 2];
-  const step = niceStep((high - low) / TICKS);
+  const step = niceStep((high - low) / LINEAR_TICKS);
   const first = Math.floor(low / step + 1e-9);
   const last = Math.ceil(high / step - 1e-9);
   const ticks = Array.from({ length: last - first + 1 }, (_, index) =>
@@ -44,14 +44,14 @@ export function linearScale(values, { size, zero }) {
   };
 }
 
-/** Days, months and years, of which some are named. */
+/** A scale for days, months and years, some of which get a tick. */
 export function timeScale(values, { size }) {
   const times = new Map(values.map((value) => [value, timeOf(value)]));
-  const inOrder = [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
-  const start = times.get(inOrder[0]);
-  const span = times.get(inOrder[inOrder.length - 1]) - start;
-  const every = Math.max(1, Math.ceil(inOrder.length / MOST_DAYS));
-  const shown = inOrder.filter((_, index) => index % every === 0);
+  const sorted = [...times.keys()].sort((a, b) => times.get(a) - times.get(b));
+  const start = times.get(sorted[0]);
+  const span = times.get(sorted[sorted.length - 1]) - start;
+  const every = Math.max(1, Math.ceil(sorted.length / MAX_TIME_TICKS));
+  const shown = sorted.filter((_, index) => index % every === 0);
   return {
     kind: 'time',
     step: 0,
@@ -67,14 +67,14 @@ function timeOf(value) {
   return Date.UTC(year, month - 1, day);
 }
 
-/** The next of 1, 2 and 5, with zeros. */
-function niceStep(rough) {
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const factor = [1, 2, 5, 10].find((each) => each * power >= rough * 0.999) ?? 10;
+/** Rounds a step up to 1, 2 or 5 times a power of ten. */
+function niceStep(minimum) {
+  const power = 10 ** Math.floor(Math.log10(minimum));
+  const factor = [1, 2, 5, 10].find((each) => each * power >= minimum * 0.999) ?? 10;
   return factor * power;
 }
 
-/** A number as a reader wants it. */
+/** Formats a number for readers. */
 export function numberText(value, digits = 6) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(2);
@@ -82,7 +82,7 @@ export function numberText(value, digits = 6) {
   return new Intl.NumberFormat('en', {
     maximumSignificantDigits: digits,
     notation,
-    // Years are no thousands.
+    // Four digits may be a year, which has no separator.
     useGrouping: size >= 10_000,
   }).format(value);
 }
