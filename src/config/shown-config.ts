@@ -16,7 +16,7 @@ const ADDRESSES = new Set(['url', 'base_url', 'otlp_endpoint', 'issuer', 'token_
 const MASKED_SECTIONS = new Set(['headers', 'env', 'provider_keys', 'refreshed', 'args', 'command', 'oauth']);
 
 const MASK = '***';
-const MAX_ENTRIES = 1000;
+const MAX_SIZE = 1000;
 
 /** A configuration for operators to read: numbers, choices and names are shown, secrets and unknown texts are masked. */
 export function shownConfig(config: object): JsonObject {
@@ -28,13 +28,11 @@ function maskValue(value: unknown, name: string): JsonValue {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
   if (typeof value === 'string' && ADDRESSES.has(name)) return maskAddress(value);
   if (typeof value === 'string') return SHOWN.has(name) ? value : MASK;
-  if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((each: unknown) => maskValue(each, name));
+  if (Array.isArray(value)) return value.slice(0, MAX_SIZE).map((each: unknown) => maskValue(each, name));
   if (typeof value !== 'object') return MASK;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   const nameInside = (key: string) => (MASKED_SECTIONS.has(name) ? name : key);
-  return Object.fromEntries(
-    entries.slice(0, MAX_ENTRIES).map(([key, each]) => [key, maskValue(each, nameInside(key))]),
-  );
+  return Object.fromEntries(entries.slice(0, MAX_SIZE).map(([key, each]) => [key, maskValue(each, nameInside(key))]));
 }
 
 /** Shortens an address to `https://host/…`: no user, password, path or query. Anything else is masked after its scheme. */

@@ -145,9 +145,7 @@ class Parser {
       return node(
         'mover',
         [this.#argument(), sign(ACCENTS.get(name), { stretchy: String(/^(wide|over)/.test(name)) })],
-        {
-          accent: 'true',
-        },
+        { accent: 'true' },
       );
     return this.#construction(name);
   }

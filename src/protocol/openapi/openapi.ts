@@ -45,13 +45,8 @@ export function openApiDocument() {
     registry.registerComponent('schemas', name, inputJsonSchema(schema));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
-  for (const operation of [
-    ...responseOperations(),
-    ...conversationOperations(),
-    ...taskOperations(),
-    ...otherOperations(),
-  ])
-    registry.registerPath(operation);
+  const operations = [...responseOperations(), ...conversationOperations(), ...taskOperations(), ...otherOperations()];
+  for (const operation of operations) registry.registerPath(operation);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {

@@ -21,11 +21,7 @@ const AT = '/v1/vector_stores';
 /** `/v1/vector_stores` (docs/vector-stores.md). */
 export function vectorStoreOperations() {
   const file = vectorStoreFile.meta({ id: 'VectorStoreFile' });
-  return tagOperations('Vector stores', {
-    ...storeOperations(),
-    ...fileOperations(file),
-    ...batchOperations(file),
-  });
+  return tagOperations('Vector stores', { ...storeOperations(), ...fileOperations(file), ...batchOperations(file) });
 }
 
 function storeOperations() {

@@ -106,9 +106,7 @@ const localEnvironment = z.object({
   skills: optional(
     boundedList(
       z.object({ name: z.string().max(256), description: z.string().max(4096), path: z.string().max(4096) }),
-      {
-        max: 64,
-      },
+      { max: 64 },
     ),
   ),
 });

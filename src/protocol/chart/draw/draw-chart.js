@@ -45,16 +45,14 @@ export function drawChart(chart) {
 
 const KINDS = { bar: 'Bar chart', line: 'Line chart', point: 'Points', area: 'Area chart', arc: 'Pie chart' };
 /** How many rows the description includes. */
-const MAX_DESCRIBED_ROWS = 40;
+const MAX_ROWS = 40;
 
 /** Describes a chart in text, for readers who cannot see it. */
 function describe({ mark, description, encoding, data: { values } }) {
   const channels = Object.values(encoding).filter(Boolean);
   const names = channels.map(({ title, field }) => title ?? field).join(', ');
-  const rows = values
-    .slice(0, MAX_DESCRIBED_ROWS)
-    .map((row) => channels.map(({ field }) => textOf(row[field])).join(', '));
-  const more = values.length > MAX_DESCRIBED_ROWS ? ` … (${values.length})` : '';
+  const rows = values.slice(0, MAX_ROWS).map((row) => channels.map(({ field }) => textOf(row[field])).join(', '));
+  const more = values.length > MAX_ROWS ? ` … (${values.length})` : '';
   return `${description ? `${description} ` : ''}${KINDS[mark]}: ${names}. ${rows.join('; ')}${more}`;
 }
 
