@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { webhookHeaders } from '../../src/webhooks/signature.ts';
-import { startReceiver, type ToldMessage, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { type ReceivedWebhook, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import type { ClientKind, ClientSeen } from './clients.ts';
 
 export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -81,7 +81,7 @@ function idIn(body: string): string {
   return JSON.parse(body).data.id;
 }
 
-function isSigned({ headers, body }: ToldMessage): boolean {
+function isSigned({ headers, body }: ReceivedWebhook): boolean {
   const message = { id: String(headers['webhook-id']), timestamp: Number(headers['webhook-timestamp']), body };
   const expected = new Headers(webhookHeaders(message, [WEBHOOK_SECRET])).get('webhook-signature');
   return headers['webhook-signature'] === expected;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { type Life, type Story, throughLives } from '../support/lives.ts';
+import { acrossRestarts, type Life, type Story } from '../support/lives.ts';
 import {
   hang,
   mayCallTools,
@@ -327,7 +327,7 @@ async function open(stack: AsyncDisposableStack) {
 describe('a run in file mode', function () {
   // Its gateway is killed and comes back several times.
   this.timeout(patience(60));
-  throughLives<Scene>(open, {
+  acrossRestarts<Scene>(open, {
     'survives kill -9 while thinking, in a tool call and in the answer, for a reader that resumes': resumed,
     'is whole where the crash came between the last word of its answer and its end': allSaid,
     'writes a report in parts, each stopped by the provider, through kill -9 in every part': inParts,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { ResponseObject } from '../../src/protocol/response.ts';
-import { type CutTest, cutTogether, KILLED_KEY, type Killed } from '../support/killed-gateway.ts';
+import { type InterruptionTest, KILLED_KEY, type Killed, testInterruptions } from '../support/killed-gateway.ts';
 import { laneProvider, partsOf, turnsIn } from '../support/lane-model.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type ProviderRequest, stallAfter, turn } from '../support/scripted-provider.ts';
@@ -38,7 +38,7 @@ const turnsOf = ({ body }: ProviderRequest) => turnsIn({ messages: body.messages
 const partOf = ({ body }: ProviderRequest) => partsOf({ messages: body.messages ?? [] })?.[0];
 
 /** The first lane has ended its work, the second is asked for its last turn, the third for its first. */
-function cutLanes(): CutTest {
+function cutLanes(): InterruptionTest {
   const model = laneProvider(PARTS);
   const hung = new Set<string>();
   const reached = Promise.withResolvers<void>();
@@ -76,7 +76,7 @@ function cutLanes(): CutTest {
   };
 }
 
-function cutPlan(): CutTest {
+function cutPlan(): InterruptionTest {
   const reached = Promise.withResolvers<void>();
   const model = laneProvider(PARTS);
   let hung = false;
@@ -107,7 +107,7 @@ function survive(name: string, storeUrl: Killed['storeUrl']): void {
   describe(`lanes (${name})`, function () {
     // A gateway is killed and comes back; a claim has to run out.
     this.timeout(patience(60));
-    cutTogether(
+    testInterruptions(
       { storeUrl, configOf, files },
       {
         'go on behind kill -9, each where it was: no turn that ended and no search is made again': cutLanes(),

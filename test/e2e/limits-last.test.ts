@@ -6,7 +6,7 @@ import { isObject } from '../../src/base/json.ts';
 import { completion } from '../support/chat-faults.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { type Story, throughLives } from '../support/lives.ts';
+import { acrossRestarts, type Story } from '../support/lives.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import {
   hang,
@@ -295,7 +295,7 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
       };
       return { scene: { name, provider, answers, written }, start: () => start(options), ends: ENDS };
     };
-    throughLives<Scene>(stage, {
+    acrossRestarts<Scene>(stage, {
       'are counted on after kill -9, runs to the last and calls to the last batch, and after a stop in order': counted,
       'count a run once that was cut by kill -9 and went on, and hold its place meanwhile': cut,
       'keep what open calls had used when they died, and nothing of what they had reserved': opened,

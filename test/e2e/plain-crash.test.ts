@@ -6,12 +6,12 @@ import { answerIn } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import {
-  type CutRun,
-  type CutTest,
-  cutGateway,
-  cutTogether,
+  type InterruptedRun,
+  type InterruptionTest,
+  interruptRun,
   KILLED_KEY,
   type Killed,
+  testInterruptions,
 } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
@@ -90,7 +90,7 @@ const desk = ({ url }: { url: string }) => [
 ];
 
 /** Runs that wait where they are cut. */
-function waiting(): Readonly<Record<string, CutTest>> {
+function waiting(): Readonly<Record<string, InterruptionTest>> {
   const reopened = Promise.withResolvers<void>();
   const compacting = Promise.withResolvers<void>();
   let summaries = 0;
@@ -201,7 +201,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
   describe(`a response of a plain model (${name})`, function () {
     // A gateway is killed and comes back; a claim has to run out.
     this.timeout(patience(60));
-    cutTogether({ storeUrl, configOf }, waiting());
+    testInterruptions({ storeUrl, configOf }, waiting());
   });
 }
 
@@ -212,7 +212,7 @@ survives('SQLite', sqlite);
 describe('a response of a plain model that does not wait where it is cut', function () {
   // A gateway is killed and comes back for each.
   this.timeout(patience(60));
-  const cut = (run: CutRun) => cutGateway({ storeUrl: sqlite, configOf }, run);
+  const cut = (run: InterruptedRun) => interruptRun({ storeUrl: sqlite, configOf }, run);
 
   it('goes on behind kill -9 under a WebSocket, beside a compaction: read over HTTP, continued on a new socket', async () => {
     const compacting = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { chart, fenced } from '../support/charts.ts';
-import { cutTogether, KILLED_KEY, type Killed } from '../support/killed-gateway.ts';
+import { KILLED_KEY, type Killed, testInterruptions } from '../support/killed-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type ProviderRequest, type Script, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
@@ -75,7 +75,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
       'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep. The lake is 25 million years old.\n',
     };
 
-    cutTogether(
+    testInterruptions(
       { storeUrl, configOf, files },
       {
         'goes on in the section that kill -9 cut, and asks for none again that was shown': {

@@ -5,7 +5,7 @@ import OpenAI, { toFile } from 'openai';
 import { answerIn } from '../../src/protocol/items.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { type CutTest, cutTogether, KILLED_KEY } from '../support/killed-gateway.ts';
+import { type InterruptionTest, KILLED_KEY, testInterruptions } from '../support/killed-gateway.ts';
 import { type ProviderRequest, stallAfter, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -91,7 +91,7 @@ const LONG = Array.from({ length: 6000 }, (_, n) =>
 const toolResults = ({ body }: ProviderRequest) => body.messages?.filter(({ role }) => role === 'tool') ?? [];
 
 /** Asks of a long document, and is cut in its answer or in the turn behind its search. */
-function ofLongFile(model: string, cutAt: 'answer' | 'turn'): CutTest {
+function ofLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
   const turns = (model === 'deep' ? 3 : 2) - (cutAt === 'turn' ? 1 : 0);
   const content = [
     { type: 'input_text', text: 'What is the deposit?' },
@@ -129,7 +129,7 @@ function ofLongFile(model: string, cutAt: 'answer' | 'turn'): CutTest {
 describe('a run with a long file behind kill -9', function () {
   // A gateway is killed and comes back; a claim has to run out.
   this.timeout(patience(60));
-  cutTogether(
+  testInterruptions(
     {
       storeUrl: (folder) => `file:${join(folder, 'data')}`,
       configOf: (provider, { storeUrl, folder }) => {

@@ -8,7 +8,7 @@ import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { json, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 import { freshDatabase } from '../support/two-instances.ts';
-import { type Saying, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { type ReceiverReply, startReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const KEYS = { ann: 'sk-ann-of-the-webhooks', bob: 'sk-bob-of-the-webhooks' };
 const KEY_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -53,7 +53,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
     let folder: string;
     let start: () => Promise<GatewayProcess>;
     let gateway: GatewayProcess;
-    let says: Saying;
+    let says: ReceiverReply;
     before(async () => {
       provider = stack.use(
         await startScriptedProvider({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { analyse } from 'scslre';
 import { growsTooFast, ownMs, preciseMs } from '../support/fair-time.ts';
-import { attacksOn, type FoundRegex, goOver, regexesIn } from '../support/regex-attacks.ts';
+import { attacksOn, type FoundRegex, regexesIn, runRegex } from '../support/regex-attacks.ts';
 import { patience } from '../support/time-limit.ts';
 
 /**
@@ -68,15 +68,15 @@ function takesLonger(go: () => void, ms: number): boolean {
 /** The first attack that an expression is slow at; undefined: none. */
 function slowAt(regex: FoundRegex): string | undefined {
   const told = (text: string) =>
-    `${preciseMs(goOver(regex, text)).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
+    `${preciseMs(runRegex(regex, text)).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
   for (const { length, mostMs } of SHORT) {
-    const slow = attacksOn(regex, length).find((text) => takesLonger(goOver(regex, text), mostMs));
+    const slow = attacksOn(regex, length).find((text) => takesLonger(runRegex(regex, text), mostMs));
     if (slow !== undefined) return told(slow);
   }
   for (const [index, text] of attacksOn(regex, LONG).entries()) {
-    if (!takesLonger(goOver(regex, text), FAST_MS)) continue;
+    if (!takesLonger(runRegex(regex, text), FAST_MS)) continue;
     const part = (share: number) => (share === 1 ? text : (attacksOn(regex, LONG * share)[index] ?? ''));
-    if (growsTooFast((share) => goOver(regex, part(share)))) return told(text);
+    if (growsTooFast((share) => runRegex(regex, part(share)))) return told(text);
   }
   return undefined;
 }

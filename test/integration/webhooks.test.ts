@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { inwardHosts } from '../support/inward-addresses.ts';
 import { patience } from '../support/time-limit.ts';
 import { startWebServer } from '../support/web-server.ts';
-import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
+import { type ReceivedWebhook, startReceiver } from '../support/webhook-receiver.ts';
 
 const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -96,7 +96,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
   };
 }
 
-const typeOf = ({ body }: ToldMessage) => JSON.parse(body).type;
+const typeOf = ({ body }: ReceivedWebhook) => JSON.parse(body).type;
 
 describe('webhooks', () => {
   it('tell the receivers of the request and of the key of the end of a run, once each', async () => {

@@ -1,6 +1,6 @@
 import { chunk, frames, json, type Script } from './scripted-provider.ts';
 
-/** One API that a proxy model passes on, and what its answers look like. */
+/** An API of proxy models, with samples of its answers. */
 export interface ApiUnderTest {
   path: string;
   request: object;
@@ -69,7 +69,7 @@ function messageAnswer(text: string, stream: boolean): Script {
   );
 }
 
-/** The APIs whose answers are judged, by their names in a configuration. */
+/** The APIs under test, by their names in a configuration. */
 export const APIS: Readonly<Record<string, ApiUnderTest>> = {
   chat_completions: {
     path: '/chat/completions',

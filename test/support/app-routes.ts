@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts } from '../../src/http/app-deps.ts';
 
-/** The routes that the app really has, from Express's own stack: `GET /v1/responses/:id`. */
+/** The routes of the app, such as `GET /v1/responses/:id`, read off Express's own stack. */
 export function routesOf(parts: HttpParts): string[] {
   const app = createApps({ ...parts, registry: new Registry() }).all;
   return app.router.stack.flatMap(({ route }) => {

@@ -4,7 +4,7 @@ import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { type PdfObject, pdfOf } from './pdf-file.ts';
 import { zipOf } from './zip-file.ts';
 
-/** A body that is made to hang or fill a reader. */
+/** A body crafted to hang a reader or exhaust its memory. */
 export interface Bomb {
   name: string;
   contentType: string;
@@ -21,7 +21,7 @@ const html = (name: string, inner: string): Bomb => ({
 
 const attributes = (count: number) => Array.from({ length: count }, (_, at) => `a${at}=1`).join(' ');
 
-/** HTML that pure-JavaScript parsers and extractors take seconds, minutes or for ever to read. */
+/** HTML that takes pure-JavaScript parsers and extractors seconds, minutes or for ever. */
 export function htmlBombs(): Bomb[] {
   return [
     html('ten thousand nested div', '<div>'.repeat(10_000)),
@@ -80,7 +80,7 @@ export function pdfBombs(): Bomb[] {
   ];
 }
 
-/** Archives, and bodies that are packed so well that they do not fit. */
+/** Archives, and bodies that exceed the limit once they are unpacked. */
 export function archiveBombs(): Bomb[] {
   const gzip = () => packed(200, createGzip());
   const zip = async () => Buffer.concat([Buffer.from([0x50, 0x4b, 0x03, 0x04]), await packed(200, createDeflate())]);
@@ -107,7 +107,7 @@ export function archiveBombs(): Bomb[] {
   ];
 }
 
-/** So many megabytes of spaces, packed without ever being in memory as a whole. */
+/** Megabytes of spaces, compressed without ever being in memory as a whole. */
 async function packed(megabytes: number, packer: Transform): Promise<Uint8Array> {
   const piece = Buffer.alloc(1_000_000, 32);
   return await buffer(Readable.from(Array.from({ length: megabytes }, () => piece)).pipe(packer));
@@ -136,7 +136,7 @@ function onePage(objects: readonly PdfObject[], page?: string): Uint8Array {
   ]);
 }
 
-/** Texts of kinds that look harmless: what an expression with repetition inside repetition makes minutes of. */
+/** Harmless-looking texts on which a regular expression with nested repetition takes minutes. */
 export function textBombs(): Bomb[] {
   const text = (name: string, contentType: string, body: () => string): Bomb => ({ name, contentType, body });
   const tabs = '\t'.repeat(19_900);

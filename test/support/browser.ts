@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { installPackage } from './debian-package.ts';
 
-/** The first one has no windows, and takes half the processor time of the others. */
+/** The first one has no windows and needs half the CPU time of the others. */
 const NAMES = [
   'chromium-headless-shell',
   'chromium',
@@ -24,7 +24,7 @@ const FLAGS = [
 
 /**
  * A headless Chromium: the one in PATH, else Debian's from apt-get.
- * @throws Error that says how to get one where there is none.
+ * @throws Error that says how to get one if there is none.
  */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium() ?? installChromium();
@@ -34,8 +34,8 @@ export async function launchBrowser(): Promise<Browser> {
 let shared: Promise<Browser> | undefined;
 
 /**
- * The browser that all tests of this process share: starting one takes a second, and pages in contexts of their own know
- * nothing of each other. It ends with the process.
+ * The browser that all tests of this process share, because starting one takes a second. Pages are isolated in contexts
+ * of their own. The browser ends with the process.
  */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser();

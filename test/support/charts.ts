@@ -1,4 +1,4 @@
-/** A chart of the depths of two lakes; parts of it can be others. */
+/** A chart of the depths of two lakes, with parts replaced. */
 export function chart(change: object = {}): Record<string, unknown> {
   return {
     title: 'Depth of two lakes',
@@ -17,7 +17,7 @@ export function chart(change: object = {}): Record<string, unknown> {
   };
 }
 
-/** The same as the block that a model writes. */
+/** A chart as the code block that a model writes. */
 export function fenced(spec: unknown): string {
   return `\`\`\`vega-lite\n${typeof spec === 'string' ? spec : JSON.stringify(spec)}\n\`\`\`\n`;
 }

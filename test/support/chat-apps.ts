@@ -1,6 +1,6 @@
 /**
- * Chat apps that cannot be run here, as what they send and what they show: rebuilt from their sources, with the rules
- * that decide whether a user sees something.
+ * Models of chat apps that cannot be run in tests: what they send and what they show, rebuilt from their sources with
+ * the rules that decide what a user sees.
  */
 export interface ChatApp {
   name: string;
@@ -58,7 +58,7 @@ const firstChoice = (payload: Json) => recordOf(listOf(payload.choices)[0]);
 const totalTokens = (payload: Json) => Number(recordOf(payload.usage).total_tokens ?? 0);
 const messageOf = (error: unknown) => textOf(recordOf(error).message);
 
-/** What the message of a refused request says. */
+/** The error message of a refused request. */
 async function refusal(answer: Response): Promise<Shown> {
   return { ...nothing(), error: messageOf(recordOf(await answer.json()).error) };
 }
@@ -72,8 +72,8 @@ function urlsOf(annotations: unknown): string[] {
 }
 
 /**
- * Open WebUI's server reads the stream. Errors are looked for in frames without choices alone; each annotation becomes a
- * source, and sources of the same address are one in its list.
+ * Open WebUI's server reads the stream. It looks for errors only in frames without choices; each annotation becomes a
+ * source, and its list merges sources with the same address.
  */
 const openWebUi: ChatApp = {
   name: 'Open WebUI',
@@ -102,8 +102,8 @@ const openWebUi: ChatApp = {
 };
 
 /**
- * LibreChat speaks through LangChain over the official SDK, which throws on the first frame with `error`. It shows
- * thoughts of `reasoning_content`, and numbers as text.
+ * LibreChat uses LangChain over the official SDK, which throws on the first frame with `error`. It shows thoughts from
+ * `reasoning_content`, and citation numbers as text.
  */
 const libreChat: ChatApp = {
   name: 'LibreChat',
@@ -138,8 +138,8 @@ const libreChat: ChatApp = {
 };
 
 /**
- * LobeHub (LobeChat) reads one thing of each chunk: of one with a finish reason its annotations, or else its usage; of
- * others thoughts before text. Text is looked through for `<think>`.
+ * LobeHub (LobeChat) reads only one thing of each chunk: if it has a finish reason, its annotations or else its usage;
+ * otherwise thoughts before text. It searches text for `<think>`.
  */
 const lobeChat: ChatApp = {
   name: 'LobeChat',
@@ -203,8 +203,8 @@ function lobeChunk(shown: Shown, payload: Json): void {
 }
 
 /**
- * NextChat runs in the browser. It asks for JSON although it asked for a stream, shows an answer of any other type as it
- * is, puts thoughts into a quotation before the text, and ends quietly where a stream breaks off.
+ * NextChat runs in the browser. It accepts JSON although it requests a stream, shows an answer of any other type as is,
+ * puts thoughts into a quotation before the text, and stops silently if a stream breaks off.
  */
 const nextChat: ChatApp = {
   name: 'NextChat',

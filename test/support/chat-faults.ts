@@ -16,7 +16,7 @@ import {
   turnPayloads,
 } from './provider-scripts.ts';
 
-/** A way in which a provider fails, asked for a stream or for a whole answer. */
+/** A way in which a provider fails, for streams and for whole answers. */
 export interface ChatFault {
   name: string;
   /** `refused`: nothing listens. */
@@ -44,7 +44,7 @@ export function completion(text: string, fields: object = {}): object {
   };
 }
 
-/** A good answer in the form that was asked for. */
+/** A good answer, streamed or whole. */
 export function goodAnswer(text: string, stream: boolean): Script {
   return stream ? turn({ text }) : json(completion(text));
 }

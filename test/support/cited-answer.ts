@@ -2,14 +2,14 @@ import { type BegunAnswer, CitedAnswer, type CitedText } from '../../src/researc
 import type { MayShow } from '../../src/research/answer/safe-markup.ts';
 import { SourceRegistry } from '../../src/research/run/sources.ts';
 
-/** Sources 1, 2, 3 that were read at these addresses. */
+/** A registry with these addresses as read sources 1, 2, 3. */
 export function readSources(...urls: string[]): SourceRegistry {
   const sources = new SourceRegistry();
   sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
   return sources;
 }
 
-/** What the reader of an answer gets, joined. */
+/** Joins the pieces of an answer. */
 export function joinCited(pieces: Iterable<CitedText>): CitedText {
   const whole: CitedText = { text: '', annotations: [], unknown: [] };
   for (const { text, annotations, unknown } of pieces) {
@@ -20,7 +20,7 @@ export function joinCited(pieces: Iterable<CitedText>): CitedText {
   return whole;
 }
 
-/** Feeds an answer to what renumbers it, cut into pieces of `length`, and joins what comes out. */
+/** Renumbers the markers of an answer that arrives in pieces of `length`, and joins the result. */
 export function citedAnswer(
   text: string,
   sources: SourceRegistry,
@@ -34,7 +34,7 @@ export function citedAnswer(
   return joinCited(pieces());
 }
 
-/** What each annotation covers in the text, with the number of its source in tool results. */
+/** The text that each annotation covers, with the number of its source in tool results. */
 export function coveredBy({ text, annotations }: CitedText): [string, number | null][] {
   return annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]);
 }

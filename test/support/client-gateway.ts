@@ -8,7 +8,7 @@ import { CALM } from './calm.ts';
 import { answerOf } from './client-provider.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 
-/** Models of the gateway that clients are tested with. */
+/** Models of the gateway for tests of clients. */
 export const MODEL = {
   /** Researches a small corpus with the demo provider and answers with citations. */
   research: 'service-model-1-7-deepresearch',
@@ -41,7 +41,7 @@ export const MODEL = {
 /** A question that the corpus answers. */
 export const QUESTION = 'How does the lighthouse of Elmsworth get its power?';
 
-/** An API key of the gateway, by what is special about it. */
+/** API keys of the gateway, named by what is special about them. */
 export const KEY = {
   main: 'sk-clients-main',
   /** May attach MCP servers. */
@@ -50,12 +50,12 @@ export const KEY = {
   openai: 'sk-clients-openai',
 } as const;
 
-/** Keys of their own limits for each client, because limits are counted by key. */
+/** Limited keys for each client, because limits are counted by key. */
 export const limitedKey = (client: string) => `sk-clients-limited-${client}`;
 export const narrowKey = (client: string) => `sk-clients-narrow-${client}`;
 export const spentKey = (client: string) => `sk-clients-spent-${client}`;
 
-/** A gateway for clients to talk to, between `before` and `after` of a suite. */
+/** A gateway for tests of clients, which runs from `before` to `after` of a suite. */
 export interface ClientGateway {
   /** The base URL that clients are given, with `/v1`. */
   readonly baseURL: string;
@@ -95,7 +95,7 @@ export function clientGateway(clients: readonly string[] = []): ClientGateway {
   };
 }
 
-/** The same for a program of its own. */
+/** Starts the same gateway outside a suite. */
 export async function startClientGateway(clients: readonly string[] = []): Promise<ClientGateway & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startScriptedProvider({ respond: answerOf }));

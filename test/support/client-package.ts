@@ -16,15 +16,15 @@ const LOOK_MS = 200;
 const INSTALL_LIMIT_MS = 5 * 60_000;
 
 /**
- * Imports a client: a package of `test/clients`, or a file of that folder such as `./langchain.ts`. The package is
- * installed first where it is not there as its lockfile says.
+ * Imports a client: a package of `test/clients`, or a file of that folder such as `./langchain.ts`. Installs the packages
+ * first if they do not match the lockfile.
  */
 export async function loadClient<T>(name: string): Promise<T> {
   await installClients();
   return (await load(name)) as T;
 }
 
-/** Runs `npm ci` in `test/clients` where needed. @throws Error with what to do where that fails. */
+/** Runs `npm ci` in `test/clients` if needed. @throws Error with the fix if that fails. */
 async function installClients(): Promise<void> {
   const wanted = createHash('sha256').update(readFileSync(LOCKFILE)).digest('hex');
   const isInstalled = () => existsSync(STAMP) && readFileSync(STAMP, 'utf8') === wanted;
@@ -52,7 +52,7 @@ async function turn(): Promise<void> {
   }
 }
 
-/** The process that installs; undefined where it has just ended, or not yet written who it is. */
+/** The process that installs; undefined if it has just ended, or has not yet written its id. */
 function holder(): number | undefined {
   try {
     return Number(readFileSync(INSTALLING, 'utf8')) || undefined;
@@ -87,5 +87,5 @@ async function install(wanted: string): Promise<void> {
   writeFileSync(STAMP, wanted);
 }
 
-/** Milliseconds that a hook which may install the clients gets. */
+/** The time limit of a hook that may install the clients, in milliseconds. */
 export const INSTALL_TIMEOUT_MS = INSTALL_LIMIT_MS + 30_000;

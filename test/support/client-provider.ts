@@ -2,7 +2,7 @@ import { isObject } from '../../src/base/json.ts';
 import { frames, hang, json, type Script, status, type TurnScript, turn, turnPayloads } from './provider-scripts.ts';
 import { mayCallTools, type ProviderRequest } from './scripted-provider.ts';
 
-/** What the scripted provider does for each of its models; research models and proxy models share them. */
+/** The scripted provider's answers for each of its models, which research models and proxy models share. */
 export function answerOf(request: ProviderRequest): Script {
   const { model } = request.body;
   switch (model) {
@@ -23,7 +23,7 @@ export function answerOf(request: ProviderRequest): Script {
   }
 }
 
-/** Asks for the weather, and writes it, in the form that is asked for. */
+/** Calls the weather function, then answers with its result, streamed or whole. */
 function asksForWeather(request: ProviderRequest): Script {
   const told = request.body.messages?.findLast(({ role }) => role === 'tool');
   const text = `The weather: ${told?.content}`;
@@ -37,7 +37,7 @@ function asksForWeather(request: ProviderRequest): Script {
   return turn({ toolCalls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Elmsworth' } }] });
 }
 
-/** Has one command run after the other, and says what the last one gave. */
+/** Runs one command after the other, and answers with the output of the last. */
 function codes({ body: { messages = [] } }: ProviderRequest): Script {
   const done = messages.filter(({ role }) => role === 'tool');
   const cmd = ['echo a tidal turbine > power.txt', 'cat power.txt'][done.length];
@@ -46,7 +46,7 @@ function codes({ body: { messages = [] } }: ProviderRequest): Script {
   return turn({ reasoning: 'I run a command.', toolCalls: [call] });
 }
 
-/** An answer that begins and then fails for good: the call that should continue it fails too. */
+/** An answer that breaks off and cannot be continued: the call that should continue it fails too. */
 function cutAnswer(): Script {
   const script = frames(turnPayloads({ text: 'The first half of the answer', finish: null, usage: null }), {
     done: false,

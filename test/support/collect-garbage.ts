@@ -4,12 +4,12 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const gc: (options?: object) => void = runInNewContext('gc');
 
-/** Collects what nobody uses any more. */
+/** Runs a garbage collection. */
 export function collectGarbage(): void {
   gc();
 }
 
-/** Collects all that can be collected and gives the memory back to the system, so that only what is held is measured. */
+/** Collects all garbage and returns the memory to the system, so that measurements see only what is referenced. */
 export function collectAll(): void {
   gc({ type: 'major', flavor: 'last-resort' });
 }

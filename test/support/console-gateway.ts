@@ -3,7 +3,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { CALM } from './calm.ts';
 
-/** A gateway with the demo model `deep`, in memory; its key is the well-known one, so that the console signs itself in. */
+/** A gateway in memory with the demo model `deep` and the well-known key, with which the console signs in by itself. */
 export function startConsoleGateway(change: { keys?: object[]; [section: string]: unknown } = {}): Promise<Gateway> {
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1 },

@@ -3,11 +3,11 @@ import type { Browser, BrowserContextOptions, ConsoleMessage, Dialog, Page, Requ
 import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
 import { patience } from './time-limit.ts';
 
-/** Tags that the console never makes: none of its own, and none from texts of models, pages or clients. */
+/** Tags that the console must never create, neither of its own nor from texts of models, pages or clients. */
 const FORBIDDEN =
   'script:not([src]), iframe, object, embed, img, video, audio, form[action], style, base, meta[http-equiv]';
 
-/** The console in a browser, watched: what it loads, what it logs, what runs in it. */
+/** The console in a browser. Records what it loads, logs and executes. */
 export interface ConsolePage extends AsyncDisposable {
   page: Page;
   /**
@@ -24,7 +24,7 @@ interface ConsoleOptions extends BrowserContextOptions {
   now?: Date;
 }
 
-/** Opens the console in an empty page. Its waits end with an error. */
+/** Opens the console in an empty page. Waits on the page have time limits. */
 export async function openConsole(
   browser: Browser,
   { url, secrets = [], now, viewport = { width: 1280, height: 800 }, permissions = [], ...rest }: ConsoleOptions,
@@ -64,8 +64,8 @@ export async function openConsole(
 }
 
 /**
- * The pages of a browser that nobody uses, by what they were made with: a new one costs a second of CPU, most of it the
- * browser's own.
+ * Unused pages of a browser, by the options they were created with: a new one costs a second of CPU time, most of it
+ * in the browser.
  */
 const unused = new WeakMap<Browser, Map<string, Page>>();
 
@@ -75,7 +75,7 @@ function unusedPages(browser: Browser): Map<string, Page> {
   return pages;
 }
 
-/** Leaves a page as it was when it was new. */
+/** Resets a page to the state of a new one. */
 async function forget(page: Page, origin: string): Promise<void> {
   const context = page.context();
   for (const other of context.pages()) if (other !== page) await other.close();
@@ -87,7 +87,7 @@ async function forget(page: Page, origin: string): Promise<void> {
   await page.evaluate('localStorage.clear(), sessionStorage.clear()');
 }
 
-/** Notes what a console must not do. */
+/** Records violations: things that a console must not do. */
 function watch(page: Page, { origin, secrets }: { origin: string; secrets: string[] }) {
   const context = page.context();
   const problems: string[] = [];
@@ -130,11 +130,11 @@ export async function askOn(page: Page, question: string): Promise<void> {
   await page.locator('.run').waitFor();
 }
 
-/** The widths that people look at the console with. */
+/** Window sizes of a phone and of a desktop. */
 export const PHONE = { width: 375, height: 667 };
 export const DESK = { width: 1440, height: 900 };
 
-/** Fails where the page is wider than its window, on a phone or a desk. The window is as it was afterwards. */
+/** Fails if the page is wider than its window, on a phone or a desktop. Restores the size of the window. */
 export async function assertFits(page: Page): Promise<void> {
   const before = page.viewportSize() ?? DESK;
   for (const viewport of [DESK, PHONE]) {
@@ -153,7 +153,7 @@ interface ShownRun extends SyntheticParts {
   turns?: object[];
 }
 
-/** Has the gateway tell of these finished runs, and of no others. */
+/** Makes the gateway list these finished runs, and no others. */
 export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<void> {
   const asked = (url: string) => runs.find(({ id }) => new URL(url).pathname.split('/').includes(id));
   const data = runs.map(({ id, question, entry, response }) => ({

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Installing waits for whoever installs something else: files of tests run beside each other, and so may whole suites. */
+/** Waits for other installations, because test files, and even whole suites, may run in parallel. */
 const LOCK = join(tmpdir(), 'research-gateway-apt.lock');
 const SCRIPT = 'apt-get update -q && apt-get install -y -q --no-install-recommends "$0"';
 
-/** Installs a package of Debian's. What went wrong, in a line; undefined where nothing did. */
+/** Installs a Debian package. Returns the error on one line, or undefined if there was none. */
 export function installPackage(name: string): string | undefined {
   const { status, error, stderr } = spawnSync('flock', ['-w', '300', LOCK, 'sh', '-c', SCRIPT, name], {
     stdio: ['ignore', 'ignore', 'pipe'],

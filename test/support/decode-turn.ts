@@ -39,19 +39,19 @@ export function decodeTurn(
   return { ...said, turn };
 }
 
-/** A tool whose parameters are named; only what dialects look at. */
+/** A tool with named parameters, and only the fields that dialects read. */
 export function tool(name: string, parameters: Record<string, string> = {}): TurnTool {
   const properties = Object.fromEntries(Object.entries(parameters).map(([key, type]) => [key, { type }]));
   return { name, description: name, parameters: { type: 'object', properties } };
 }
 
-/** Every cut of `length` bytes into two pieces, or about `limit` of them spread evenly. */
+/** All ways to cut `length` bytes in two, or about `limit` of them, evenly spread. */
 export function* everyCut(length: number, limit = Number.POSITIVE_INFINITY): Generator<number[]> {
   const step = Math.max(1, length / limit);
   for (let at = 1; at < length; at += step) yield [Math.floor(at)];
 }
 
-/** All pieces of `size` bytes. */
+/** The cuts of `length` bytes into pieces of `size` bytes. */
 export function piecesOf(length: number, size: number): number[] {
   return Array.from({ length: Math.ceil(length / size) - 1 }, (_, i) => (i + 1) * size);
 }

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** One question as it came: the name in lower case and whether IPv4 or IPv6 addresses were asked for. */
+/** A question: the name in lower case, and whether it asks for IPv4 or IPv6 addresses. */
 export interface DnsQuestion {
   name: string;
   type: 'A' | 'AAAA';
@@ -14,8 +14,8 @@ export interface DnsServer extends AsyncDisposable {
 }
 
 /**
- * A real DNS server over UDP on loopback. `answer` gives the addresses of a name at that moment (dotted IPv4 for `A`,
- * eight groups of hexadecimal for `AAAA`); none means that the name has no such address. Answers have TTL 0.
+ * Starts a real DNS server over UDP on loopback. `answer` returns the current addresses of a name (dotted IPv4 for `A`,
+ * eight groups of hexadecimal for `AAAA`), or none if the name has no such address. Answers have TTL 0.
  */
 export async function startDnsServer(answer: (question: DnsQuestion) => readonly string[]): Promise<DnsServer> {
   const socket = createSocket('udp4');

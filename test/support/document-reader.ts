@@ -3,7 +3,7 @@ import { isMainThread, parentPort, resourceLimits, Worker } from 'node:worker_th
 import type { ParseJob } from '../../src/tools/fetch-url-content/parsing/parse-job.ts';
 import { read } from '../../src/tools/fetch-url-content/reading/read.ts';
 
-/** What reading one document took. */
+/** The cost of reading one document. */
 export interface ReadingCost {
   /** The thread's own time, in milliseconds: other work of the machine does not count. */
   ms: number;
@@ -11,7 +11,7 @@ export interface ReadingCost {
   length: number;
 }
 
-/** A thread that reads documents as the parse process does; what hangs ends with it. */
+/** A thread that reads documents like the parse process. A document that hangs it is terminated with the thread. */
 export class DocumentReader {
   #worker: Worker | undefined;
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { patience } from './time-limit.ts';
 
-/** Polls until something is so, for at most `limitMs`, a minute or on a busy machine longer; what it was. */
+/** Polls until a condition returns a value, and returns it. Default of `limitMs`: a minute, longer on a busy machine. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
   limitMs = Math.max(60_000, patience(20)),
 ): Promise<T> {
   const limit = performance.now() + limitMs;
-  // What is not so at once is looked at less and less often: to look is often a request.
+  // Polls less and less often, because each poll may be a request.
   for (let wait = 5; ; wait = Math.min(wait * 1.2, 100)) {
     const found = await look();
     if (found !== undefined && found !== false) return found;

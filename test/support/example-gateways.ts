@@ -10,22 +10,22 @@ import { freePort } from './redis.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The key that the examples get. */
+/** The API key for the examples. */
 export const EXAMPLE_KEY = 'sk-key-of-the-examples';
 
-/** A file below docs/examples. */
+/** Reads a file of docs/examples. */
 export function readExample(name: string): string {
   return readFileSync(`${ROOT}docs/examples/${name}`, 'utf8');
 }
 
-/** A configuration of the examples, with these variables. */
+/** Loads a configuration of the examples with these variables. */
 export async function loadExample(name: string, variables: Record<string, string> = {}): Promise<GatewayConfig> {
   const environment = readEnvironment({ GATEWAY_API_KEY: EXAMPLE_KEY, OPENAI_API_KEY: 'sk-provider', ...variables });
   const { config } = await loadConfig({ root: ROOT, file: `docs/examples/${name}`, environment });
   return config;
 }
 
-/** Variables that the gateway itself or this configuration reads. */
+/** The variables that the gateway or this configuration reads. */
 export function variablesReadBy(name: string): Set<string> {
   const asked: string[] = [];
   readEnvironment(new Proxy({}, { get: (_, variable) => void asked.push(String(variable)) }));
@@ -38,7 +38,7 @@ export interface ExampleGateway extends AsyncDisposable {
   readonly adminUrl: string;
 }
 
-/** A gateway with docs/examples/gateway.yaml, but for its address and what the variables say. */
+/** Starts a gateway with docs/examples/gateway.yaml and these variables, on an address of its own. */
 export async function startExample(variables: Record<string, string>): Promise<ExampleGateway> {
   const config = await loadExample('gateway.yaml', { FILES_ENABLED: 'false', HOST: '127.0.0.1', ...variables });
   const [port, admin_port] = [await freePort(), await freePort()];

@@ -1,14 +1,14 @@
 /**
- * Times as they would be on a machine of one's own. How fast a processor is, and how many others want it, is measured by
- * a loop that is run beside what is judged: a limit says something of the code, not of the machine.
+ * Time limits that do not depend on the machine. A reference loop that runs beside the code under test measures how fast
+ * and how busy the CPU is, so that a limit judges the code and not the machine.
  */
 
-/** What the loop takes on the machine on which the limits were set, in milliseconds. */
+/** The duration of the reference loop on the machine on which the limits were set, in milliseconds. */
 const NOMINAL_MS = 20;
 const ROUNDS = 15_000_000;
 const LOOPS = 3;
 
-/** This thread's own time that `work` takes, in milliseconds. */
+/** The CPU time of this thread that `work` takes, in milliseconds. */
 export function ownMs(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();
@@ -16,10 +16,10 @@ export function ownMs(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** Systems count a thread's time in ticks of a few milliseconds: what is shorter is done again and again. */
+/** Systems count CPU time in ticks of a few milliseconds, so shorter work is repeated. */
 const COUNTED_MS = 40;
 
-/** This thread's own time that `work` takes once, in milliseconds and parts of them. */
+/** The CPU time of this thread that `work` takes once, in fractional milliseconds. */
 export function preciseMs(work: () => unknown): number {
   for (let times = 1; ; times *= 4) {
     const ms = ownMs(() => {
@@ -29,12 +29,12 @@ export function preciseMs(work: () => unknown): number {
   }
 }
 
-/** What linear work takes at most for twice the text; the square takes four times as long. */
+/** How much longer linear work may take for twice the text; quadratic work takes four times as long. */
 const MOST_FOR_TWICE = 2.5;
-/** A busy machine is slow once, bad code every time. */
+/** Number of attempts: a busy machine is slow once, bad code every time. */
 const GROWTH_ROUNDS = 3;
 
-/** Whether work grows faster than its text: twice the text takes more than 2.5 times as long, twice in a row, each time. */
+/** Whether work grows faster than its text: two doublings of the text each take more than 2.5 times as long, in every attempt. */
 export function growsTooFast(workOn: (share: number) => () => unknown): boolean {
   const grows = () => {
     const half = preciseMs(workOn(1 / 2));
@@ -44,17 +44,17 @@ export function growsTooFast(workOn: (share: number) => () => unknown): boolean 
   return Array.from({ length: GROWTH_ROUNDS }).every(grows);
 }
 
-/** Milliseconds of processor time, less what a slow machine adds. */
+/** CPU time in milliseconds, corrected for a slow machine. */
 export function fairOwnMs(ms: number): number {
   return ms / Math.max(1, median(() => ownMs(loop)) / NOMINAL_MS);
 }
 
-/** Milliseconds of the clock, less what a slow machine adds, or one with much else to do. */
+/** Wall time in milliseconds, corrected for a slow or busy machine. */
 export function fairMs(ms: number): number {
   return ms / Math.max(1, slowness());
 }
 
-/** How many times as long as on the machine on which the limits were set work takes now, by the clock. */
+/** How many times slower work is now than on the machine on which the limits were set, by wall time. */
 export function slowness(): number {
   const wall = () => {
     const began = performance.now();
@@ -64,7 +64,7 @@ export function slowness(): number {
   return median(wall) / NOMINAL_MS;
 }
 
-/** Whether work takes longer than it may, by its processor time. */
+/** Whether work exceeds its limit of CPU time. */
 export function isSlow(ms: number, limitMs: number): boolean {
   return ms > limitMs && fairOwnMs(ms) > limitMs;
 }
@@ -74,7 +74,7 @@ function median(measure: () => number): number {
   return all[Math.floor(LOOPS / 2)] ?? NOMINAL_MS;
 }
 
-/** As much memory as programs go over, so that neighbours in the processor's caches show. */
+/** The memory that the loop reads: enough to measure contention for the CPU's caches. */
 const field = new Uint32Array(64 * 1024);
 
 function loop(): void {

@@ -7,7 +7,7 @@ import { type Report, reportOf } from '../../src/runs/projections/report.ts';
 const ID = '94249558-d3df-4249-a140-f29d39d94616';
 export const QUESTION = [{ type: 'message', role: 'user', content: 'Is tea older than coffee?' }];
 
-/** An ended response with this text; each `[n]` in it is annotated as source n. */
+/** A finished response with this text, in which each `[n]` is annotated as source n. */
 export function responseWith(text: string, change: Partial<ResponseObject> = {}): ResponseObject {
   const response = newResponse({
     id: publicId('responses', ID),
@@ -41,7 +41,7 @@ export function responseWith(text: string, change: Partial<ResponseObject> = {})
   };
 }
 
-/** The report of such a response. */
+/** The report of a finished response with this text. */
 export function reportWith(text: string, change: Partial<ResponseObject> = {}): Report {
   const report = reportOf(responseWith(text, change), QUESTION);
   assert.ok(report);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { collectGarbage } from './collect-garbage.ts';
 import { isSlow } from './fair-time.ts';
 
-/** A parser at a boundary, and what is written to hurt it. */
+/** A parser of untrusted input, and the material for hostile texts. */
 export interface Boundary {
   name: string;
   /** Texts as they should be: they are cut, doubled and mixed with the pieces. */
@@ -20,17 +20,17 @@ export interface Boundary {
   maxMs?: number;
 }
 
-/** Cases for each boundary: `FUZZ_RUNS` (`npm run fuzz` sets many), few by default. */
+/** Cases per boundary: few by default; `FUZZ_RUNS` (set by `npm run fuzz`) overrides it. */
 export const RUNS = Number(process.env.FUZZ_RUNS ?? 120);
-/** The same texts each time, so that no commit fails by chance; `FUZZ_SEED` and `npm run fuzz` try others. */
+/** A fixed seed, so that no commit fails by chance; `FUZZ_SEED` and `npm run fuzz` use others. */
 export const SEED = Number(process.env.FUZZ_SEED ?? 21_644_775);
 
-/** What reading one case of at most `MAX_LENGTH` characters may take: the thread's own time, and memory. */
+/** Limits for one case of at most `MAX_LENGTH` characters: CPU time and memory. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_MS = 100;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Texts that resemble what the boundary reads, and much that does not. */
+/** Texts that resemble valid input of the boundary, and many that do not. */
 export function hostileText({ samples, pieces }: Pick<Boundary, 'samples' | 'pieces'>): fc.Arbitrary<Buffer> {
   const piece = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...pieces) },
@@ -70,7 +70,7 @@ function mutate(bytes: Buffer, [place, length, how, text]: [number, number, stri
   return flipped;
 }
 
-/** Lets hostile texts be read, each within its time and memory, to a value or to an error that is known. */
+/** Checks that the boundary reads hostile texts within limits, and returns a value or throws an expected error. */
 export async function fuzz(boundary: Boundary): Promise<void> {
   const property = fc.asyncProperty(hostileText(boundary), async (bytes) => {
     let spent = await costOf(boundary, bytes);

@@ -1,17 +1,17 @@
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a gateway before its own code (`node --expose-gc --import`): on SIGWINCH it tells on stderr the longest
- * step of the event loop since it was asked last, on SIGUSR2 what memory is left after a collection. What is left after
- * a collection shows a leak; the memory of the process alone does not, since the collector takes as much of it as it likes.
- * A step is measured by the thread's own time: other work of the machine does not count.
+ * Loaded into a gateway before its own code (`node --expose-gc --import`). On SIGWINCH it reports on stderr the longest
+ * step of the event loop since the last report, on SIGUSR2 the memory that remains after a garbage collection, which
+ * reveals leaks; the memory of the process does not, because the collector lets it grow. Steps are measured by the CPU
+ * time of the thread, so other load of the machine does not count.
  */
 const BEAT_MS = 20;
 
 let longestStep = 0;
 let beat = process.threadCpuUsage();
 
-/** Between two beats the thread works for the beat and, where it comes late, for the step that held it up. */
+/** The CPU time between two ticks is that of the tick and, if it is late, of the step that delayed it. */
 function onBeat(): void {
   const { user, system } = process.threadCpuUsage(beat);
   beat = process.threadCpuUsage();

@@ -23,7 +23,7 @@ export interface GatewayProcess extends AsyncDisposable {
   terminate(): Promise<number | null>;
 }
 
-/** A folder for one gateway's data, removed in the end. */
+/** A folder for the data of one gateway, removed when disposed. */
 export async function gatewayFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'gateway-test-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
@@ -32,8 +32,8 @@ export async function gatewayFolder(): Promise<AsyncDisposable & { path: string 
 const SHIFTED_CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
 
 /**
- * Asks a gateway that was started `probed` for the longest step of its event loop since it was asked last, in milliseconds
- * of its own time, and for what it holds, in bytes; `memory`: after a collection of garbage.
+ * Asks a gateway that was started with `probed` for the longest step of its event loop since the last call, in
+ * milliseconds of CPU time, or (`memory`) for the memory in use after a garbage collection, in bytes.
  */
 export async function probe(
   { child, log }: GatewayProcess,
@@ -49,13 +49,13 @@ export async function probe(
   throw new Error('the gateway did not answer its probe within twenty seconds');
 }
 
-/** Memory of the process, in bytes. */
+/** Resident memory of the process, in bytes. */
 export async function residentMemory({ child }: GatewayProcess): Promise<number> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-/** Starts `serve` with this configuration and waits until it listens. `clockOffsetMs`: how far its clock is off; `probed`: see `probe`. */
+/** Starts `serve` with this configuration and waits until it listens. `clockOffsetMs` shifts its clock; `probed`: see `probe`. */
 export async function startGatewayProcess(
   config: object,
   options: { folder: string; clockOffsetMs?: number; probed?: boolean },

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Tool, ToolOutput } from '../../src/tools/tool.ts';
 
-/** A handbook of chapters, each of which holds one fact somewhere in much other text. */
+/** A handbook of chapters, each of which contains one fact in much other text. */
 
 export interface Handbook {
   chapters: number;
@@ -18,7 +18,7 @@ const ANIMALS = ['ZEBRA', 'HERON', 'LYNX', 'OTTER', 'BISON', 'GECKO', 'RAVEN', '
 const PLACES = ['Elmsworth', 'Vasa', 'Kiruna', 'Tarifa', 'Omsk', 'Lund', 'Ghent', 'Bergen', 'Split', 'Nara'];
 const THINGS = ['harbour', 'archive', 'turbine', 'ferry', 'orchard', 'library', 'quarry', 'mill', 'bridge', 'market'];
 
-/** A handbook whose pages have about `length` characters. The same for the same arguments. */
+/** Creates a handbook whose pages have about `length` characters. Deterministic. */
 export function handbook(options: { chapters: number; length: number; script?: Script }): Handbook {
   const { chapters, length, script = 'latin' } = options;
   const code = (n: number) => `${ANIMALS[n % ANIMALS.length]}-${n}`;
@@ -26,13 +26,13 @@ export function handbook(options: { chapters: number; length: number; script?: S
   return { chapters, chapter, code, tools: [fetchTool(chapter), searchTool(code)] };
 }
 
-/** The codes that a text tells, by chapter. */
+/** The codes in a text, by chapter. */
 export function codesIn(text: string): Map<number, string> {
   const found = text.matchAll(/access code of chapter (\d+) is ([A-Z]+-\d+)|第(\d+)章的访问代码是([A-Z]+-\d+)/g);
   return new Map(found.map(([, n, code, m, other]) => [Number(n ?? m), code ?? other ?? '']));
 }
 
-/** A text that tells of codes: what the model of these tests answers. */
+/** A text with codes, which the model of these tests answers. */
 export function telling(codes: ReadonlyMap<number, string>): string {
   if (codes.size === 0) return 'No code was found.';
   return [...codes].map(([n, code]) => `The access code of chapter ${n} is ${code} [1].`).join('\n');

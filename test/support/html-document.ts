@@ -15,7 +15,7 @@ export interface TestDocument {
   querySelectorAll(selector: string): Iterable<TestElement>;
 }
 
-/** A tree from HTML, by a parser that is not the reader's own. */
+/** Parses HTML with a parser other than the reader's own. */
 export function parseHtmlDocument(html: string): TestDocument {
   const parsed: unknown = new DOMParser().parseFromString(html, 'text/html');
   if (!isDocument(parsed)) throw new Error('The parser returned no document.');

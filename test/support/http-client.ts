@@ -33,7 +33,7 @@ export async function send(at: { url: string }, target: string, options: SendOpt
   return { status: answer.status, headers: answer.headers, text, json: objectIn(text) };
 }
 
-/** Sends a request and gives its answer once the headers are there. */
+/** Sends a request and returns its answer once the headers have arrived. */
 export async function open(
   { url }: { url: string },
   target: string,
@@ -62,7 +62,7 @@ function objectIn(text: string): Record<string, unknown> {
   }
 }
 
-/** What a refusal should look like. */
+/** An expected refusal. */
 export interface Refusal {
   status: number;
   code: string;
@@ -70,7 +70,7 @@ export interface Refusal {
   param?: string | null;
 }
 
-/** Fails unless the answer is a JSON error with this status, code, and whatever else is given. */
+/** Fails unless the answer is a JSON error with this status, this code, and the other expected fields. */
 export function assertRefused(answer: Received, expected: Refusal): void {
   const shown = `${answer.status} ${answer.text.slice(0, 300)}`;
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', shown);
@@ -80,19 +80,19 @@ export function assertRefused(answer: Received, expected: Refusal): void {
   assert.notEqual(error.message, '');
 }
 
-/** The response object in an answer, every key checked. */
+/** Parses the response object in an answer and checks every key. */
 export function responseIn(answer: Received): ResponseObject {
   assert.equal(answer.status, 200, answer.text);
   return responseObject.strict().parse(answer.json);
 }
 
-/** The events of a whole stream of the Responses interface. */
+/** Parses the events of a whole Responses stream. */
 export function eventsIn(answer: Received): RunEvent[] {
   assert.equal(answer.status, 200, answer.text);
   return decodeFrames(Buffer.from(answer.text.replaceAll(': heartbeat\n\n', '')));
 }
 
-/** Submits a background response and gives its id. */
+/** Submits a background response and returns its id. */
 export async function submit(
   at: { url: string },
   input: string,
@@ -110,7 +110,7 @@ export function ended(at: { url: string }, id: string, key: keyof typeof KEYS = 
   });
 }
 
-/** Writes bytes to a fresh connection and gives everything that comes back until it closes. */
+/** Writes bytes to a new connection and returns everything that is received until it closes. */
 export function rawExchange({ url }: { url: string }, bytes: string | Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { fairMs } from './fair-time.ts';
 
-/** A machine that is busy with something else makes an attempt slow; what is slow by itself is slow each time. */
+/** Number of attempts: a busy machine makes one attempt slow, slow code makes every attempt slow. */
 const MOST_ATTEMPTS = 3;
 
 /**
- * Passes once an attempt takes less than `limitMs`, as on a machine of its own, and fails with what each took. An attempt starts afresh, gives the
- * milliseconds that counted, and may fail for itself.
+ * Passes once an attempt takes less than `limitMs`, corrected for a busy machine; else fails with the time of each. An
+ * attempt starts afresh and returns the milliseconds that count. It may also fail by itself.
  */
 export async function inTime(limitMs: number, what: string, attempt: () => Promise<number>): Promise<void> {
   const took: number[] = [];

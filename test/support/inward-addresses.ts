@@ -1,10 +1,10 @@
-/** Addresses that nobody outside may make the gateway ask, each in the notations that URLs allow. */
+/** Addresses that clients must not make the gateway call, each in all notations that URLs allow. */
 
 const IPV4 = ['127.0.0.1', '0.0.0.0', '10.0.0.1', '169.254.169.254', '192.168.1.1', '172.16.0.1', '100.64.0.1'];
 const IPV6 = ['[::1]', '[::]', '[fe80::1]', '[fd00:ec2::254]', '[fc00::1]', '[2002:7f00:1::]', '[::127.0.0.1]'];
 const NAMES = ['localhost', 'LOCALHOST.', 'a.localhost', 'localhost.localdomain', 'ip6-localhost'];
 
-/** Hosts as they may stand in a URL, each meaning a place that is not public. */
+/** Hosts of URLs that all resolve to addresses that are not public. */
 export function inwardHosts(): string[] {
   return [...new Set([...IPV4.flatMap(notations), ...IPV6, ...NAMES, '127.1', '0', '①②⑦.⓪.⓪.①'])];
 }

@@ -7,7 +7,7 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from './gatew
 import { type ProviderRequest, type Script, startScriptedProvider } from './scripted-provider.ts';
 import { SseReader } from './sse-reader.ts';
 
-/** The gateway that is killed, and the one that comes after it. */
+/** The configuration of the gateway that is killed and started again. */
 export interface Killed {
   storeUrl: (folder: string) => string;
   /** The configuration of the gateway; its only key is `KILLED_KEY`. */
@@ -24,21 +24,22 @@ interface Model {
   [field: string]: unknown;
 }
 
-/** A run, and where the gateway may be killed. */
-export interface CutRun {
-  /** Once its reader has seen such an event. */
+/** A run, and the point at which the gateway may be killed. */
+export interface InterruptedRun {
+  /** The event that the reader must have seen before the kill. */
   seen: RunEvent['type'] | ((event: RunEvent) => boolean);
-  /** Awaited too before the kill. */
+  /** Also awaited before the kill. */
   reached?: Promise<void>;
-  /** The request, less `stream`. */
+  /** The request without `stream`. */
   body: { model: string; input: unknown; store?: boolean; [field: string]: unknown };
   /** Answers the requests of this run; `n` counts them. */
   respond: (request: ProviderRequest, n: number) => Script | Promise<Script>;
-  /** Called once the reader goes on. */
+  /** Called once the reader has reconnected. */
   reopened?(): void;
 }
 
-export interface GoneOn {
+/** A run after the restart. */
+export interface ResumedRun {
   response: ResponseObject;
   requests: ProviderRequest[];
 }
@@ -46,46 +47,47 @@ export interface GoneOn {
 export const KILLED_KEY = 'sk-killed-gateway-0123';
 const HEADERS = { authorization: `Bearer ${KILLED_KEY}`, 'content-type': 'application/json' };
 
-/** A test of a run: the place where it is cut, and what is true of it once it has gone on. */
-export type CutTest = CutRun & { check(goneOn: GoneOn): void };
+/** A test of a run that is interrupted, and the assertions about it after the restart. */
+export type InterruptionTest = InterruptedRun & { check(resumed: ResumedRun): void };
 
-/** Tests by title whose runs wait where they are to be cut: one gateway is killed under all of them. */
-export function cutTogether(killed: Killed, tests: Readonly<Record<string, CutTest>>): void {
-  let all: Promise<GoneOn>[];
+/** Registers tests by title. Their runs wait at their points, and one kill of the gateway interrupts all of them. */
+export function testInterruptions(killed: Killed, tests: Readonly<Record<string, InterruptionTest>>): void {
+  let runs: Promise<ResumedRun>[];
   before(async () => {
-    all = await cutRuns(killed, Object.values(tests));
+    runs = await interruptRuns(killed, Object.values(tests));
   });
   for (const [index, [title, { check }]] of Object.entries(tests).entries()) {
     it(title, async () => {
-      const goneOn = await all[index];
-      assert.ok(goneOn);
-      check(goneOn);
+      const resumed = await runs[index];
+      assert.ok(resumed);
+      check(resumed);
     });
   }
 }
 
-/** Kills the gateway the moment that the reader of a run has seen such an event: see `cutRuns`. */
-export async function cutGateway(killed: Killed, run: CutRun): Promise<GoneOn> {
-  const [ended] = await cutRuns(killed, [run]);
+/** Kills the gateway as soon as the run has reached its point, and returns the run after the restart. */
+export async function interruptRun(killed: Killed, run: InterruptedRun): Promise<ResumedRun> {
+  const [ended] = await interruptRuns(killed, [run]);
   assert.ok(ended);
   return await ended;
 }
 
 /**
- * Kills a gateway once each of its runs is where it may be cut; their readers go on behind it, and have the same bytes as
- * others. One kill for all: what a run does on its own behind that place, it has done by then.
+ * Kills a gateway once every run has reached its point, and starts it again. Checks that the joined streams of a reader
+ * that reconnects have the same bytes as one whole stream. The kill waits for all runs, so one that does not block at its
+ * point may be past it.
  */
-async function cutRuns(killed: Killed, runs: readonly CutRun[]): Promise<Promise<GoneOn>[]> {
+async function interruptRuns(killed: Killed, runs: readonly InterruptedRun[]): Promise<Promise<ResumedRun>[]> {
   await using stack = new AsyncDisposableStack();
   const requests: ProviderRequest[][] = runs.map(() => []);
   const provider = stack.use(
     await startScriptedProvider({
       respond: (request) => {
         const index = Number(/^cut-(\d+)$/.exec(String(request.body.model))?.[1]);
-        const own = requests[index];
+        const requestsOfRun = requests[index];
         const run = runs[index];
-        assert.ok(own && run, `nobody asked for ${request.body.model}`);
-        return run.respond(request, own.push(request) - 1);
+        assert.ok(requestsOfRun && run, `nobody asked for ${request.body.model}`);
+        return run.respond(request, requestsOfRun.push(request) - 1);
       },
     }),
   );
@@ -96,33 +98,33 @@ async function cutRuns(killed: Killed, runs: readonly CutRun[]): Promise<Promise
   }
   const storeUrl = killed.storeUrl(folder.path);
   const config = killed.configOf(provider, { storeUrl, folder: folder.path });
-  // Each run has a model of its own, so that its requests are known at the provider.
+  // Each run has a model of its own, by which the provider recognises its requests.
   const models = runs.map(({ body }, index) => {
     const model = config.models[body.model];
     assert.ok(model, `there is no model ${body.model}`);
     return [`cut-${index}`, { ...model, routes: model.routes.map((route) => ({ ...route, model: `cut-${index}` })) }];
   });
-  const whole = { ...config, models: Object.fromEntries(models) };
-  let gateway: GatewayProcess = await startGatewayProcess(whole, { folder: folder.path });
+  const fullConfig = { ...config, models: Object.fromEntries(models) };
+  let gateway: GatewayProcess = await startGatewayProcess(fullConfig, { folder: folder.path });
   stack.defer(() => gateway[Symbol.asyncDispose]());
-  const cut = await Promise.all(runs.map((run, index) => readToCut(gateway, run, `cut-${index}`)));
+  const interrupted = await Promise.all(runs.map((run, index) => readToPoint(gateway, run, `cut-${index}`)));
   await gateway.kill();
-  gateway = await startGatewayProcess(whole, { folder: folder.path });
-  const ended = cut.map(async (each, index) => ({
-    response: await readOn(gateway, each),
+  gateway = await startGatewayProcess(fullConfig, { folder: folder.path });
+  const ended = interrupted.map(async (each, index) => ({
+    response: await readRest(gateway, each),
     requests: requests[index] ?? [],
   }));
   await Promise.allSettled(ended);
   return ended;
 }
 
-interface Begun {
-  run: CutRun;
+interface StartedRun {
+  run: InterruptedRun;
   id: string;
   reader: SseReader;
 }
 
-async function readToCut(gateway: GatewayProcess, run: CutRun, model: string): Promise<Begun> {
+async function readToPoint(gateway: GatewayProcess, run: InterruptedRun, model: string): Promise<StartedRun> {
   const body = JSON.stringify({ ...run.body, model, stream: true });
   const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
   const { seen } = run;
@@ -134,7 +136,7 @@ async function readToCut(gateway: GatewayProcess, run: CutRun, model: string): P
   return { run, id: created.response.id, reader };
 }
 
-async function readOn(gateway: GatewayProcess, { run, id, reader }: Begun): Promise<ResponseObject> {
+async function readRest(gateway: GatewayProcess, { run, id, reader }: StartedRun): Promise<ResponseObject> {
   await reader.end();
   const after = Number(/.*"sequence_number":(\d+)/s.exec(reader.bytes.toString())?.[1]);
   const path = `${gateway.url}/v1/responses/${id}?stream=true&after=`;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { RunEvent } from '../../src/protocol/events.ts';
 
 /**
- * Asserts what clients rely on: places follow one another, no item begins while a thought or a message is open, and none of
- * another lane while calls of a lane are; what an item is announced with stands in the end.
+ * Asserts the order that clients rely on: output indexes are consecutive, no item begins while a thought or a message is
+ * open, none of another lane begins while calls of a lane are open, and an item keeps the fields it was added with.
  */
 export function assertOneItemAfterTheOther(events: readonly RunEvent[]): void {
   const open = new Map<number, { type: string; lane: number | undefined }>();

@@ -3,9 +3,9 @@ import { lookups } from './research-run.ts';
 import { isAnswerTurn, type ScriptedTurn } from './scripted-model.ts';
 import { mayCallTools, type ProviderRequest, type Script, turn } from './scripted-provider.ts';
 
-/** A model that plans some parts and looks each of them up: in one context, or in lanes that are told their parts. */
+/** A model that plans some parts and looks each of them up, in one context or in lanes. */
 
-/** The parts that a request of a lane is about; undefined where it is of no lane. */
+/** The parts of the lane that a request belongs to; undefined outside lanes. */
 export function partsOf({ messages }: Pick<TurnRequest, 'messages'>): string[] | undefined {
   const ask = messages.find(
     ({ role, content }) => role === 'user' && String(content).startsWith('Several researchers'),
@@ -13,13 +13,13 @@ export function partsOf({ messages }: Pick<TurnRequest, 'messages'>): string[] |
   return ask && [...String(ask.content).matchAll(/^- (.+)$/gm)].map(([, part]) => String(part));
 }
 
-/** The number of the attempt that a request belongs to; undefined where it is of none. */
+/** The number of the attempt that a request belongs to; undefined outside attempts. */
 export function attemptOf({ messages }: Pick<TurnRequest, 'messages'>): number | undefined {
   const ask = messages.find(({ role, content }) => role === 'user' && /this is attempt \d/.test(String(content)));
   return ask && Number(/this is attempt (\d)/.exec(String(ask.content))?.[1]);
 }
 
-/** How many turns the model had in the context of a request. */
+/** How many turns of the model are in the context of a request. */
 export function turnsIn({ messages }: Pick<TurnRequest, 'messages'>): number {
   return messages.filter(({ role }) => role === 'assistant').length;
 }
@@ -29,7 +29,7 @@ export const planOf = (parts: readonly string[]) => ({
   arguments: { items: parts.map((text) => ({ text, status: 'open' })) },
 });
 
-/** Looks each of its parts up `times` times, one call a turn, then says that it is ready. */
+/** A model that looks each of its parts up `times` times, one call a turn, and then reports that it is done. */
 export function laneModel(parts: readonly string[], { times = 2 }: { times?: number } = {}) {
   return (request: TurnRequest): ScriptedTurn => {
     const own = partsOf(request);
@@ -44,7 +44,7 @@ export function laneModel(parts: readonly string[], { times = 2 }: { times?: num
   };
 }
 
-/** The same behind HTTP: it searches each part once, and writes that all are known. */
+/** The same model as a provider over HTTP: it searches each part once, and then answers. */
 export function laneProvider(parts: readonly string[]) {
   return (request: ProviderRequest): Script => {
     const messages = request.body.messages ?? [];

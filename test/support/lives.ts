@@ -1,59 +1,59 @@
 import assert from 'node:assert/strict';
 import type { GatewayProcess } from './gateway-process.ts';
 
-/** Part of a gateway's life: what is done until it may end, and before the next one starts. */
+/** One life of a gateway process, from its start to its end. */
 export interface Life {
-  /** Resolves once the gateway may end. */
+  /** Works with the gateway and resolves once it may end. */
   reach(gateway: GatewayProcess): Promise<void>;
-  /** After its end: a run goes on before its gateway listens, so what a provider says next is known by then. */
+  /** Called between two lives. A run resumes before its gateway listens, so set here what its provider says next. */
   meanwhile?(): Promise<void>;
 }
 
-/** What happens to something of its own, a run or a key, while its gateway ends and comes back. */
+/** The steps of one test, with a run or a key of its own, across restarts of a shared gateway. */
 export interface Story {
   lives: readonly Life[];
-  /** What is true in the life after the last. */
+  /** Makes the assertions, in one more life after the last. */
   end(gateway: GatewayProcess): Promise<void>;
 }
 
-/** What stories share. */
+/** The gateway that stories share. */
 export interface Stage<Scene> {
   scene: Scene;
   start(): Promise<GatewayProcess>;
-  /** How the gateway ends each of its lives. By default it is killed. */
+  /** How each life of the gateway ends. Default: it is killed. */
   ends?: readonly ('kill' | 'terminate')[];
 }
 
 /**
- * Tests by title, whose stories share a gateway: starting one for each would take most of their time. A story that fails
- * leaves the others alone.
+ * Registers tests by title whose stories share one gateway, because starting one for each would take most of the time.
+ * A failing story does not affect the others.
  */
-export function throughLives<Scene>(
+export function acrossRestarts<Scene>(
   open: (stack: AsyncDisposableStack) => Promise<Stage<Scene>>,
-  tales: Readonly<Record<string, (scene: Scene) => Story>>,
+  tests: Readonly<Record<string, (scene: Scene) => Story>>,
 ): void {
   const stack = new AsyncDisposableStack();
   const stories = new Map<string, Story>();
   const failed = new Map<Story, unknown>();
   let gateway: GatewayProcess;
-  const inEach = async (work: (story: Story) => Promise<void> | undefined) => {
-    const going = [...stories.values()].filter((story) => !failed.has(story));
-    await Promise.all(going.map(async (story) => await work(story)?.catch((thrown) => failed.set(story, thrown))));
+  const forEachStory = async (work: (story: Story) => Promise<void> | undefined) => {
+    const active = [...stories.values()].filter((story) => !failed.has(story));
+    await Promise.all(active.map(async (story) => await work(story)?.catch((thrown) => failed.set(story, thrown))));
   };
   before(async () => {
     const { scene, start, ends = [] } = await open(stack);
-    for (const [title, tell] of Object.entries(tales)) stories.set(title, tell(scene));
+    for (const [title, createStory] of Object.entries(tests)) stories.set(title, createStory(scene));
     const lives = Math.max(...[...stories.values()].map((story) => story.lives.length));
     for (let life = 0; life < lives; life++) {
-      await using ending = await start();
-      await inEach((story) => story.lives[life]?.reach(ending));
-      await (ends[life] === 'terminate' ? ending.terminate() : ending.kill());
-      await inEach((story) => story.lives[life]?.meanwhile?.());
+      await using current = await start();
+      await forEachStory((story) => story.lives[life]?.reach(current));
+      await (ends[life] === 'terminate' ? current.terminate() : current.kill());
+      await forEachStory((story) => story.lives[life]?.meanwhile?.());
     }
     gateway = stack.use(await start());
   });
   after(() => stack.disposeAsync());
-  for (const title of Object.keys(tales)) {
+  for (const title of Object.keys(tests)) {
     it(title, async () => {
       const story = stories.get(title);
       assert.ok(story);

@@ -1,6 +1,6 @@
 import { EventLoopLoad } from '../../src/runs/load-meter.ts';
 
-/** A process that says how late its meter says it is, and how long it had the processor, since it was asked last. */
+/** A process that reports the lag of its load meter and its CPU time since the last report. */
 const load = new EventLoopLoad();
 const seen = { before: 0, highest: 0 };
 let since = 0;

@@ -8,7 +8,7 @@ import { type NarrowProvider, type NarrowProviderOptions, startNarrowProvider } 
 import { MODEL, openHarness, question, runToEnd, testConfig } from './run-harness.ts';
 import type { TurnScript } from './scripted-provider.ts';
 
-/** Long runs over real HTTP against a provider that enforces its context. */
+/** Long runs over real HTTP against a provider that enforces its context window. */
 
 export const CONTEXT = 32_000;
 export const QUESTION = 'Which access code does each chapter of the handbook have?';
@@ -30,7 +30,7 @@ export interface LongRun {
   answer?: (text: string) => string;
 }
 
-/** One run over real HTTP whose model reads a chapter in each turn, and tells the codes that stand in its context. */
+/** Runs a model over real HTTP that reads a chapter in each turn, and answers with the codes in its context. */
 export async function longRun(run: LongRun) {
   await using narrow = await startNarrowProvider({
     contextTokens: run.context ?? CONTEXT,
@@ -84,7 +84,7 @@ function configOf(config: ReturnType<typeof testConfig>) {
 
 const research = (narrow: NarrowProvider) => narrow.seen.filter((request) => request.research).length;
 
-/** Research turn n: it reads a chapter, every seventh searches for it. */
+/** Research turn n: reads a chapter, or in every seventh turn searches for it. */
 export function readOrSearch(n: number): TurnScript {
   const goal = {
     toolCalls: [{ name: 'fetch_url_content', arguments: { url: `https://handbook.example/chapter-${n}` } }],

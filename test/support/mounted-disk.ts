@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A disk of its own, of some MiB; undefined where this user may not mount one. */
+/** Mounts a small disk; undefined if this user may not mount one. */
 export async function mountDisk(size: string): Promise<(AsyncDisposable & { path: string }) | undefined> {
   const path = await mkdtemp(join(tmpdir(), 'disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);

@@ -20,7 +20,7 @@ export interface NarrowProviderOptions {
   cutsOutput?: boolean;
 }
 
-/** A provider over real HTTP that enforces its context, and what it counted. */
+/** A provider over real HTTP that enforces its context window, and its token counts. */
 export interface NarrowProvider extends AsyncDisposable {
   provider: ScriptedProvider;
   /** Requests that were refused for their length. */
@@ -33,7 +33,7 @@ export interface NarrowProvider extends AsyncDisposable {
   largest: number;
 }
 
-/** How providers say that a request does not fit, and with which status. */
+/** How providers report that a request exceeds the context window, with their statuses. */
 const REFUSALS: readonly ((limit: number, asked: number) => Script)[] = [
   (limit, asked) =>
     status(400, {
@@ -58,7 +58,7 @@ const REFUSALS: readonly ((limit: number, asked: number) => Script)[] = [
   () => status(413, { body: '<html><title>413 Request Entity Too Large</title></html>' }),
 ];
 
-/** Starts a provider whose context is narrow. */
+/** Starts a provider with a small context window. */
 export async function startNarrowProvider(options: NarrowProviderOptions): Promise<NarrowProvider> {
   const { contextTokens, usage = true, cutsOutput = false } = options;
   const narrow: Omit<NarrowProvider, 'provider' | typeof Symbol.asyncDispose> = {

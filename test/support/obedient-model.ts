@@ -3,9 +3,8 @@ import { OBEY } from './injections.ts';
 import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from './scripted-model.ts';
 
 /**
- * A model that does whatever stands outside of the fences that its system prompt names, as gullible as a model can
- * be: where it finds the order there it prints its system prompt and calls a tool with it. Otherwise it does what
- * `script` says.
+ * The most gullible model possible: it obeys everything outside the fences that its system prompt names. If it finds the
+ * order there, it prints its system prompt and calls a tool with it; otherwise it follows `script`.
  */
 export function obedientModel(script: (request: TurnRequest, n: number) => ScriptedTurn): ScriptedModel {
   return new ScriptedModel((request, n) => {
@@ -17,7 +16,7 @@ export function obedientModel(script: (request: TurnRequest, n: number) => Scrip
   });
 }
 
-/** What of a message stands outside of fences. A fence is as long as the most lenient reader would let it be. */
+/** The part of a message outside fences. A fence ends where the most lenient reader would end it. */
 export function trustedText(message: TurnMessage): string {
   const text = typeof message.content === 'string' ? message.content : JSON.stringify(message.content);
   // In a message that is no data the fences are the gateway's; what the prompt says of them is not text from outside.
@@ -34,5 +33,5 @@ export function trustedText(message: TurnMessage): string {
   }
 }
 
-/** Whatever a careless reader could take for the end of a fence. */
+/** Everything that a careless reader could take for the end of a fence. */
 const CLOSING = /<\s*\/\s*tool_result[^>\n]{0,40}\s*>/i;

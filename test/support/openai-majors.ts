@@ -4,7 +4,7 @@ import type { ClientOptions } from 'openai';
 import { type ClientGateway, clientGateway, KEY } from './client-gateway.ts';
 import { INSTALL_TIMEOUT_MS, loadClient } from './client-package.ts';
 
-/** The module of an official SDK, seen through the types of the newest. */
+/** The module of an official SDK, with the types of the newest version. */
 export type Sdk = typeof import('openai');
 
 /** One major version of the official SDK, and the gateway that it talks to. */
@@ -20,7 +20,7 @@ export interface Major {
 
 const NUMBERS = [4, 5, 6, 7];
 
-/** Describes the same promises for every major of the official SDK, over one gateway. */
+/** Registers the same tests for every major version of the official SDK, over one gateway. */
 export function forEachMajor(what: string, promises: (major: Major) => void): void {
   describe(what, () => {
     const gateway = clientGateway(NUMBERS.map((number) => `openai${number}`));
@@ -51,7 +51,7 @@ export function forEachMajor(what: string, promises: (major: Major) => void): vo
   });
 }
 
-/** The stream helper of chat completions, which stands under `beta` in version 4. */
+/** The stream helper of chat completions, which is under `beta` in version 4. */
 export function chatHelper(major: Major, body: OpenAI.ChatCompletionCreateParamsNonStreaming) {
   const client = major.client();
   const { beta } = client as unknown as { beta: Pick<OpenAI, 'chat'> };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A span as it came, with its attributes by name. */
+/** A received span, with its attributes by name. */
 export interface ReceivedSpan {
   name: string;
   traceId: string;
@@ -17,7 +17,7 @@ export interface ReceivedSpan {
   resource: Record<string, unknown>;
 }
 
-/** What a histogram counted under one set of labels. */
+/** A data point of a histogram for one set of labels. */
 export interface ReceivedPoint {
   name: string;
   unit: string;
@@ -26,7 +26,7 @@ export interface ReceivedPoint {
   attributes: Record<string, unknown>;
 }
 
-/** A collector that takes OTLP over HTTP, as protobuf, on loopback. */
+/** A collector for OTLP over HTTP with protobuf, on loopback. */
 export interface OtlpCollector extends AsyncDisposable {
   readonly url: string;
   readonly spans: ReceivedSpan[];
@@ -35,7 +35,7 @@ export interface OtlpCollector extends AsyncDisposable {
   readonly exports: { path: string; headers: IncomingHttpHeaders; bytes: number }[];
 }
 
-/** Starts one. `answer`: what it says instead of taking what came; nothing, and it hangs. */
+/** Starts a collector. `answer`: replaces its success response; undefined makes it hang. */
 export async function startOtlpCollector(
   options: { answer?: (response: ServerResponse) => void } = {},
 ): Promise<OtlpCollector> {

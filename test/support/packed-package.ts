@@ -23,8 +23,8 @@ export interface PackedPackage extends Disposable {
 }
 
 /**
- * Builds, packs and unpacks the package. Nothing is downloaded: what it depends on, and nothing else, is linked to what the
- * project has installed, besides the types of Node for programs in TypeScript.
+ * Builds, packs and unpacks the package. Nothing is downloaded: only its dependencies, and Node's types for TypeScript
+ * programs, are linked to those that the project has installed.
  */
 export async function installPacked(): Promise<PackedPackage> {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
@@ -46,7 +46,7 @@ export async function installPacked(): Promise<PackedPackage> {
   };
 }
 
-/** Links packages that the project has installed, those within others with them. */
+/** Links packages that the project has installed, including nested ones. */
 export function linkInstalled(folder: string, places: readonly string[]): void {
   for (const place of places.filter((place) => place.lastIndexOf('node_modules/') === 0)) {
     mkdirSync(dirname(join(folder, place)), { recursive: true });
@@ -54,7 +54,7 @@ export function linkInstalled(folder: string, places: readonly string[]): void {
   }
 }
 
-/** Places such as `node_modules/zod`; optional dependencies of other platforms are not there. */
+/** Paths such as `node_modules/zod`, without optional dependencies of other platforms. */
 export function installedWithIt(): string[] {
   const { packages } = lockfile.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')));
   return Object.entries(packages)

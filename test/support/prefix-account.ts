@@ -1,6 +1,6 @@
 import { countTokens } from './narrow-provider.ts';
 
-/** What a row of requests costs a provider that keeps the prefix of the request before in its cache. */
+/** The cost of consecutive requests at a provider that caches the prefix of the previous request. */
 export interface PrefixAccount {
   requests: number;
   /** Tokens of all prompts. */
@@ -16,7 +16,7 @@ export interface PrefixAccount {
   rewrites: number;
 }
 
-/** Messages as they went out, in the provider's own count of tokens. */
+/** Accounts for messages as sent, with the provider's own token counts. */
 type Sent = readonly { role: string; content: string }[];
 
 export function accountOf(requests: readonly Sent[], options: { opening?: string } = {}): PrefixAccount {

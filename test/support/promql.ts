@@ -1,10 +1,10 @@
-/** A metric as a query names it, with the labels that it is selected by. */
+/** A metric in a query, with its label selectors. */
 export interface Selector {
   metric: string;
   labels: { name: string; values: string[] }[];
 }
 
-/** What a query of Prometheus names. */
+/** The names in a Prometheus query. */
 export interface QueryNames {
   selectors: Selector[];
   /** Labels of `by`, `on` and the like. */
@@ -14,7 +14,7 @@ export interface QueryNames {
 const GROUPING = 'by|without|on|ignoring|group_left|group_right';
 const OPERATORS = new Set(['and', 'or', 'unless', 'offset', 'bool', 'inf', 'nan']);
 
-/** In this order: strings, ranges, numbers and durations, labels of groups, functions, and what is left, a metric. */
+/** In this order: strings, ranges, numbers and durations, labels of groups, functions, and otherwise metrics. */
 const TOKEN = new RegExp(
   [
     '"(?:[^"\\\\]|\\\\.)*"',
@@ -29,7 +29,7 @@ const TOKEN = new RegExp(
 
 const MATCHER = /([a-zA-Z_]\w*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"/g;
 
-/** Reads the names out of a query. It does not check the grammar: that is promtool's. */
+/** Extracts the names from a query. It does not check the syntax, which promtool does. */
 export function namesIn(query: string): QueryNames {
   const selectors: Selector[] = [];
   const grouped: string[] = [];

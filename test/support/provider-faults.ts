@@ -1,6 +1,6 @@
 import * as scripted from './scripted-provider.ts';
 
-/** What a fault means for a client that has not seen anything yet, and for one that has. */
+/** A fault, and its effect on clients that have and have not received anything yet. */
 export interface ProviderFault {
   name: string;
   /** Absent: nothing listens. */
@@ -20,17 +20,17 @@ export interface ProviderFault {
   silent?: 'first_byte' | 'first_token' | 'idle';
 }
 
-/** Limits in seconds that run out only where a provider falls silent for good: a busy machine changes no outcome. */
+/** Limits in seconds that only a provider that is silent for good exceeds, however busy the machine is. */
 const PATIENT = { connect: 30, first_byte: 30, first_token: 30, idle: 30 };
-/** What makes silence quick to see, in seconds. */
+/** Limits that detect silence quickly, in seconds. */
 const QUICK = 0.15;
 
-/** Time limits under which a provider with this fault is asked. */
+/** The time limits for calls of a provider with this fault. */
 export function timeoutsFor({ silent }: Pick<ProviderFault, 'silent'>): typeof PATIENT {
   return silent ? { ...PATIENT, [silent]: QUICK } : PATIENT;
 }
 
-/** Every way in which a provider can fail that routes must survive. */
+/** Every failure of a provider that routes must survive. */
 export const FAULTS: readonly ProviderFault[] = [
   { name: 'refused connection', outcome: 'next', kind: 'failed', retried: true },
   { name: 'connection reset', script: () => scripted.reset(), outcome: 'next', kind: 'failed', retried: true },
@@ -172,7 +172,7 @@ export const FAULTS: readonly ProviderFault[] = [
   },
 ];
 
-/** Starts a provider with this fault; for a refused connection only its address. */
+/** Starts a provider with this fault; for a refused connection, only returns an address. */
 export async function startFaultyProvider(
   fault: ProviderFault,
 ): Promise<AsyncDisposable & { url: string; provider: scripted.ScriptedProvider | undefined }> {

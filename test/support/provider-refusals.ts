@@ -1,4 +1,4 @@
-/** An error answer in the words of a provider. */
+/** A real error answer of a provider. */
 export interface Refusal {
   who: string;
   status: number;
@@ -18,7 +18,7 @@ const anthropic = (message: string) => ({ type: 'error', error: { type: 'invalid
 
 const GEMINI_KEY = google('API key not valid. Please pass a valid API key.', 'INVALID_ARGUMENT', 'API_KEY_INVALID');
 
-/** The operator's key is refused: the client can do nothing about it. */
+/** Refusals of the operator's key, about which the client can do nothing. */
 export const KEY_REFUSALS: readonly Refusal[] = [
   {
     who: 'xAI',
@@ -41,7 +41,7 @@ export const KEY_REFUSALS: readonly Refusal[] = [
   { who: 'anybody', status: 403, body: openai('You are not allowed to do this.') },
 ];
 
-/** The route is judged: its credit, its model, where it is, what it knows. */
+/** Refusals that concern the route: its credit, model, region or capabilities. */
 export const ROUTE_REFUSALS: readonly Refusal[] = [
   {
     who: 'Anthropic, credit',
@@ -187,7 +187,7 @@ export const ROUTE_REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** The request is judged: every provider would say the same. */
+/** Refusals that concern the request: every provider would refuse it. */
 export const REQUEST_REFUSALS: readonly Refusal[] = [
   {
     who: 'OpenAI, schema',

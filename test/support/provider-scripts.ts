@@ -1,4 +1,4 @@
-/** What a scripted provider answers: status, headers and a list of steps. Built with the helpers below. */
+/** An answer of a scripted provider: status, headers and a list of steps. Built with the helpers below. */
 export interface Script {
   status: number;
   headers: Record<string, string>;

@@ -88,7 +88,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
 
 const APIS = ['chat_completions', 'async', 'responses', 'embeddings', 'completions', 'audio', 'files', 'images'];
 
-/** Sends a request as a client does. A body that is no text or bytes is sent as JSON. */
+/** Sends a request like a client. A body that is neither text nor bytes is sent as JSON. */
 export function send(
   gateway: { url: string },
   path: string,
@@ -108,7 +108,7 @@ export function send(
   });
 }
 
-/** A chat request of the proxy model. */
+/** A chat request for the proxy model. */
 export function chat(fields: object = {}): object {
   return { model: 'fast', messages: [{ role: 'user', content: 'hello' }], ...fields };
 }

@@ -4,9 +4,9 @@ import { isObject } from '../../src/base/json.ts';
 type Delta = Record<string, unknown>;
 
 /**
- * Adds the delta of a chat chunk to what came before by the rules of the official Python SDK's stream helper: texts
- * are joined, objects merged, and the entries of a list of objects are placed by their `index`.
- * @throws AssertionError where that helper throws.
+ * Adds the delta of a chat chunk to the sum of earlier ones like the official Python SDK's stream helper: texts are
+ * joined, objects merged, and entries of a list of objects are merged by their `index`.
+ * @throws AssertionError if that helper would throw.
  */
 export function addDelta(sum: Delta, delta: Delta): Delta {
   for (const [name, value] of Object.entries(delta)) {

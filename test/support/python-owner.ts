@@ -1,4 +1,4 @@
-/** A program that owns Python sandboxes and is killed: runs one call, prints the sandboxes' process ids, and waits. */
+/** A program that owns Python sandboxes: runs one call, prints the sandboxes' process ids, and waits to be killed. */
 import { silentLogger } from '../../src/base/logger.ts';
 import { createExecutePythonTool } from '../../src/tools/execute-python/execute-python.ts';
 

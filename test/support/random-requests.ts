@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A request as a fuzzer writes it. */
+/** A generated request. */
 export interface RandomRequest {
   method: string;
   /** Path with query, as it goes over the wire. */
@@ -9,7 +9,7 @@ export interface RandomRequest {
   body: Buffer;
 }
 
-/** Things of the gateway that requests may name. */
+/** Existing objects of the gateway that requests may name. */
 export interface Known {
   /** Secrets of keys. */
   secrets: readonly string[];
@@ -97,7 +97,7 @@ const key = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 8 }),
 );
 
-/** JSON that resembles what the API takes, and much that does not. */
+/** JSON that resembles valid bodies, and much that does not. */
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 5, depthSize: 'small' },
@@ -147,7 +147,7 @@ const raw = fc.oneof(
 );
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
-/** Everything that a request line may hold; control characters and blanks are the business of raw clients. */
+/** Everything that a request line may contain, except control characters and spaces, which only raw clients can send. */
 const letters = (from: number, to: number, most: number) => {
   const unit = fc.integer({ min: from, max: to }).map((code) => String.fromCharCode(code === 0x7f ? 0x7e : code));
   return fc.string({ unit, maxLength: most });
@@ -316,7 +316,7 @@ function headersOf({ secrets }: Known): fc.Arbitrary<[string, string][]> {
     ]);
 }
 
-/** Requests that resemble those of one endpoint, `path` as in OpenAPI, and much that does not. */
+/** Requests that resemble valid ones of an endpoint (`path` as in OpenAPI), and many that do not. */
 export function randomRequest(endpoint: { method: string; path: string }, known: Known): fc.Arbitrary<RandomRequest> {
   const path = fc
     .tuple(

@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Pseudo-random choices, repeatable by their seed. */
 export class Random {
   #state: number;
 

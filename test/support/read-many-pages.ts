@@ -1,6 +1,6 @@
 /**
- * Reads pages with `fetch_url_content` and prints what memory had grown by at most between the first of them and the last,
- * in bytes, as JSON. Arguments: how many pages, and how large each is in bytes.
+ * Reads pages with `fetch_url_content` and prints the growth of memory in bytes, peak and final, as JSON. Arguments: the
+ * number of pages, and the size of each in bytes.
  */
 import { silentLogger } from '../../src/base/logger.ts';
 import { createFetchUrlContentTool } from '../../src/tools/fetch-url-content/fetch-url-content.ts';
@@ -9,10 +9,10 @@ import { collectAll } from './collect-garbage.ts';
 import { startWebServer } from './web-server.ts';
 
 const [pages = 0, size = 0] = process.argv.slice(2).map(Number);
-/** Read before it is measured: by then pools and buffers have the size that they keep. */
+/** Pages that are read before measuring, so that pools and buffers have reached their final size. */
 const WARM_UP = 10;
 const LOOK_EVERY = 20;
-/** How long collected memory is waited for at the end: as often, for so many milliseconds, unless it is back before. */
+/** How often, and at what interval in milliseconds, to check at the end whether the freed memory is back. */
 const LAST_LOOKS = 200;
 const LOOK_MS = 50;
 const SMALL_SHARE = 0.1;
@@ -27,7 +27,7 @@ using tool = createFetchUrlContentTool({ safeFetch });
 const read = (number: number) =>
   tool.call({ url: `${server.origin}/${number}` }, { signal: new AbortController().signal, log: silentLogger });
 
-/** What is left when all garbage was collected. Its memory goes back to the system a while later. */
+/** The memory that remains after a garbage collection. The system gets freed memory back a little later. */
 async function used() {
   collectAll();
   await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

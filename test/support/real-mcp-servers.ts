@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The MCP servers of test/mcp-servers: published programs that the tests talk to as any operator would. */
+/** The MCP servers of test/mcp-servers: published programs, used in tests as an operator would use them. */
 
 const FOLDER = fileURLToPath(new URL('../mcp-servers/', import.meta.url));
 const PACKAGES = ['@modelcontextprotocol/server-everything', '@modelcontextprotocol/server-filesystem'] as const;
 
-/** Installs the servers from their lockfile if they are not there yet. Fails with npm's own words if it cannot. */
+/** Installs the servers from their lockfile if they are missing. Fails with npm's own message. */
 export async function installMcpServers(): Promise<void> {
   if (PACKAGES.every((name) => existsSync(join(FOLDER, 'node_modules', name, 'package.json')))) return;
   const npm = spawn('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: ['ignore', 'pipe', 'pipe'] });

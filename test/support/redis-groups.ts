@@ -23,7 +23,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<v
   }
 }
 
-/** A Redis Cluster on loopback: masters, and one replica of each where asked for. */
+/** A Redis Cluster on loopback: masters, and optionally one replica of each. */
 export interface RedisCluster extends AsyncDisposable {
   readonly url: string;
   readonly masters: readonly RedisServer[];
@@ -32,7 +32,7 @@ export interface RedisCluster extends AsyncDisposable {
   ownerOf(slot: number): Promise<RedisServer | undefined>;
 }
 
-/** Of every cluster. */
+/** The number of hash slots of every cluster. */
 export const SLOTS = 16_384;
 
 export async function startCluster(options: { masters?: number; replicas?: boolean } = {}): Promise<RedisCluster> {
@@ -95,7 +95,7 @@ export async function startCluster(options: { masters?: number; replicas?: boole
   };
 }
 
-/** A node that the others talk to at a port of its own: the usual one, 10 000 higher, may be taken or none. */
+/** Starts a node with its own cluster bus port: the default one, 10 000 higher, may be taken or out of range. */
 async function startClusterNode(settings: readonly string[]): Promise<RedisServer & { bus: number }> {
   const start = async () => {
     const bus = await freePort();
@@ -106,7 +106,7 @@ async function startClusterNode(settings: readonly string[]): Promise<RedisServe
   return await start().catch(start);
 }
 
-/** A master with a replica and the sentinel that watches them. */
+/** A master, its replica, and the sentinel that monitors them. */
 export interface SentinelGroup extends AsyncDisposable {
   readonly url: string;
   /** Of the sentinel. */

@@ -3,8 +3,8 @@ import { createClient } from '@redis/client';
 import type { NewRun } from '../../src/store/run-store.ts';
 
 /**
- * What an instance of the first version does to Redis, frozen: its scripts as they were, and its indexes. A gateway of
- * this version has to share its data with one.
+ * A frozen copy of what an instance of the first version does in Redis: its scripts and its indexes. Gateways of this
+ * version have to share their data with one.
  */
 const SCRIPTS = {
   create: `
@@ -92,7 +92,7 @@ async function connect(url: string) {
 
 type Client = Awaited<ReturnType<typeof connect>>;
 
-/** An instance of the first version. Times are its own clock's. */
+/** An instance of the first version. Times are those of its own clock. */
 export class FirstVersion implements AsyncDisposable {
   readonly #client: Client;
   readonly #prefix: string;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installPackage } from './debian-package.ts';
 
-/** A private Redis on loopback, with its own folder; it dies with the test. */
+/** A private Redis on loopback with its own folder; it ends with the test. */
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -21,15 +21,15 @@ export interface RedisServer extends AsyncDisposable {
   thaw(): void;
 }
 
-/** A Redis with much to load on a busy machine takes its time. */
+/** Generous, because a Redis with much data is slow to start on a busy machine. */
 const START_LIMIT_MS = 60_000;
 
 /** The server that all Redis tests run against; `REDIS_SERVER` names another one, such as a path to `valkey-server`. */
 export const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
 
 /**
- * For `before` hooks: skips the suite where there is no redis-server and none can be installed, and says why. On CI
- * (`CI` is set) that fails instead: a green run without these tests would tell a lie.
+ * For `before` hooks: skips the suite if there is no redis-server and none can be installed, and says why. On CI (`CI` is
+ * set) it fails instead, because a green run without these tests would be misleading.
  */
 export async function redisOrSkip(context: Mocha.Context, settings: readonly string[] = []): Promise<RedisServer> {
   // Installing takes a while where it has to be done.
@@ -42,8 +42,8 @@ export async function redisOrSkip(context: Mocha.Context, settings: readonly str
 }
 
 /**
- * For tests that kill a Redis and count on what it had answered: with `everysec` a Redis whose disk is busy puts writes to
- * its append-only file off for up to two seconds, and a crash takes them along.
+ * For tests that kill a Redis and rely on acknowledged writes: with `everysec`, a Redis with a busy disk delays writes to
+ * its append-only file for up to two seconds, and a crash loses them.
  */
 export const SYNC_ALWAYS = ['--appendfsync', 'always'];
 
@@ -83,7 +83,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   };
 }
 
-/** Why there is no redis-server, or undefined where there is one, by now. */
+/** Makes sure that there is a redis-server, by installing one if needed. Returns why not, or undefined. */
 function findRedis(): string | undefined {
   if (works()) return undefined;
   if (process.env.REDIS_SERVER) return `REDIS_SERVER does not run: ${REDIS_SERVER}`;
@@ -111,7 +111,7 @@ async function launch(port: number, folder: string, settings: readonly string[])
   );
 }
 
-/** The process once it has said so. */
+/** Waits until the output of a process contains `words`, and returns the process. */
 export async function ready(child: ChildProcess, words: string): Promise<ChildProcess> {
   let output = '';
   const ready = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** A port on loopback that nobody listens on just now. */
+/** A port on loopback on which nothing listens at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -7,7 +7,7 @@ import jsTokens from 'js-tokens';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** A regular expression in the code. */
+/** A regular expression in the source. */
 export interface FoundRegex {
   /** File, relative to src/. */
   file: string;
@@ -34,7 +34,7 @@ export function regexesIn(folder = SRC): FoundRegex[] {
   });
 }
 
-/** Characters that stand for what they look like: classes are sampled with those that they match. */
+/** Sample characters: a character class is represented by those that it matches. */
 const POOL = [
   ...Array.from({ length: 95 }, (_, n) => String.fromCharCode(32 + n)),
   ...'\n\t\r\0\u00e9\u00df\u200b\u0301\u0416\u6f22\u3042\u30a2\ud55c\u0e01\u0627\u05d0\u3002\u2026\u201c\uff08\u0660\uff11\ufeff'.split(
@@ -44,8 +44,8 @@ const POOL = [
 ];
 
 /**
- * Texts of about `length` characters that are made to cost an expression much: what stands before a repetition, then
- * what it repeats, then something that does not fit; and its beginning over and over without its end.
+ * Texts of about `length` characters that are crafted to make an expression slow: what precedes a repetition, then what it
+ * repeats, then something that does not match; and its beginning over and over without its end.
  */
 export function attacksOn({ source, flags }: FoundRegex, length: number): string[] {
   const unicode = flags.includes('u');
@@ -124,8 +124,8 @@ class Sampler {
   }
 }
 
-/** Goes over a text once with an expression, as the code uses it: to its first or to all matches. */
-export function goOver({ source, flags }: FoundRegex, text: string): () => void {
+/** Runs an expression over a text as the code does: for its first match, or for all matches. */
+export function runRegex({ source, flags }: FoundRegex, text: string): () => void {
   const regex = new RegExp(source, flags);
   return () => {
     if (regex.global) for (const _ of text.matchAll(regex));

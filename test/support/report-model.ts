@@ -20,7 +20,7 @@ export interface ReportScript {
   check?(request: TurnRequest): ScriptedTurn;
 }
 
-/** What a request of a report asks for. */
+/** The kind of a request in a report's run. */
 export function askedFor(request: TurnRequest): 'research' | 'outline' | 'section' | 'check' | 'answer' {
   const [first] = request.messages;
   const system = typeof first?.content === 'string' ? first.content : '';
@@ -30,12 +30,12 @@ export function askedFor(request: TurnRequest): 'research' | 'outline' | 'sectio
   return /plan its sections/.test(JSON.stringify(request.messages.slice(-2))) ? 'outline' : 'answer';
 }
 
-/** The number of the section that a request asks for. */
+/** The number of the section that a request is about. */
 export function sectionOf(request: TurnRequest): number {
   return Number(/Write section (\d+) of/.exec(JSON.stringify(request.messages))?.[1]);
 }
 
-/** Answers a request by a script. */
+/** A model that answers requests by a script. */
 export function reportModel(script: ReportScript): (request: TurnRequest) => ScriptedTurn {
   const tries = new Map<number, number>();
   return (request) => {

@@ -1,6 +1,6 @@
 import { schemaBombs } from './schema-bombs.ts';
 
-/** A request that is made to cost the gateway much, as it goes over the wire. */
+/** A request that is crafted to be expensive for the gateway, as sent over the wire. */
 export interface RequestBomb {
   name: string;
   method?: string;
@@ -16,7 +16,7 @@ const fill = (item: string, bytes: number) => item.repeat(Math.floor(bytes / ite
 const post = (name: string, path: string, body: string): RequestBomb => ({ name, path, body });
 const part = '{"type":"nonsense"},';
 
-/** Answers that are whole, as large as they may be to be read whole. */
+/** Complete answers of the largest size that is read as a whole. */
 export function answerBombs(): { name: string; status?: number; expected?: number; body: string }[] {
   const answer = (values: string) =>
     `{"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"x":${values}}`;
@@ -30,7 +30,7 @@ export function answerBombs(): { name: string; status?: number; expected?: numbe
   ];
 }
 
-/** Bombs against every road, all within the limit of a body. */
+/** Bombs against every endpoint, all within the limit of a body. */
 export function requestBombs(): RequestBomb[] {
   const bad = (field: string, value: string) => `{"model":"deep","background":true,"${field}":${value}}`;
   const question = JSON.stringify('Where is the harbour? '.repeat(420_000));
@@ -102,7 +102,7 @@ export function requestBombs(): RequestBomb[] {
   ];
 }
 
-/** Streams that a provider sends to hold up whoever reads them, as bytes. */
+/** Streams of a provider that are crafted to block their reader, as bytes. */
 export function streamBombs(): { name: string; body: string }[] {
   const delta = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
   const end = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';

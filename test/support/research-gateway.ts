@@ -41,7 +41,7 @@ export interface ResearchGatewayOptions {
   keys?: object[];
 }
 
-/** A whole gateway over HTTP with one research model, `deep`, whose provider and documents are given. */
+/** A whole gateway over HTTP with one research model, `deep`, and a provider and documents of the test's choice. */
 export interface ResearchGateway extends AsyncDisposable {
   url: string;
   provider: ScriptedProvider;

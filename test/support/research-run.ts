@@ -34,7 +34,7 @@ export interface ResearchResult {
 
 const PLAIN_ANSWER: ScriptedTurn = { text: ['This is the answer.'] };
 
-/** One run of a scripted model through the whole floor of runs, read to its end. */
+/** Executes one run of a scripted model through all of `runs/`, and reads it to its end. */
 export async function runResearch(script: ResearchScript): Promise<ResearchResult> {
   const answers = script.answers ?? [PLAIN_ANSWER];
   const asked: ResearchResult['asked'] = { research: [], answer: [] };
@@ -79,13 +79,13 @@ export function lookups(...words: string[]): { name: string; arguments: unknown 
   return words.map((q) => ({ name: 'lookup', arguments: { q } }));
 }
 
-/** The error that a failed tool call tells of. */
+/** The error in a failed tool call. */
 export function toolError(call: ToolCallItem | undefined): { message: string; code: string } {
   assert.equal(call?.status, 'failed');
   return JSON.parse(call.result ?? '{}').error;
 }
 
-/** Everything that a request shows of tool results, in order. */
+/** All tool results in a request, in order. */
 export function toolMessages(request: TurnRequest | undefined): string[] {
   return (request?.messages ?? []).flatMap((message) => (message.role === 'tool' ? [message.content] : []));
 }

@@ -29,7 +29,7 @@ import { patience } from './time-limit.ts';
 export const CALLER: Caller = { user: 'ann', keyId: 'key-ann' };
 export const MODEL = 'researcher';
 
-/** A configuration with one research model; the parts that a test looks at can be given. */
+/** A configuration with one research model, with overrides. */
 export function testConfig(overrides: { research?: object; runs?: object; model?: object } = {}): GatewayConfig {
   return configSchema.parse({
     store: { url: 'memory:' },
@@ -80,7 +80,7 @@ export interface HarnessOptions {
 
 const SEALER = new Sealer({ keys: ['k'.repeat(32)], share: async () => '' });
 
-/** The floor of runs over a real store, a given model and given tools. */
+/** Opens the parts of `runs/` over a real store, with the test's own model and tools. */
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const config = options.config ?? testConfig();
   const clock = options.clock ?? systemClock;
@@ -187,7 +187,7 @@ export function question(overrides: Partial<Submission> & { research?: Partial<R
   };
 }
 
-/** A tool that answers at once. */
+/** A tool that answers immediately. */
 export function testTool(
   name: string,
   call: (args: Record<string, unknown>) => Promise<ToolAnswer> | ToolAnswer,
@@ -210,7 +210,7 @@ export interface ToolAnswer {
   failed?: boolean;
 }
 
-/** Every byte that a reader from `after` gets. */
+/** All bytes that a reader from `after` receives. */
 export async function readAll(runs: Runs, run: RunRecord, after = 0): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   const signal = AbortSignal.timeout(patience(60));
@@ -218,7 +218,7 @@ export async function readAll(runs: Runs, run: RunRecord, after = 0): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** Submits and waits for the end. */
+/** Submits a run and waits for its end. */
 export async function runToEnd(harness: Harness, submission: Submission) {
   const { run } = await harness.runs.submit(submission);
   const bytes = await readAll(harness.runs, run);

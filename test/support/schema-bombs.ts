@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/base/json.ts';
 
-/** A JSON Schema that is made to cost much to compile or to apply. */
+/** A JSON Schema that is crafted to be expensive to compile or to apply. */
 export interface SchemaBomb {
   name: string;
   schema: JsonObject;
@@ -16,7 +16,7 @@ function nested(depth: number, around: (inner: JsonObject) => JsonObject): JsonO
   return schema;
 }
 
-/** All ways to write the reference `#/$defs/a` that its readers take for the same. */
+/** Spellings of the reference `#/$defs/a` that parsers treat as equal. */
 function spellings(count: number): string[] {
   const text = '/$defs/aaaaaaaa';
   return times(count, (n) =>
@@ -27,7 +27,7 @@ function spellings(count: number): string[] {
   );
 }
 
-/** Schemas within the bounds of size, nodes and depth, but for the last ones. */
+/** Schemas within the limits of size, nodes and depth, except for the last ones. */
 export function schemaBombs(): SchemaBomb[] {
   const big = { type: 'object', properties: record(300, () => ({ type: 'string' })) };
   const wide = { properties: record(100, (n) => ({ enum: times(5, (m) => ({ a: n, b: [m, { c: [m] }] })) })) };

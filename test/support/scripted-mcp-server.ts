@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { isObject, type JsonObject, type JsonValue } from '../../src/base/json.ts';
 import { startWebServer, type WebServer } from './web-server.ts';
 
-/** What a scripted tool does with a call: gives a result, or takes over the response. */
+/** The reaction of a scripted tool to a call: returns a result, or takes over the response. */
 export type ScriptedCall = (call: {
   id: JsonValue;
   args: JsonObject;
@@ -27,7 +27,7 @@ export interface ScriptedMcpServer extends WebServer {
   readonly url: string;
 }
 
-/** A small MCP server over streamable HTTP that does what a test tells it, however wrong. */
+/** A small MCP server over streamable HTTP that follows its script, even if that is invalid. */
 export async function startScriptedMcpServer(options: ScriptedMcpOptions): Promise<ScriptedMcpServer> {
   const methods: string[] = [];
   const headers: NodeJS.Dict<string | string[]>[] = [];

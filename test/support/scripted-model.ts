@@ -8,7 +8,7 @@ import type {
 } from '../../src/upstream/turn.ts';
 import { TurnError } from '../../src/upstream/turn.ts';
 
-/** What a scripted turn says, in order. */
+/** The output of a scripted turn, in order. */
 export interface ScriptedTurn {
   reasoning?: string[];
   text?: string[];
@@ -29,7 +29,7 @@ export const TURN_USAGE: TurnUsage = {
   estimated: false,
 };
 
-/** A model that answers each request by a function; it keeps the requests. Unlike a provider it is in the process. */
+/** An in-process model that answers each request by a function, and records the requests. */
 export class ScriptedModel implements ChatModel {
   readonly requests: TurnRequest[] = [];
   readonly #respond: (request: TurnRequest, n: number) => ScriptedTurn;
@@ -68,7 +68,7 @@ export function isAnswerTurn(request: Pick<TurnRequest, 'tools' | 'toolChoice'>)
   return !request.tools || request.tools.length === 0 || request.toolChoice === 'none';
 }
 
-/** A turn cut by its provider after it began. */
+/** The error of a turn that its provider cut off. */
 export function cutTurn(): TurnError {
   return new TurnError('failed', 'the connection was cut', {
     started: true,

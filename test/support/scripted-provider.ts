@@ -50,7 +50,7 @@ export interface ScriptedProviderOptions {
   respond?: (request: ProviderRequest, n: number) => Script | Promise<Script>;
 }
 
-/** An OpenAI-compatible provider over real HTTP on loopback that does as its script says. */
+/** An OpenAI-compatible provider over real HTTP on loopback that follows a script. */
 export interface ScriptedProvider extends AsyncDisposable {
   /** Base URL with `/v1`. */
   readonly url: string;

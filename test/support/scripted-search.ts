@@ -13,7 +13,7 @@ export interface ScriptedAnswer {
   silent?: boolean;
 }
 
-/** What a client asked a scripted service. */
+/** A request to a scripted service. */
 export interface ScriptedRequest {
   method: string;
   path: string;
@@ -29,7 +29,7 @@ export interface ScriptedSearch extends AsyncDisposable {
   readonly mostAtOnce: () => number;
 }
 
-/** A search service that answers as `answer` says. */
+/** Starts a search service that answers by a function. */
 export async function startScriptedSearch(
   answer: (request: ScriptedRequest, at: number) => ScriptedAnswer,
 ): Promise<ScriptedSearch> {

@@ -1,4 +1,4 @@
-/** What a provider's model sees of a request. */
+/** The parts of a request that a provider's model sees. */
 export interface SeenRequest {
   /** Everything that stands in the messages, joined. */
   text: string;
@@ -10,7 +10,7 @@ export interface SeenRequest {
   reading: boolean;
 }
 
-/** A body of chat completions as its model reads it. */
+/** Extracts them from the body of a chat completion. */
 export function seenRequest(body: {
   messages?: Record<string, unknown>[];
   tools?: unknown[];

@@ -1,4 +1,4 @@
 import { flushCompileCache } from 'node:module';
 
-/** What this process has compiled is kept at once, not when it ends: the other workers and what they start need it too. */
+/** Flushes the compile cache before the tests and not at the end, because other workers and their children need it too. */
 export const mochaHooks = { beforeAll: () => flushCompileCache() };

@@ -1,6 +1,6 @@
 /**
- * Loaded before a gateway (`node --import`): its wall clock is off by `CLOCK_OFFSET_MS` milliseconds, as one whose time is
- * not synchronised.
+ * Loaded before a gateway (`node --import`): shifts its wall clock by `CLOCK_OFFSET_MS` milliseconds, like a clock that
+ * is not synchronised.
  */
 const offset = Number(process.env.CLOCK_OFFSET_MS ?? 0);
 const RealDate = Date;

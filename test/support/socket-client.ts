@@ -9,7 +9,7 @@ export interface SocketFrame {
   [field: string]: unknown;
 }
 
-/** A WebSocket of a client, with the frames that it got. */
+/** A client's WebSocket, which records the frames that it receives. */
 export class SocketClient implements AsyncDisposable {
   readonly ws: WebSocket;
   readonly frames: SocketFrame[] = [];

@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A child process whose output is kept and can be waited for. Killed when disposed. */
+/** A child process whose output is recorded and can be awaited. Killed when disposed. */
 export class Spawned implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly output = { out: '', err: '' };

@@ -2,7 +2,7 @@ import type { SharedStorage } from '../../src/store/beside/side-stores.ts';
 import type { LimitStore } from '../../src/store/limit-store.ts';
 import type { SqliteRunStore } from '../../src/store/sqlite/store.ts';
 
-/** What the first process of a gateway shares of an embedded store. */
+/** The storage of a gateway with an embedded store. */
 export function storageOf(runs: SqliteRunStore, limits: LimitStore = runs.limits): SharedStorage {
   return {
     runs,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../src/base/json.ts';
 import { json, type ProviderRequest, raw, type Script, status } from './scripted-provider.ts';
 
-/** A server of one of the wires that refuses what the real ones refuse, and calls a tool `calls` times. */
+/** A server of a wire that refuses what the real services refuse, and calls a tool `calls` times. */
 export interface StrictServer {
   respond(request: ProviderRequest): Script;
   /** Requests that were refused, with the reason. */
@@ -27,7 +27,7 @@ function refuse(condition: boolean, message: string): void {
   if (condition) throw new Refused(message);
 }
 
-/** OpenAI's Responses API without a store: every item goes back as it was, each call with its output. */
+/** OpenAI's Responses API without a store: every item must be sent back unchanged, each call with its output. */
 export function strictResponses(calls: number, tool: CalledTool = lookUp): StrictServer {
   /** What came before each item with an id, as it was sent. */
   const before = new Map<string, string | undefined>();
@@ -122,7 +122,7 @@ export function strictResponses(calls: number, tool: CalledTool = lookUp): Stric
   );
 }
 
-/** Anthropic's Messages API: thoughts are bound to all that stood before them. */
+/** Anthropic's Messages API: thoughts are bound to everything before them. */
 export function strictMessages(
   calls: number,
   { thinks, tool = lookUp }: { thinks: 'adaptive' | 'enabled'; tool?: CalledTool },
@@ -266,7 +266,7 @@ export function strictMessages(
   );
 }
 
-/** Marks of the cache are no part of what was said. */
+/** Removes cache markers, which are not part of the thread. */
 function bare(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null, (key, inner) => (key === 'cache_control' ? undefined : inner)));
 }

@@ -1,4 +1,4 @@
-/** Payloads of a run's stream as text, for what no real run says: `texts` stand in every field that holds one. */
+/** Serialises the events of a run's stream, for tests of events that no real run produces. */
 export function syntheticStream(events: readonly object[]): string {
   const numbered = events.map((event, index) => ({ ...event, sequence_number: index + 1 }));
   return numbered.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join('');
@@ -60,7 +60,7 @@ export function syntheticRun({ id, answer, items = [], annotations = [], respons
   ];
 }
 
-/** The citation of source `index` where its marker stands first in an answer. */
+/** A citation of source `index` at the first occurrence of its marker in an answer. */
 export function syntheticCitation(answer: string, index: number, change: object = {}): object {
   const marker = `[${index}]`;
   const start = answer.indexOf(marker);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a port on loopback that can be slow or cut. */
+/** A proxy to a port on loopback whose connections can be slowed down or cut. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   /** How long every piece of data takes, in each direction, in milliseconds. */
@@ -14,7 +14,7 @@ export interface TcpProxy extends AsyncDisposable {
   lead(port: number): void;
 }
 
-/** `answer` may change what comes back, piece by piece. */
+/** `answer` may change the data of the target, chunk by chunk. */
 export async function startTcpProxy(
   target: number,
   { answer = (piece) => piece }: { answer?(piece: Buffer): Buffer } = {},

@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/base/js
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Tool, ToolOutput } from '../../src/tools/tool.ts';
 
-/** What a run would make of a tool's output: sources numbered in order, the result as an object. */
+/** The output of a tool as in a run: sources numbered in order, the result as an object. */
 export interface CalledTool {
   output: ToolOutput;
   result: { [key: string]: JsonValue };
 }
 
-/** Calls a tool as a run does and numbers its sources 1, 2, 3. */
+/** Calls a tool like a run and numbers its sources 1, 2, 3. */
 export async function callTool(
   tool: Tool,
   args: JsonObject,

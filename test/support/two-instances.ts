@@ -6,7 +6,7 @@ export const KEY = 'sk-instances';
 export const headersOf = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
 export const HEADERS = headersOf(KEY);
 
-/** Gateways in processes of their own over one store, with a provider that sees which of them asks. */
+/** Gateways in separate processes over one store, with a provider that sees which of them calls it. */
 export interface Instances extends AsyncDisposable {
   readonly provider: ScriptedProvider;
   /** By name. */
@@ -71,12 +71,12 @@ export async function startInstances(options: {
   };
 }
 
-/** A database of a Redis that no other test uses. */
+/** The URL of a Redis database that no other test uses. */
 export function freshDatabase(url: string, number: number): string {
   return `${url.replace(/\/\d+$/, '')}/${number}`;
 }
 
-/** Submits a run in the background; its id. */
+/** Submits a run in the background and returns its id. */
 export async function submit(
   gateway: GatewayProcess,
   { input = `Question ${randomUUID()}?`, key = KEY }: { input?: string; key?: string } = {},

@@ -1,30 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { startWebServer } from './web-server.ts';
 
-/** What a receiver was told. */
-export interface ToldMessage {
+/** A webhook as the receiver got it. */
+export interface ReceivedWebhook {
   path: string;
   method: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** What a receiver says: a status, a status with headers, or nothing at all. */
-export type Saying = number | { status: number; headers: Record<string, string> } | 'nothing';
+/** The receiver's reply: a status, a status with headers, or no reply at all. */
+export type ReceiverReply = number | { status: number; headers: Record<string, string> } | 'nothing';
 
 /** A receiver of webhooks on loopback. */
 export interface WebhookReceiver extends AsyncDisposable {
   url: string;
-  messages: ToldMessage[];
+  messages: ReceivedWebhook[];
   /** Resolves with the first `count` messages. */
-  waitFor(count: number): Promise<ToldMessage[]>;
+  waitFor(count: number): Promise<ReceivedWebhook[]>;
 }
 
-/** Starts one. Use with `await using`. */
+/** Starts a receiver. Use with `await using`. */
 export async function startReceiver(
-  say: (message: ToldMessage, n: number) => Saying = () => 204,
+  say: (message: ReceivedWebhook, n: number) => ReceiverReply = () => 204,
 ): Promise<WebhookReceiver> {
-  const messages: ToldMessage[] = [];
+  const messages: ReceivedWebhook[] = [];
   const waiting = new Set<() => void>();
   const server = await startWebServer((req, res) => {
     const chunks: Buffer[] = [];

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 
 const TAG = /<(\/?)([A-Za-z_][\w:.-]*)((?:\s+[A-Za-z_][\w:.-]*="[^"<]*")*)\s*(\/?)>/y;
 const BARE = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)/;
-/** Everything but what XML 1.0 allows. */
+/** Characters that XML 1.0 forbids. */
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
 
-/** Fails where a text is no well-formed XML, of the plain kind that knows no comments and no sections of its own. */
+/** Fails if a text is not well-formed XML of a simple kind, without comments and CDATA sections. */
 export function assertWellFormed(xml: string, name: string): void {
   assert.doesNotMatch(xml, FORBIDDEN, name);
   assert.doesNotMatch(xml, BARE, name);

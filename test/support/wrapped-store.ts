@@ -4,7 +4,7 @@ import { openStorage } from '../../src/store/open.ts';
 import type { Append, AppendResult, RunStore } from '../../src/store/run-store.ts';
 import { testConfig } from './run-harness.ts';
 
-/** The run store alone; its `close` closes everything. */
+/** Opens a storage and returns only its run store, whose `close` closes everything. */
 export async function openStore(...args: Parameters<typeof openStorage>): Promise<RunStore> {
   return (await openStorage(...args)).runs;
 }
@@ -26,7 +26,7 @@ export function wrapStore(store: RunStore, replaced: Partial<RunStore>): RunStor
   });
 }
 
-/** What becomes of an append: made and answered, refused before it was made, or made without an answer. */
+/** The fate of an append: done and acknowledged, refused before it is done, or done without an acknowledgement. */
 export type Fate = 'done' | 'refused' | 'unanswered';
 
 export interface FaultyStore {
@@ -35,7 +35,7 @@ export interface FaultyStore {
   tries: { batch: Append; fate: Fate }[];
 }
 
-/** A store whose `n`th append has the fate that `decide` says. */
+/** A store that lets `decide` choose the fate of its `n`th append. */
 export function faultyStore(inner: RunStore, decide: (batch: Append, n: number) => Fate): FaultyStore {
   const tries: FaultyStore['tries'] = [];
   const append = async (id: string, batch: Append): Promise<AppendResult> => {

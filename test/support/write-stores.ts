@@ -43,7 +43,7 @@ import { isAnswerTurn, ScriptedModel } from './scripted-model.ts';
 import { storageOf } from './storage-of.ts';
 
 /**
- * Writes what this version stores, for all later ones to read: once for each version that lands,
+ * Writes fixtures of what this version stores, for all later versions to read, once for each version that lands:
  * `node test/support/write-stores.ts test/fixtures/stores/v3`. `test/contract/stored-versions.test.ts` opens it.
  */
 const DAY_MS = 86_400_000;
@@ -51,20 +51,20 @@ const DAY_MS = 86_400_000;
 /** The conversation of the fixtures. */
 export const CONVERSATION = '00000000-0000-4000-8000-00000000c0de';
 
-/** What a key has used on a day. */
+/** The usage of a key on one day. */
 export const USED: UsageRow = {
   ...emptyUsage({ day: '2026-11-20', key: CALLER.keyId, team: 'red', model: 'm', tag: 'a=b' }),
   requests: 3,
   input_tokens: 1200,
   cost_nanos: 4_000_000_000,
 };
-/** How far the webhook of a run is. */
+/** The state of a run's webhook delivery. */
 export const DELIVERY =
   '{"key":{"status":"pending","attempts":[{"at":12,"status":503,"error":null}],"failures":1,"nextAt":5012}}';
 
 type Named = Record<string, RunRecord>;
 
-/** Runs in every state: two ended ones, one of them compressed, and such that were under way when the gateway stopped. */
+/** Runs in every state: two finished ones, one of them compressed, and some that were in progress when the gateway stopped. */
 async function fill(store: RunStore, executor?: HarnessOptions['executor']): Promise<Named> {
   const holds = Promise.withResolvers<void>();
   const chat = new ScriptedModel((request) => {
@@ -133,7 +133,7 @@ const FILE: FileRecord = {
   expiresAt: null,
 };
 
-/** A file, and a vector store that holds it, put in with a batch. */
+/** A file, and a vector store to which a batch has added it. */
 async function fillDocuments({ files, entries, readings }: SideStores): Promise<void> {
   await files.add(FILE, { most: 10_000 });
   const stores = new VectorStores({ entries, readings, clock: systemClock });
@@ -152,7 +152,7 @@ async function fillDocuments({ files, entries, readings }: SideStores): Promise<
   }));
 }
 
-/** A conversation with one item, held by a run that has ended, and a text that was sealed with the secret of the store. */
+/** A conversation with one item, locked by a run that has ended, and a text that was sealed with the store's secret. */
 async function fillBeside(
   { conversations, secret }: Pick<Storage, 'conversations' | 'secret'>,
   { completed }: Named,
@@ -170,7 +170,7 @@ async function fillBeside(
   );
 }
 
-/** What was used, a webhook that waits, and a key as it is kept. */
+/** Usage, a pending webhook, and a stored key. */
 async function fillOperated({ usage, deliveries, entries }: SideStores, { completed }: Named): Promise<void> {
   await usage.add([USED], { source: 'an instance', id: '1' });
   const id = completed?.id ?? '';
@@ -179,16 +179,16 @@ async function fillOperated({ usage, deliveries, entries }: SideStores, { comple
   await keys.create('eve', { tags: ['earlier'], limits: { tokens_per_day: 5000 } });
 }
 
-/** A configuration without keys but that of an operator. */
+/** A configuration whose only key is that of an operator. */
 export const NO_KEYS = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss', secret: 'sk-boss' }] });
 
-/** The keys that are kept in a store, put in force in `live`. */
+/** The keys in a store, with `live` kept up to date. */
 export function keysOf(store: EntryStore, live: LiveConfig): StoredKeys {
   const replace = async (next: GatewayConfig) => live.replace(next);
   return new StoredKeys({ store, live, replace, clock: systemClock, log: silentLogger });
 }
 
-/** What a reader has to find. */
+/** What a later version must find in the fixtures. */
 async function known(store: RunStore, runs: Named): Promise<string> {
   const found = await Promise.all(
     Object.entries(runs).map(async ([name, { id }]) => {
@@ -218,7 +218,7 @@ async function writeSqlite(folder: string): Promise<void> {
   await rm(data, { recursive: true });
 }
 
-/** Statements that make the same database. */
+/** SQL statements that recreate the database. */
 function sqlOf(db: DatabaseSync): string[] {
   const schema = db.prepare(
     "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%'",
@@ -243,7 +243,7 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value ?? 'NULL');
 }
 
-/** What a key and its runs have taken of their limits. */
+/** How much a key and its runs have used of their limits. */
 async function takeFor(limits: LimitStore, runs: Named): Promise<void> {
   const id = runs.interrupted?.id ?? '';
   await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
@@ -284,7 +284,7 @@ async function connectTo(url: string) {
 
 type Client = Awaited<ReturnType<typeof connectTo>>;
 
-/** Commands that make the same key; what is no text is written as `base64:`. */
+/** Commands that recreate a Redis key; binary values are written as `base64:`. */
 async function commandsOf(client: Client, key: string): Promise<string[][]> {
   const commands: string[][] = [];
   switch (await client.type(key)) {

@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Checks AWS Signature Version 4 as a store does: from the raw request, by the published description, and with nothing of
- * the gateway's own signer. Undefined where it is right, else the code that S3 answers with.
+ * Checks AWS Signature Version 4 like a store: from the raw request, by the published specification, and without the
+ * gateway's own signer. Undefined if it is valid, else the error code of S3.
  */
 export function signatureFault(
   req: IncomingMessage,
@@ -60,7 +60,7 @@ export function signatureFault(
   return right === signature ? undefined : 'SignatureDoesNotMatch';
 }
 
-/** Every byte but letters, digits and `-._~` as %XX. */
+/** Percent-encodes every byte except letters, digits and `-._~`. */
 function strict(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => {

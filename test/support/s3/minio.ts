@@ -9,7 +9,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { S3Connection } from '../../../src/files/s3/s3-connection.ts';
 import type { S3Store } from './s3-place.ts';
 
-/** A MinIO of this test alone, from the `PATH`, with a bucket. */
+/** Starts a private MinIO, found in the `PATH`, with a bucket. */
 export async function startMinio(): Promise<S3Store> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'minio-'));

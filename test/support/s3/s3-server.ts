@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { signatureFault } from './check-signature.ts';
 
-/** What a request asks for, by the name that S3 gives it. */
+/** The operation of a request, by S3's name. */
 export type S3Operation =
   | 'PutObject'
   | 'GetObject'
@@ -17,7 +17,7 @@ export type S3Operation =
   | 'AbortMultipartUpload'
   | 'ListMultipartUploads';
 
-/** What goes wrong with a request. */
+/** A fault to simulate for a request. */
 export type S3Fault =
   /** An error status with its code; nothing is done. */
   | { status: number; code: string }
@@ -61,8 +61,8 @@ const REGION = 'test-region-1';
 const LEAST_PART = 5 * 1024 * 1024;
 
 /**
- * A store that speaks S3, with one bucket in memory, and strict: it checks signatures and hashes by itself, refuses what it
- * does not know, and parts that are too small or of several sizes.
+ * A strict S3-compatible store with one bucket in memory: it checks signatures and hashes by itself, and refuses unknown
+ * requests and parts that are too small or differ in size.
  */
 export class S3Server implements AsyncDisposable {
   readonly bucket = BUCKET;
