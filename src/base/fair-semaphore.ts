@@ -23,7 +23,7 @@ export interface FairSemaphoreOptions {
 export interface Permit extends Disposable {
   /** How many permits are held. */
   readonly permits: number;
-  /** Acquires more permits now. @throws the error of `full` if they are not free. */
+  /** Acquires more permits now. @throws the error of `fullError` if they are not free. */
   grow(permits: number): void;
   /** Acquires more permits now; false if they are not free. */
   tryGrow(permits: number): boolean;
@@ -102,7 +102,7 @@ export class FairSemaphore {
     return new FairSemaphore.#Permit(this, owner, 0);
   }
 
-  /** Acquires permits without waiting. @throws the error of `full` if they are not free. */
+  /** Acquires permits without waiting. @throws the error of `fullError` if they are not free. */
   take(owner: string, permits = 1): Permit {
     const permit = this.open(owner);
     permit.grow(permits);
@@ -111,7 +111,7 @@ export class FairSemaphore {
 
   /**
    * Acquires one permit, waiting for it if necessary.
-   * @throws the error of `full`; the signal's reason.
+   * @throws the error of `fullError`; the signal's reason.
    */
   async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
@@ -135,8 +135,8 @@ export class FairSemaphore {
   #isFree(owner: string, permits: number): boolean {
     const { permits: bound, ofOwner } = this.#options;
     const free = amount(bound) - this.#held;
-    const ownerBound = ofOwner === 'what is left' ? free : amount(ofOwner);
-    return permits <= free && this.#heldBy(owner) + permits <= ownerBound;
+    if (permits > free) return false;
+    return this.#heldBy(owner) + permits <= (ofOwner === 'what is left' ? free : amount(ofOwner));
   }
 
   #heldBy(owner: string): number {

@@ -28,7 +28,7 @@ export class ConfinedPool<Answer> implements Disposable {
 
   /**
    * Runs one job, sharing the processes fairly among owners. Waits for a free process as long as the caller waits.
-   * @throws JobFailedError; the error of `full`, also when the pool is closed; the signal's reason.
+   * @throws JobFailedError; the error of `fullError`, also when the pool is closed; the signal's reason.
    */
   async run(job: object, options: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     using _place = await this.#turns.acquire(workOwner(), options.signal);

@@ -13,7 +13,7 @@ const SLICE_MS = 4;
 const STEPS_PER_CLOCK_READ = 16;
 
 /**
- * Calls `each` for each item, in slices between which other work runs. `stepsALook`: 1 if a single step may take
+ * Calls `each` for each item, in slices between which other work runs. `stepsPerClockRead`: 1 if a single step may take
  * as long as a slice.
  */
 export async function inSlices<T>(

@@ -14,7 +14,7 @@ export interface LoopWatchOptions {
 
 /**
  * Watches for stalls of the event loop: one long step delays every request, health checks included. A step that reports
- * itself as slow (`step` in `event-loop.ts`) is logged with its route or run. For a stall that no step reports, the log
+ * itself as slow (`measureStep`) is logged with its route or run. For a stall that no step reports, the log
  * names what the process was working on.
  */
 export class LoopWatch implements Disposable {
