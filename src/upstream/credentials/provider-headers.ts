@@ -86,21 +86,21 @@ export function ownHeaders(
   for (const [header, value] of Object.entries(headers)) {
     const name = header.toLowerCase();
     if (name !== named?.toLowerCase()) own[name] = value;
-    else own[name] = credential === undefined ? value : inFormOf(value, credential);
+    else own[name] = credential === undefined ? value : withScheme(value, credential);
   }
   return own;
 }
 
 /** `Basic abc` is replaced by `Basic <credential>`. */
-function inFormOf(value: string, credential: string): string {
+function withScheme(value: string, credential: string): string {
   const [scheme, rest] = value.trim().split(/\s+/);
   return rest === undefined ? credential : `${scheme} ${credential}`;
 }
 
 /** What goes out: a held body, one that passes as it comes, or the handshake of a WebSocket. */
-export type Road = 'held' | 'streamed' | 'socket';
+export type TransferKind = 'held' | 'streamed' | 'socket';
 
-const TO_PROVIDER_BY: Readonly<Record<Road, readonly string[]>> = {
+const TO_PROVIDER_BY: Readonly<Record<TransferKind, readonly string[]>> = {
   held: TO_PROVIDER,
   streamed: STREAMED_TO_PROVIDER,
   socket: SOCKET_TO_PROVIDER,
@@ -111,7 +111,7 @@ const TO_PROVIDER_BY: Readonly<Record<Road, readonly string[]>> = {
  * which win. Names are lower case.
  */
 export function headersToProvider(
-  passage: Road,
+  passage: TransferKind,
   incoming: Headers,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {

@@ -4,7 +4,7 @@ import { withTimeout } from '../../base/abort.ts';
 import type { SecretSource } from '../../config/schema/refreshed.ts';
 
 /** The longest secret, in characters: what headers of providers can hold. */
-const LONGEST = 16 * 1024;
+const MAX_SECRET = 16 * 1024;
 /** How long a file may take, in milliseconds: it may stand on a network. */
 const FILE_MS = 10_000;
 
@@ -19,7 +19,7 @@ export async function readSecret(source: SecretSource, signal: AbortSignal): Pro
       : await withTimeout('the file', FILE_MS, () => textOf(source.file), { signal });
   const secret = text.trim();
   if (secret === '') throw new Error(`the ${source.kind} gave nothing`);
-  if (secret.length > LONGEST) throw new Error(`the ${source.kind} gave more than ${LONGEST} characters`);
+  if (secret.length > MAX_SECRET) throw new Error(`the ${source.kind} gave more than ${MAX_SECRET} characters`);
   if (!/^[\x20-\x7e]+$/.test(secret)) throw new Error(`the ${source.kind} gave something else than one line of ASCII`);
   return secret;
 }
@@ -30,7 +30,7 @@ async function textOf(file: string): Promise<string> {
     // A pipe or a device may have no end, and waiting for one would hold a thread of the process.
     if (!(await stat(file)).isFile()) throw Object.assign(new Error('no file'), { code: 'it is no plain file' });
     await using opened = await open(file);
-    const { buffer, bytesRead } = await opened.read(Buffer.alloc(2 * LONGEST));
+    const { buffer, bytesRead } = await opened.read(Buffer.alloc(2 * MAX_SECRET));
     return buffer.toString('utf8', 0, bytesRead);
   } catch (error) {
     throw new Error(`the file cannot be read (${codeOf(error)})`, { cause: error });
@@ -58,7 +58,7 @@ function outputOf([program = '', ...args]: readonly string[], signal: AbortSigna
   signal.addEventListener('abort', stop, { once: true });
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    if (output.length <= 2 * LONGEST) return;
+    if (output.length <= 2 * MAX_SECRET) return;
     resolve(output);
     kill();
   });

@@ -23,12 +23,12 @@ type Providers = Readonly<Record<string, ProviderConfig>>;
  */
 export class RefreshedSecrets implements Disposable {
   readonly #options: RefreshedSecretsOptions;
-  readonly #held = new Map<string, HeldSecret>();
+  readonly #cached = new Map<string, CachedSecret>();
   readonly #listeners = new Set<() => void>();
   /** Those whose first answers are waited for. */
   readonly #awaited = new Set<Providers>();
   /** Keys of the store come and go with their credentials. */
-  #ofKeys: readonly string[] = [];
+  #keyCredentials: readonly string[] = [];
 
   constructor(options: RefreshedSecretsOptions) {
     this.#options = options;
@@ -39,8 +39,8 @@ export class RefreshedSecrets implements Disposable {
     const { log } = this.#options;
     const changed = () => this.#changed();
     const asked = sourcesIn(providers).map(({ name, source }) => {
-      const make = () => new HeldSecret({ name, source, log, changed });
-      return this.#held.getOrInsertComputed(idOf(source), make).first;
+      const make = () => new CachedSecret({ name, source, log, changed });
+      return this.#cached.getOrInsertComputed(idOf(source), make).first;
     });
     this.#awaited.add(providers);
     await Promise.all(asked);
@@ -50,10 +50,10 @@ export class RefreshedSecrets implements Disposable {
   /** Forgets the sources that these providers do not have, and that nobody waits for. */
   retain(providers: Providers): void {
     const kept = new Set([providers, ...this.#awaited].flatMap(sourcesIn).map(({ source }) => idOf(source)));
-    for (const [id, held] of this.#held) {
+    for (const [id, held] of this.#cached) {
       if (kept.has(id)) continue;
       held[Symbol.dispose]();
-      this.#held.delete(id);
+      this.#cached.delete(id);
     }
   }
 
@@ -63,7 +63,7 @@ export class RefreshedSecrets implements Disposable {
    */
   async replace(live: LiveConfig, next: GatewayConfig): Promise<void> {
     await this.prepare(next.providers);
-    this.#ofKeys = [...credentialsOfKeys(next)];
+    this.#keyCredentials = [...credentialsOfKeys(next)];
     this.#hide();
     try {
       live.replace(next);
@@ -78,7 +78,7 @@ export class RefreshedSecrets implements Disposable {
     if (refreshed === undefined) return config;
     const applied = { ...config, headers: { ...config.headers } };
     for (const { header, source } of refreshed) {
-      const secret = this.#held.get(idOf(source))?.current;
+      const secret = this.#cached.get(idOf(source))?.current;
       if (secret === undefined) continue;
       if (header === undefined) applied.api_key = secret;
       else applied.headers[header] = secret;
@@ -88,7 +88,7 @@ export class RefreshedSecrets implements Disposable {
 
   /** The sources that fail, one line each, without secrets. */
   get warnings(): string[] {
-    return [...this.#held.values()].flatMap(({ warning }) => warning ?? []);
+    return [...this.#cached.values()].flatMap(({ warning }) => warning ?? []);
   }
 
   onChange(listener: () => void): void {
@@ -96,7 +96,7 @@ export class RefreshedSecrets implements Disposable {
   }
 
   #hide(): void {
-    this.#options.hide?.([...[...this.#held.values()].flatMap(({ secrets }) => secrets), ...this.#ofKeys]);
+    this.#options.hide?.([...[...this.#cached.values()].flatMap(({ secrets }) => secrets), ...this.#keyCredentials]);
   }
 
   #changed(): void {
@@ -115,7 +115,7 @@ export function lacksSecret({ refreshed = [], api_key, headers }: RemoteProvider
   return refreshed.some(({ header }) => (header === undefined ? api_key : headers[header]) === undefined);
 }
 
-interface HeldSecretOptions {
+interface CachedSecretOptions {
   name: string;
   source: SecretSource;
   log: Logger;
@@ -123,17 +123,17 @@ interface HeldSecretOptions {
 }
 
 /** What one source gave, until it gives the next. */
-class HeldSecret implements Disposable {
+class CachedSecret implements Disposable {
   current: string | undefined;
   warning: string | undefined;
   /** Settled with the first answer. */
   readonly first: Promise<void>;
-  readonly #options: HeldSecretOptions;
+  readonly #options: CachedSecretOptions;
   readonly #closing = new AbortController();
   #previous: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: HeldSecretOptions) {
+  constructor(options: CachedSecretOptions) {
     this.#options = options;
     this.first = this.#refresh();
   }

@@ -1,5 +1,5 @@
 import type { AttemptFailure } from '../routing/attempt-failure.ts';
-import type { Receiver, ReceiverControl } from './held-call.ts';
+import type { Receiver, ReceiverControl } from './provider-call.ts';
 
 /** Collects a body up to so many bytes, and makes the result of it once it is whole, too long or broken. */
 export function collectedBody<T>(

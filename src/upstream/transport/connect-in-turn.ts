@@ -4,9 +4,9 @@ import type { buildConnector } from 'undici';
  * Connections that are made at a time. Of those that come at once a server holds some hundreds; the others wait for a
  * second, three or seven, until their first packet is sent again.
  */
-const AT_ONCE = 256;
+const MAX_CONNECTING = 256;
 
-interface Waiting {
+interface QueuedConnection {
   since: number;
   begin(): void;
   fail(error: Error): void;
@@ -21,7 +21,7 @@ export function connectInTurn(
   connect: buildConnector.connector,
   { timeoutMs, now = () => performance.now() }: { timeoutMs: number; now?: () => number },
 ): buildConnector.connector {
-  const waiting: Waiting[] = [];
+  const waiting: QueuedConnection[] = [];
   let connecting = 0;
 
   const next = (failure: Error | null) => {
@@ -42,7 +42,7 @@ export function connectInTurn(
         done(thrown instanceof Error ? thrown : new Error(String(thrown)), null);
       }
     };
-    if (connecting < AT_ONCE) begin();
+    if (connecting < MAX_CONNECTING) begin();
     else waiting.push({ since: now(), begin, fail: (error) => callback(error, null) });
   };
 }

@@ -9,7 +9,7 @@ import { withoutContinue } from './without-continue.ts';
 const KEEP_ALIVE_MS = 30_000;
 
 /** A request that is held in memory, so that it can be sent again, on another route too. */
-export interface HeldRequest {
+export interface BufferedRequest {
   method: string;
   /** Scheme, host and port. */
   origin: string;
@@ -48,7 +48,7 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   /** Sends a request; redirects are not followed, they could carry credentials elsewhere. @throws for a senseless one. */
-  dispatch({ origin, path, method, headers, body }: HeldRequest, handler: Dispatcher.DispatchHandler): void {
+  dispatch({ origin, path, method, headers, body }: BufferedRequest, handler: Dispatcher.DispatchHandler): void {
     this.#agent.dispatch({ origin, path, method, headers, body }, handler);
   }
 

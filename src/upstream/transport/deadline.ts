@@ -4,7 +4,7 @@ import { READING_MS, wasHeldUp } from '../../base/load/standstill.ts';
  * A timer runs for so long at most, in milliseconds: most calls are over by then, and the next phase of one, which mostly
  * has less time, needs no timer of its own.
  */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 /** The phases of a call that have a time limit; `total` is that of the whole call. */
 export type Phase = 'headers' | 'first token' | 'idle' | 'total';
@@ -25,7 +25,7 @@ export class Deadline {
   #due = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   /** Whether it was waited a little longer because the process had stood still. */
-  #spared = false;
+  #isExtended = false;
 
   /** `totalMs` begins now and does not stop for a pause. `now`: a clock that never goes back, in milliseconds. */
   constructor(
@@ -83,7 +83,7 @@ export class Deadline {
 
   #wait(ms: number): void {
     clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(0, ms), LONGEST_WAIT_MS);
+    const wait = Math.min(Math.max(0, ms), MAX_WAIT_MS);
     this.#due = this.#now() + wait;
     this.#timer = setTimeout(() => this.#check(), wait);
   }
@@ -96,9 +96,9 @@ export class Deadline {
       // A chunk moved the limit, or it is further away than a timer runs; or the timer came a little early, which does
       // not matter.
       this.#schedule();
-    } else if (heldUp && !this.#spared) {
+    } else if (heldUp && !this.#isExtended) {
       // The process stood still: what the provider sent meanwhile is read first.
-      this.#spared = true;
+      this.#isExtended = true;
       this.#wait(READING_MS);
     } else if (this.#end - now <= 1) this.#onExceeded('total', this.#totalMs);
     else this.#onExceeded(this.#phase, this.#ms);

@@ -15,13 +15,13 @@ const CONTINUE = /^(?:HTTP\/1\.[01] 100[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)+/;
 export function withoutContinue(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...made) => {
-      if (made[1]) leaveOut(made[1]);
+      if (made[1]) dropContinue(made[1]);
       callback(...made);
     });
 }
 
 /** What comes first after something was written is the head of an answer; nothing in a body is left out. */
-function leaveOut(socket: Socket): void {
+function dropContinue(socket: Socket): void {
   const read = socket.read.bind(socket);
   /** What was written when the last answer began, in bytes. */
   let answered = -1;

@@ -6,7 +6,7 @@ import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts
 import type { FirstTokenTimes } from '../routing/first-token-times.ts';
 import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
-import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
+import type { BufferedRequest, ConnectionPool } from './connection-pool.ts';
 import { Deadline } from './deadline.ts';
 
 /** Status and headers of a provider's answer. */
@@ -63,7 +63,7 @@ export interface CallLimits {
   patience?: number | undefined;
 }
 
-export interface HeldCallOptions<T> {
+export interface ProviderCallOptions<T> {
   /** Chooses who takes the body, by status and headers. */
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
   /** The result where no answer came at all. */
@@ -80,16 +80,16 @@ type Connection = Pick<Dispatcher.DispatchController, 'pause' | 'resume' | 'abor
  * The one way in which a held request reaches a provider: sends it and follows its answer to the end, decoded, under the
  * time limits of the provider. Aborting the signal closes the connection at once and rejects with the signal's reason.
  */
-export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<T> {
-  readonly #options: HeldCallOptions<T>;
+export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<T> {
+  readonly #options: ProviderCallOptions<T>;
   readonly #limits: CallLimits;
-  readonly #over = Promise.withResolvers<T>();
-  readonly #onLeft = () => this.#cancel(this.#options.signal.reason);
+  readonly #outcome = Promise.withResolvers<T>();
+  readonly #onAbort = () => this.#cancel(this.#options.signal.reason);
   readonly #deadline: Deadline;
   #isOver = false;
   #sentAt = 0;
   /** Whether it is waited for the first token, and whether the provider has answered. */
-  #waits: 'no' | 'for an answer' | 'for a token' = 'no';
+  #waitingFor: 'no' | 'for an answer' | 'for a token' = 'no';
   #connection: Connection | undefined;
   #decoder: Duplex | undefined;
   #receiver: Receiver<T> | undefined;
@@ -97,9 +97,9 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   #isPaused = false;
   #hasBody = false;
   /** The rest is read in the next turn of the event loop. */
-  #yields = false;
+  #isYielding = false;
 
-  constructor(options: HeldCallOptions<T>, limits: CallLimits) {
+  constructor(options: ProviderCallOptions<T>, limits: CallLimits) {
     this.#options = options;
     this.#limits = limits;
     const { total } = limits;
@@ -109,12 +109,12 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   }
 
   /** Sends the request. @throws the signal's reason, or what the receiver threw. */
-  send(pool: ConnectionPool, request: HeldRequest): Promise<T> {
+  send(pool: ConnectionPool, request: BufferedRequest): Promise<T> {
     const { signal } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
-    signal.addEventListener('abort', this.#onLeft);
+    signal.addEventListener('abort', this.#onAbort);
     this.#sentAt = performance.now();
-    this.#waits = 'for an answer';
+    this.#waitingFor = 'for an answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
     try {
@@ -122,22 +122,22 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     } catch (error) {
       this.#failed(failureOfConnection(error));
     }
-    return this.#over.promise;
+    return this.#outcome.promise;
   }
 
   /** A request that waited for a connection may be over when its turn comes. */
   onRequestStart(connection: Connection): void {
     this.#connection = connection;
-    if (this.#isOver) connection.abort(OVER);
+    if (this.#isOver) connection.abort(CALL_OVER);
     else this.#options.sent?.();
   }
 
   onResponseStart(connection: Connection, status: number, came: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
-    const headers = folded(came);
+    const headers = singleValued(came);
     const { first_byte, first_token = first_byte, patience } = this.#limits;
     const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
-    this.#waits = status < 300 ? 'for a token' : 'no';
+    this.#waitingFor = status < 300 ? 'for a token' : 'no';
     this.#deadline.enter('first token', Math.min(first_token, Math.max(1, left)));
     try {
       this.#decoder = this.#decoderOf(headers, connection);
@@ -145,7 +145,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
       this.#failed(failureOfConnection(error));
       return;
     }
-    this.#guarded(() => {
+    this.#runGuarded(() => {
       this.#receiver = this.#options.receiver({ status, headers }, this);
     });
   }
@@ -197,7 +197,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
       return;
     }
     const began = performance.now();
-    this.#guarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
+    this.#runGuarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
     const ms = performance.now() - began;
     toldIfSlow("judging a provider's answer", ms);
     hadItsShare(ms);
@@ -214,13 +214,13 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     if (this.#isOver) return;
     this.#isPaused = false;
     this.#deadline.resume();
-    if (!this.#yields) this.#resumeSource();
+    if (!this.#isYielding) this.#resumeSource();
   }
 
   started(ms = this.#limits.idle): void {
     if (this.#isOver) return;
-    if (this.#waits !== 'no') this.#options.watch?.spoke(performance.now() - this.#sentAt);
-    this.#waits = 'no';
+    if (this.#waitingFor !== 'no') this.#options.watch?.record(performance.now() - this.#sentAt);
+    this.#waitingFor = 'no';
     this.#deadline.enter('idle', ms);
   }
 
@@ -242,28 +242,28 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   /** A piece of the answer is read. Where this turn had enough of that, the provider is not heard until the next one. */
   #read(action: () => void): void {
     const began = performance.now();
-    this.#guarded(action);
+    this.#runGuarded(action);
     const ms = performance.now() - began;
     toldIfSlow("reading a provider's answer", ms);
-    if (this.#isOver || this.#yields || !hadItsShare(ms)) return;
-    this.#yields = true;
+    if (this.#isOver || this.#isYielding || !hadItsShare(ms)) return;
+    this.#isYielding = true;
     this.#pauseSource();
     void yieldToEventLoop().then(() => {
-      this.#yields = false;
+      this.#isYielding = false;
       if (!this.#isOver && !this.#isPaused) this.#resumeSource();
     });
   }
 
   #exceeded(failure: AttemptFailure): void {
     if (this.#isOver) return;
-    const present = this.#waits === 'for a token';
-    if (this.#waits !== 'no') this.#options.watch?.left(performance.now() - this.#sentAt, { present });
+    const present = this.#waitingFor === 'for a token';
+    if (this.#waitingFor !== 'no') this.#options.watch?.gaveUp(performance.now() - this.#sentAt, { present });
     this.#failed(failure);
   }
 
   #failed(failure: AttemptFailure): void {
     if (this.#isOver) return;
-    this.#guarded(() => this.#settle(this.#receiver?.broken(failure) ?? this.#options.unanswered(failure)));
+    this.#runGuarded(() => this.#settle(this.#receiver?.broken(failure) ?? this.#options.unanswered(failure)));
     this.#abort();
   }
 
@@ -277,32 +277,32 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     if (!this.#decoder?.writableNeedDrain) this.#connection?.resume();
   }
 
-  #abort(reason = OVER): void {
+  #abort(reason = CALL_OVER): void {
     this.#decoder?.destroy();
     this.#connection?.abort(reason);
   }
 
   #settle(result: T): void {
     this.#close();
-    this.#over.resolve(result);
+    this.#outcome.resolve(result);
   }
 
   /** Ends the call: the provider's connection closes at once. */
   #cancel(reason: unknown): void {
     if (this.#isOver) return;
     this.#close();
-    this.#over.reject(reason);
-    this.#abort(reason instanceof Error ? reason : OVER);
+    this.#outcome.reject(reason);
+    this.#abort(reason instanceof Error ? reason : CALL_OVER);
   }
 
   #close(): void {
     this.#isOver = true;
     this.#deadline.stop();
-    this.#options.signal.removeEventListener('abort', this.#onLeft);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 
   /** Called from inside the HTTP client, which must not see what a receiver throws. */
-  #guarded(action: () => void): void {
+  #runGuarded(action: () => void): void {
     try {
       action();
     } catch (error) {
@@ -311,18 +311,18 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   }
 }
 
-const OVER = new Error('the call is over');
+const CALL_OVER = new Error('the call is over');
 
 /** Headers whose lines add up (RFC 9110, 5.3). */
-const LISTS = new Set(['content-encoding', 'content-language', 'cache-control']);
+const LIST_HEADERS = new Set(['content-encoding', 'content-language', 'cache-control']);
 
 /** Headers as they came, with one value each: the lines of a list are joined, of others the first counts. */
-function folded(headers: IncomingHttpHeaders): AnswerHead['headers'] {
+function singleValued(headers: IncomingHttpHeaders): AnswerHead['headers'] {
   const single: Record<string, string | undefined> = {};
   for (const name in headers) {
     const lines = headers[name];
     // Two hops that each name the same coding have coded once.
-    if (Array.isArray(lines)) single[name] = LISTS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
+    if (Array.isArray(lines)) single[name] = LIST_HEADERS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
     else single[name] = lines;
   }
   return single;
