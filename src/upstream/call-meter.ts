@@ -18,8 +18,8 @@ export interface MeteredRequest {
 }
 
 /**
- * What one call to a provider used (docs/operating.md, "What is counted"): what the provider reported; else an estimate of
- * the prompt, once it was sent, and of what was delivered. A call that was answered with an error status used nothing.
+ * The usage of one call to a provider (docs/operating.md, "What is counted"): as the provider reported it; else an estimate
+ * of the prompt, once it was sent, and of what was delivered. A call that was answered with an error status used nothing.
  */
 export class CallMeter {
   readonly #price: RoutePrice | undefined;

@@ -50,7 +50,7 @@ export interface TargetRequest extends ApiTarget {
 }
 
 export interface CallOptions<T> extends ProviderCallOptions<T> {
-  /** How long to wait for the first token, in milliseconds; absent: as long as the timeouts allow, for want of another route. */
+  /** How long to wait for the first token, in milliseconds; absent: as long as the timeouts allow. */
   patience?: number | undefined;
   /** The answer is streamed, so the shorter limits apply. True where absent. */
   streamed?: boolean;

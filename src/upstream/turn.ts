@@ -75,8 +75,8 @@ export interface TurnRequest {
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
   /**
-   * `none`: the tools are still sent, so that the provider's prompt cache holds, but none may be called. They are left out
-   * where a provider refuses `tool_choice`.
+   * `none`: the tools are still sent, so that the provider's prompt cache holds, but none may be called. Where a provider
+   * refuses `tool_choice`, they are left out.
    */
   toolChoice?: TurnToolChoice;
   oneCallAtOnce?: boolean;

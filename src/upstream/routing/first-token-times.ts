@@ -41,9 +41,9 @@ export class FirstTokenTimes {
     this.#onRecord?.(ms);
   }
 
-  /** Records a wait that ended without a token. `present`: the headers had come, so the model may have been thinking. */
-  gaveUp(ms: number, { present }: { present: boolean }): void {
-    this.#lastGivenUp = present ? ms : 0;
+  /** Records a wait that ended without a token. `hadAnswered`: the headers had come, so the model may have been thinking. */
+  gaveUp(ms: number, { hadAnswered }: { hadAnswered: boolean }): void {
+    this.#lastGivenUp = hadAnswered ? ms : 0;
   }
 
   /** How long to wait for the first token, in milliseconds. */

@@ -246,7 +246,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const { logprobs } = this.#options.decoding;
     if (!logprobs) return deltas;
     return deltas.map((delta) => {
-      const tokens = logprobs.of(delta.delta);
+      const tokens = logprobs.take(delta.delta);
       return delta.type === 'text' && tokens.length > 0 ? { ...delta, logprobs: tokens } : delta;
     });
   }

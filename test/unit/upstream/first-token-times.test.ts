@@ -37,11 +37,11 @@ describe('the patience with a silent route', () => {
 
   it('is doubled once for a route that is there and was left, and not at all for one that is not', () => {
     const times = new FirstTokenTimes();
-    times.gaveUp(30_000, { present: true });
+    times.gaveUp(30_000, { hadAnswered: true });
     assert.equal(times.patience(ask), 60_000);
-    times.gaveUp(60_000, { present: true });
+    times.gaveUp(60_000, { hadAnswered: true });
     assert.equal(times.patience(ask), 60_000);
-    times.gaveUp(60_000, { present: false });
+    times.gaveUp(60_000, { hadAnswered: false });
     assert.equal(times.patience(ask), 30_000);
   });
 });
