@@ -183,7 +183,7 @@ export class TurnError extends Error {
       started: boolean;
       usage?: TurnUsage;
       retryAfterMs?: number | undefined;
-      mostTries?: number;
+      maxTries?: number;
       blamesRequest?: boolean;
       saysNothing?: boolean;
       cause?: unknown;
@@ -194,7 +194,7 @@ export class TurnError extends Error {
     this.started = details.started;
     this.usage = details.usage ?? noUsage();
     this.retryAfterMs = details.retryAfterMs;
-    this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
+    this.mostTries = details.maxTries ?? Number.POSITIVE_INFINITY;
     this.blamesRequest = details.blamesRequest ?? false;
     this.saysNothing = details.saysNothing ?? false;
   }

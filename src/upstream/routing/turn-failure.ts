@@ -22,8 +22,8 @@ export function brokenTurnError(failed: FailedRoute, usage: TurnUsage, routes: r
   const { kind, retryAfterMs } = failed.failure;
   // With `max_retries: 0` everywhere, each route is tried once.
   const mayRetry = routes.some(({ provider }) => provider.config.max_retries > 0);
-  const mostTries = mayRetry ? Number.POSITIVE_INFINITY : routes.length;
-  return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs, mostTries });
+  const maxTries = mayRetry ? Number.POSITIVE_INFINITY : routes.length;
+  return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs, maxTries });
 }
 
 /**

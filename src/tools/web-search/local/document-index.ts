@@ -99,7 +99,7 @@ export class DocumentIndex implements Disposable {
     this.#version = this.#db.prepare('PRAGMA data_version');
     this.#passages = new PassageSearch(this.#db);
     this.#writer = new IndexWriter(this.#db, { owner, stems: this.#stems, compounds: this.#compounds, sliceMs });
-    this.recall();
+    this.loadWords();
     this.#seenVersion = this.#version.get()?.data_version;
   }
 
@@ -109,8 +109,8 @@ export class DocumentIndex implements Disposable {
   }
 
   /** Loads the words that were learned, also by other connections. */
-  recall(): void {
-    for (const _ of this.#recall());
+  loadWords(): void {
+    for (const _ of this.#loadWords());
   }
 
   /** Loads what other connections changed, in slices, and not more often than every few seconds. */
@@ -122,7 +122,7 @@ export class DocumentIndex implements Disposable {
     this.#nextFollowAt = performance.now() + FOLLOW_MS;
     const whileOpen = (work: () => void) => this.#db.isOpen && runNow(work);
     // After a failure, the next call tries again.
-    takeInSlices(this.#recall(), { slice: whileOpen }).catch(() => {
+    takeInSlices(this.#loadWords(), { slice: whileOpen }).catch(() => {
       this.#seenVersion = undefined;
     });
   }
@@ -132,7 +132,7 @@ export class DocumentIndex implements Disposable {
     this.#passages.forget();
   }
 
-  *#recall(): Generator<void> {
+  *#loadWords(): Generator<void> {
     const sql =
       'SELECT language, stem, count FROM learned WHERE (language, stem) > (?, ?) ORDER BY language, stem LIMIT ?';
     const nextWords = this.#db.prepare(sql);

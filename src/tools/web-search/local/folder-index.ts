@@ -149,11 +149,11 @@ export class FolderIndex implements Disposable {
   #tryToOwn(): void {
     if (this.#file === undefined || this.#ownership) return;
     this.#ownership = lockIndex(this.#file);
-    if (this.#ownership) this.#index.recall();
+    if (this.#ownership) this.#index.loadWords();
   }
 
   #followOthers(): void {
-    this.#index.recall();
+    this.#index.loadWords();
     const [indexed = 0, all = 0] = (this.#index.noted(PROGRESS) ?? '').split('/').map(Number);
     this.#progress = all > 0 ? { indexed, all } : undefined;
   }

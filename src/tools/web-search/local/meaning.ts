@@ -54,7 +54,7 @@ export class Meaning implements Disposable {
     if (performance.now() < this.#pausedUntil || this.#vectors.size === 0) return [];
     const [vector] = (await this.#options.embed([query.slice(0, MAX_TEXT)], 'query')) ?? [];
     if (this.#closing.signal.aborted) return [];
-    if (!vector) this.#failed();
+    if (!vector) this.#recordFailure();
     return vector ? this.#vectors.search(vector, MAX_NEAREST, within) : [];
   }
 
@@ -95,12 +95,12 @@ export class Meaning implements Disposable {
       const failed = done.indexOf(undefined);
       this.#vectors.put((failed < 0 ? done : done.slice(0, failed)).flatMap((batch) => batch ?? []));
       if (failed < 0) this.#failures = 0;
-      else await sleep(this.#failed(), { signal });
+      else await sleep(this.#recordFailure(), { signal });
     }
   }
 
   /** Records a failure. @returns the pause after it, in milliseconds. */
-  #failed(): number {
+  #recordFailure(): number {
     const pause = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** this.#failures);
     this.#failures += 1;
     this.#pausedUntil = performance.now() + pause;
