@@ -74,7 +74,8 @@ export class ProviderGate {
   }
 
   failed(failure: SearchFailure): void {
-    this.#failuresInARow += 1;
+    // A provider that rejects a query works.
+    this.#failuresInARow = failure.kind === 'rejected' ? 0 : this.#failuresInARow + 1;
     this.#lastFailure = failure;
     const keepsFailing = failure.kind === 'unavailable' && this.#failuresInARow >= FAILURES_BEFORE_PAUSE;
     const pause = failure.retryAfterMs ?? (keepsFailing ? 30 * SECOND : PAUSES[failure.kind]);
