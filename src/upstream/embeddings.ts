@@ -51,7 +51,7 @@ function ask(
 function vectorsOf(text: string, wanted: number): Float32Array[] {
   const answer = parseJson(text);
   const data = isObject(answer) ? answer.data : undefined;
-  if (!Array.isArray(data) || data.length !== wanted) throw invalid(`has not one vector for each of ${wanted} texts`);
+  if (!Array.isArray(data) || data.length !== wanted) throw invalid(`does not have exactly ${wanted} vectors`);
   const vectors: Float32Array[] = [];
   for (const [at, item] of data.entries()) {
     const vector = isObject(item) ? vectorOf(item.embedding) : undefined;

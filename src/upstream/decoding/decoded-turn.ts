@@ -82,7 +82,7 @@ export class Deltas {
    * A copy of an object that is sent back to the provider; undefined for any other value.
    * @throws AttemptFailure where the answer has more of them than is stored.
    */
-  keep(value: unknown): JsonObject | undefined {
+  copyForReplay(value: unknown): JsonObject | undefined {
     if (!isObject(value)) return undefined;
     const json = JSON.stringify(value);
     this.#stored += json.length;

@@ -26,11 +26,11 @@ interface Slot {
  */
 export class NativeToolCalls {
   readonly #slots: Slot[] = [];
-  readonly #deltas: Pick<Deltas, 'count' | 'keep'>;
+  readonly #deltas: Pick<Deltas, 'count' | 'copyForReplay'>;
   #parsed = 0;
 
   /** `deltas` counts names, arguments and extras against the bounds of the answer. */
-  constructor(deltas: Pick<Deltas, 'count' | 'keep'>) {
+  constructor(deltas: Pick<Deltas, 'count' | 'copyForReplay'>) {
     this.#deltas = deltas;
   }
 
@@ -88,7 +88,7 @@ export class NativeToolCalls {
     }
     const isRepeated = text === slot.arguments && text.length > 1 && this.#isComplete(text);
     if (!isRepeated) slot.arguments += text;
-    slot.extra = this.#deltas.keep(fragment.extra_content) ?? slot.extra;
+    slot.extra = this.#deltas.copyForReplay(fragment.extra_content) ?? slot.extra;
   }
 
   /** The slot that a fragment continues, or undefined where it starts a new call. */

@@ -224,9 +224,8 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #count(): void {
     const { usage, deltas } = this.#decoder;
     const { meter } = this.#options;
-    meter.deliveredInAll(
-      this.#emittedTokens + Math.max(0, deltas.characters - this.#emittedCharacters) / CHARACTERS_PER_TOKEN,
-    );
+    const others = Math.max(0, deltas.characters - this.#emittedCharacters);
+    meter.deliveredInAll(this.#emittedTokens + others / CHARACTERS_PER_TOKEN);
     if (usage) meter.reported(usage, { whole: false });
   }
 

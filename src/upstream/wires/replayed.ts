@@ -4,13 +4,13 @@ import type { AssistantMessage, TurnMessage } from '../turn.ts';
 /** What one run learned about sending its own history back. */
 export interface RunTraits {
   /** Earlier turns whose reasoning was refused, by `replayKey`. */
-  readonly stale: Set<string>;
+  readonly refusedReasoning: Set<string>;
   /** The provider wants a thinking block that is gone, so later requests do not ask for thinking. */
   withoutThinking: boolean;
 }
 
 export function newRunTraits(): RunTraits {
-  return { stale: new Set(), withoutThinking: false };
+  return { refusedReasoning: new Set(), withoutThinking: false };
 }
 
 /** A key for the reasoning of a turn: its signature, its ciphertext, or an id. */
@@ -62,8 +62,8 @@ export function learnReplayRefusal(text: string, messages: readonly TurnMessage[
   let added = 0;
   for (const message of messages) {
     const key = message.role === 'assistant' ? replayKey(message) : undefined;
-    if (key === undefined || run.stale.has(key)) continue;
-    run.stale.add(key);
+    if (key === undefined || run.refusedReasoning.has(key)) continue;
+    run.refusedReasoning.add(key);
     added += 1;
   }
   return added > 0;
@@ -80,7 +80,7 @@ export function replayedParts(
 ): JsonObject[] | undefined {
   const { replay } = message;
   if (replay?.provider !== provider || replay.fields.model !== model) return undefined;
-  if (run.stale.size > 0 && run.stale.has(replayKey(message) ?? '')) return undefined;
+  if (run.refusedReasoning.size > 0 && run.refusedReasoning.has(replayKey(message) ?? '')) return undefined;
   const parts = replay.fields[field];
   return Array.isArray(parts) ? parts.filter((part): part is JsonObject => isObject(part)) : undefined;
 }

@@ -102,7 +102,7 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
-    const content = this.deltas.keep(value);
+    const content = this.deltas.copyForReplay(value);
     if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     this.#last = { content, input: '', isWhole: false };
@@ -129,7 +129,7 @@ export class MessagesReader implements TurnReader {
       block.input += added('partial_json');
       this.deltas.count(added('partial_json'));
     } else if (delta.type === 'citations_delta') {
-      const citation = this.deltas.keep(delta.citation);
+      const citation = this.deltas.copyForReplay(delta.citation);
       if (!Array.isArray(content.citations)) content.citations = [];
       if (citation) content.citations.push(citation);
     }

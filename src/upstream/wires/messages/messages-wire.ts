@@ -58,13 +58,13 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   // Newer models, and any that think, refuse to continue an assistant message.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
   const output_config = { ...outputConfig(format), ...effortFor(thinking, target, effort) };
-  const marks = !traits.refusedParameters.has('cache_control');
-  if (marks) markTurns(messages);
+  const marksCache = !traits.refusedParameters.has('cache_control');
+  if (marksCache) markTurns(messages);
   const body: JsonObject = {
     model: target.model,
     max_tokens: maxTokens,
     stream: true,
-    ...(system && { system: marks ? system.map(marked) : system }),
+    ...(system && { system: marksCache ? system.map(marked) : system }),
     messages,
     ...(thinking ? { thinking } : samplingOf(request)),
     ...toolsOf(withCalledTools(request), names),

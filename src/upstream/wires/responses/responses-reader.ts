@@ -107,7 +107,7 @@ export class ResponsesReader implements TurnReader {
   }
 
   #done(index: number, value: unknown): void {
-    const item = this.deltas.keep(value);
+    const item = this.deltas.copyForReplay(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     this.#items.set(index, item);
