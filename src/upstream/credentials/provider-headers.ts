@@ -71,10 +71,7 @@ const SOCKET_TO_PROVIDER = [
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/**
- * The headers of all requests under one credential: the credential, and the operator's headers, which win except over
- * `api_key_header`.
- */
+/** The headers of all requests under one credential. Those of the operator win, except over `api_key_header`. */
 export function ownHeaders(
   { wire, headers, api_key_header: keyHeader }: Pick<RemoteProviderConfig, 'wire' | 'headers' | 'api_key_header'>,
   credential: string | undefined,

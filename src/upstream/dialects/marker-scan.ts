@@ -82,10 +82,7 @@ export class EdgeSpace {
   }
 }
 
-/**
- * The length of the longest end of `text` that could be the start of a marker; it is buffered until the next chunk
- * decides.
- */
+/** The length of the longest end of `text` that could be the start of a marker, which the next chunk decides. */
 function partialMarkerLength(text: string, markers: readonly string[]): number {
   const longest = markers.reduce((max, marker) => Math.max(max, marker.length), 0) - 1;
   return unfinishedEnd(lowerAscii(text.slice(-longest)), markers);

@@ -2,10 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { TurnFailureKind } from '../turn.ts';
 import type { Blame } from './refusals.ts';
 
-/**
- * What to do after a failed attempt: `again` may succeed on the same route, `elsewhere` only on another one,
- * `never` on none.
- */
+/** Where another attempt may succeed: `again` on the same route, `elsewhere` on another one, `never` on none. */
 export type RetryAdvice = 'again' | 'elsewhere' | 'never';
 
 export interface AttemptFailureDetails {

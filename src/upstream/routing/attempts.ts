@@ -247,9 +247,7 @@ export class Attempts {
     return kind === 'failed' && TRANSIENT.has(status ?? 0) && (retryAfterMs ?? 0) <= SHORT_WAIT_MS;
   }
 
-  /**
-   * The routes of a round, best first. Routes with an open circuit or a pause are tried only when no other is left.
-   */
+  /** The routes of a round, best first. Routes with an open circuit or a pause are tried only when no other is left. */
   *#candidates(): Generator<Route> {
     const routes = this.#remaining();
     const ready = routes.filter(isReady);

@@ -254,9 +254,7 @@ export class DocumentIndex implements Disposable {
     }));
   }
 
-  /**
-   * How much of a query each passage covers: the share of its words in the text, the title or the headings above it.
-   */
+  /** How much of a query each passage covers: the share of its words in the text, the title or the headings above it. */
   coverage(query: string, passages: readonly RankedPassage[]): number[] {
     const languages = this.#languages();
     const { terms } = queryTerms(query, { languages, stems: this.#stems, compounds: this.#compounds });
@@ -269,10 +267,7 @@ export class DocumentIndex implements Disposable {
     });
   }
 
-  /**
-   * The passages that match a query, best first, and the words to highlight in them. `within`: only these documents, by
-   * row id.
-   */
+  /** The passages that match a query, best first, and the words to highlight in them. `within`: row ids of documents. */
   find(query: string, within?: readonly number[]): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);

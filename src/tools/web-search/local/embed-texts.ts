@@ -9,10 +9,7 @@ import type { EmbeddedTexts, EmbedRequest } from './search-messages.ts';
 /** How long embedding a query, or a batch of passages, may take, in milliseconds. */
 const EMBEDDING_MS = { query: 3000, documents: 60_000 };
 
-/**
- * Embeds texts for a thread. If that fails, logs a line with the fields of `where` and answers without vectors. Never
- * throws.
- */
+/** Embeds texts for a thread. If that fails, logs it with the fields of `where` and answers without vectors; never throws. */
 export async function embedTexts(
   { id, purpose, texts, trace }: EmbedRequest,
   { embeddings, log, where }: { embeddings: Embeddings | undefined; log: Logger | undefined; where: object },

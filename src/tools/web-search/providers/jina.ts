@@ -12,10 +12,7 @@ const failure = z.object({ name: z.string().nullish(), message: z.string().nulli
 /** Jina reports a search without results as an error, with `data: null`. */
 const nothing = z.object({ message: z.string().regex(/no search results/i) }).transform(() => []);
 
-/**
- * Jina Search, `GET https://s.jina.ai/?q=` (https://jina.ai/reader), without the text of the pages, which another tool
- * reads.
- */
+/** Jina Search, `GET https://s.jina.ai/?q=` (https://jina.ai/reader), without the text of the pages. */
 export const createSearch = searchWith({
   request(query, options) {
     const url = serviceUrl('https://s.jina.ai/', options.url);
