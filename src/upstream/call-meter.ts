@@ -2,25 +2,24 @@ import { addUsage } from './decoding/usage.ts';
 import { priced } from './price.ts';
 import { noUsage, type RoutePrice, type TurnUsage } from './turn.ts';
 
-/** How far a count and an estimate of the same text may lie apart: no tokeniser packs more, whatever a provider reports. */
-const FACTOR = 10;
-/** What one answer may have been thought with that nobody sees, in tokens: the longest outputs of models are half of it. */
-const MOST_THOUGHT = 256 * 1024;
-/** What a model may have read that is not in its request, in tokens: earlier turns, files, pages that its provider found. */
-const MOST_READ = 10_000_000;
+/** How many times larger a count may be than the estimate of the same text, or smaller: no tokeniser differs more. */
+const MAX_RATIO = 10;
+/** How much hidden reasoning one answer may have, in tokens: twice the longest outputs of models. */
+const MAX_HIDDEN = 256 * 1024;
+/** How much input beyond the request a provider may add, in tokens: earlier turns, files, pages that it found. */
+const MAX_INPUT = 10_000_000;
 
-/** What a call sends. It costs a look at all of it, so it is asked only where a provider's count does not do. */
+/** The size of a call's request. Estimating reads all of it, so it is done only where a provider's count is missing. */
 export interface MeteredRequest {
-  /** The estimate of its tokens. */
+  /** An estimate of the prompt's tokens. */
   prompt(): number;
-  /** How many answers were asked for; absent: one. */
+  /** How many answers were requested; absent: one. */
   answers?(): number;
 }
 
 /**
- * What one call to a provider used. The rule for every road (docs/operating.md, "What is counted"): what the provider
- * reported; else an estimate of the prompt, once it was sent, and of what was delivered. A call that was answered with an
- * error status used nothing.
+ * The usage of one call to a provider (docs/operating.md, "What is counted"): as the provider reported it; else an estimate
+ * of the prompt, once it was sent, and of what was delivered. A call that was answered with an error status used nothing.
  */
 export class CallMeter {
   readonly #price: RoutePrice | undefined;
@@ -28,7 +27,7 @@ export class CallMeter {
   #promptTokens: number | undefined;
   #isSent = false;
   #isError = false;
-  /** Tokens that were delivered so far, estimated, in fractions. */
+  /** An estimate of the tokens delivered so far, in fractions. */
   #delivered = 0;
   #reported: TurnUsage | undefined;
   #isWhole = false;
@@ -48,27 +47,27 @@ export class CallMeter {
     this.#isError = true;
   }
 
-  /** So many tokens more were delivered, estimated. */
+  /** Adds to the estimate of the delivered tokens. */
   delivered(weight: number): void {
     this.#delivered += weight;
   }
 
-  /** The answer came to its end: what was delivered is this, whatever was told before. */
+  /** Replaces the estimate of the delivered tokens by one for the whole answer so far. */
   deliveredInAll(weight: number): void {
     this.#delivered = weight;
   }
 
-  /** No fewer than so many tokens were delivered, estimated. */
+  /** Raises the estimate of the delivered tokens to `weight`, if it is lower. */
   deliveredAtLeast(weight: number): void {
     this.#delivered = Math.max(this.#delivered, weight);
   }
 
-  /** Tokens at most that are written though nobody is shown them: they count until the provider reports or the answer is over. */
+  /** An upper bound of the tokens written unseen: counted until the provider reports usage with the whole answer. */
   unseen(tokens: number): void {
     this.#unseen = tokens;
   }
 
-  /** What the provider reported. `whole`: with the whole answer, so that it is no figure on the way. */
+  /** What the provider reported. `whole`: with the whole answer, so that the figures are final. */
   reported(usage: TurnUsage, { whole }: { whole: boolean }): void {
     this.#reported = usage;
     this.#isWhole = whole;
@@ -79,36 +78,36 @@ export class CallMeter {
     const reported = this.#reported;
     if (!reported && (!this.#isSent || this.#isError)) return noUsage();
     const output = Math.ceil(Math.max(this.#delivered, this.#isWhole ? 0 : this.#unseen));
-    const outputTokens = reported ? this.#believed(reported.outputTokens, output) : output;
+    const outputTokens = reported ? this.#credibleOutput(reported.outputTokens, output) : output;
     const inputTokens =
-      reported && this.#canBeRead(reported.inputTokens) ? reported.inputTokens : this.#estimatedPrompt();
+      reported && this.#isPossibleInput(reported.inputTokens) ? reported.inputTokens : this.#estimatedPrompt();
     const isEstimated = !reported || outputTokens !== reported.outputTokens || inputTokens !== reported.inputTokens;
-    const told = reported ?? noUsage();
-    // Parts are no more than the whole that they are of.
+    const base = reported ?? noUsage();
+    // A part never exceeds its whole.
     const usage = {
-      ...told,
+      ...base,
       inputTokens,
       outputTokens,
-      cachedTokens: Math.min(told.cachedTokens, inputTokens),
-      reasoningTokens: Math.min(told.reasoningTokens, outputTokens),
-      estimated: told.estimated || isEstimated,
+      cachedTokens: Math.min(base.cachedTokens, inputTokens),
+      reasoningTokens: Math.min(base.reasoningTokens, outputTokens),
+      estimated: base.estimated || isEstimated,
     };
     return priced(usage, this.#price);
   }
 
-  #believed(reported: number, delivered: number): number {
+  #credibleOutput(reported: number, delivered: number): number {
     const isEnough = this.#isWhole ? isCredible(reported, delivered) : reported >= delivered;
-    return isEnough && this.#canBeWritten(reported, delivered) ? reported : delivered;
+    return isEnough && this.#isPossibleOutput(reported, delivered) ? reported : delivered;
   }
 
-  #canBeWritten(reported: number, delivered: number): boolean {
-    const seen = FACTOR * delivered;
-    return reported <= seen + MOST_THOUGHT || reported <= seen + MOST_THOUGHT * (this.#request.answers?.() ?? 1);
+  #isPossibleOutput(reported: number, delivered: number): boolean {
+    const seen = MAX_RATIO * delivered;
+    return reported <= seen + MAX_HIDDEN || reported <= seen + MAX_HIDDEN * (this.#request.answers?.() ?? 1);
   }
 
   /** No request is empty: a provider that counts nothing has not counted. */
-  #canBeRead(reported: number): boolean {
-    return reported > 0 && (reported <= MOST_READ || reported <= MOST_READ + FACTOR * this.#estimatedPrompt());
+  #isPossibleInput(reported: number): boolean {
+    return reported > 0 && (reported <= MAX_INPUT || reported <= MAX_INPUT + MAX_RATIO * this.#estimatedPrompt());
   }
 
   #estimatedPrompt(): number {
@@ -117,14 +116,14 @@ export class CallMeter {
   }
 }
 
-/** Whether no fewer tokens than these can have been reported of an answer that is estimated to have `delivered`. */
+/** Whether a reported count is not too low for an answer that is estimated at `delivered` tokens. */
 export function isCredible(reported: number, delivered: number): boolean {
-  return reported >= delivered / FACTOR;
+  return reported >= delivered / MAX_RATIO;
 }
 
-/** Whether so many tokens are no more than one answer may have, though nothing of it were seen. */
+/** Whether one answer may have this many tokens even if none of them was seen. */
 export function isCommon(reported: number): boolean {
-  return reported <= MOST_THOUGHT;
+  return reported <= MAX_HIDDEN;
 }
 
 /** What several calls used together. */

@@ -6,50 +6,50 @@ import type { RequestTraits } from './dialects/requests/traits.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
-import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
+import { brokenTurnError, unansweredTurnError } from './routing/turn-failure.ts';
 import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
 export type ChatModelOptions = Omit<AttemptsOptions, 'penalties'> & {
-  /** Called with what a client should know, again with every turn. */
+  /** See `ChatModelQuery`. */
   onWarning?: ((warning: Warning) => void) | undefined;
-  /** Called with what each turn used, however it ended. */
-  onUsed?: ((usage: TurnUsage) => void) | undefined;
-  /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
+  /** Called with the usage of each turn, however it ended. */
+  onUsage?: ((usage: TurnUsage) => void) | undefined;
+  /** How long the first route may stay silent before another one is tried beside it, in milliseconds; absent: forever. */
   hedgeMs?: number | undefined;
 };
 
 interface ChatContext extends ChatModelOptions {
   penalties: Map<string, number>;
-  /** Routes that broke off a turn, until another one has answered. */
-  broken: FailedRoute[];
+  /** Routes that broke off a turn, until another one answers. */
+  brokenRoutes: FailedRoute[];
   run: RunTraits;
 }
 
 /** The model of one run over its routes. It remembers which routes broke a stream in this run. */
 export function createChatModel(options: ChatModelOptions): ChatModel {
-  const context: ChatContext = { ...options, penalties: new Map(), broken: [], run: newRunTraits() };
+  const context: ChatContext = { ...options, penalties: new Map(), brokenRoutes: [], run: newRunTraits() };
   return { turn: (request, options) => runTurn(request, context, options) };
 }
 
-/** One turn while it is asked for. */
+/** A turn in progress. */
 interface Turn {
   request: TurnRequest;
   context: ChatContext;
   attempts: Attempts;
-  /** Its calls, the failed and the overtaken ones too. */
+  /** One for each call to a provider, including failed and overtaken ones. */
   meters: CallMeter[];
   span: TurnSpan;
 }
 
-/** A route that has said something. */
+/** A route that has yielded its first part. */
 interface OpenedTurn {
   walk: AsyncGenerator<Attempt, void, undefined>;
   attempt: Attempt;
   parts: AsyncGenerator<TurnPart, void, undefined>;
   first: IteratorResult<TurnPart, void>;
-  /** Its deltas pass here once it is the one that is read: until then another route may overtake it. */
+  /** Where its deltas go once it is the route that is read; until then another one may overtake it. */
   passage: { pass?: PassDelta | undefined };
 }
 
@@ -58,7 +58,7 @@ async function* runTurn(
   context: ChatContext,
   { signal, pass }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
-  const attempts = new Attempts({ ...context, warm: request.warmRoute });
+  const attempts = new Attempts({ ...context, warmRoute: request.warmRoute });
   const turn: Turn = { request, context, attempts, meters: [], span: new TurnSpan(context.modelName, request) };
   const { hedgeMs = MAX_TIMER_MS } = context;
   using hedge = new Hedge(({ signal: racer }) => open(turn, racer), {
@@ -69,7 +69,7 @@ async function* runTurn(
   });
   try {
     const opened = await turn.span.in(() => (context.hedgeMs === undefined ? open(turn, signal) : hedge.run()));
-    if (!opened) throw failedTurn(context.modelName, attempts.failures, usageOf(turn.meters));
+    if (!opened) throw unansweredTurnError(context.modelName, attempts.failures, usageOf(turn.meters));
     opened.passage.pass = pass;
     try {
       yield* read(opened, turn);
@@ -80,9 +80,9 @@ async function* runTurn(
     turn.span.failed(thrown);
     throw thrown;
   } finally {
-    const used = usageOf(turn.meters);
-    turn.span.end({ usage: used, last: attempts.failures.at(-1)?.route.provider.name });
-    context.onUsed?.(used);
+    const usage = usageOf(turn.meters);
+    turn.span.end({ usage, lastFailed: attempts.failures.at(-1)?.route.provider.name });
+    context.onUsage?.(usage);
   }
 }
 
@@ -91,9 +91,9 @@ async function close({ parts, walk }: OpenedTurn): Promise<void> {
   await walk.return();
 }
 
-/** The first route that says something; undefined where none does. @throws the signal's reason. */
+/** The first route that yields a part; undefined where none does. @throws the signal's reason. */
 async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undefined> {
-  // What only turns need is half of this folder: a start does not load it.
+  // Loaded with the first turn, so that the process starts sooner: half of this folder is needed only for turns.
   const { askRoute } = await import('./routing/ask-route.ts');
   const { request, context, attempts } = turn;
   const walk = attempts.walk({ signal });
@@ -102,8 +102,8 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const { log, run } = context;
     const passage: OpenedTurn['passage'] = {};
     const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
-    const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
-    const parts = askRoute(attempt.route, request, asked);
+    const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
+    const parts = askRoute(attempt.route, request, options);
     try {
       return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), passage };
     } catch (error) {
@@ -122,7 +122,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
   const { route } = attempt;
   try {
     for (let next = first; !next.done; next = await parts.next()) {
-      // Before the last part goes out: its reader asks for no further one.
+      // Before the last part is yielded, because its reader may not pull another one.
       if (next.value.type === 'finish') {
         attempt.succeeded();
         turn.span.finished(next.value);
@@ -133,23 +133,23 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
   } catch (error) {
     if (!(error instanceof AttemptFailure)) throw error;
     attempt.failed(error, { delivered: true });
-    context.broken.push({ route, failure: error });
-    throw brokenTurn({ route, failure: error }, usageOf(turn.meters), context.routes());
+    context.brokenRoutes.push({ route, failure: error });
+    throw brokenTurnError({ route, failure: error }, usageOf(turn.meters), context.routes());
   }
 }
 
-/** Tells the client what was done to get an answer (docs/api.md, "The response object", `warnings`). */
+/** Warns the client of failovers and adapted parameters (docs/api.md, "The response object", `warnings`). */
 function warn(
   context: ChatContext,
   { request, route, failures }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[] },
 ): void {
-  const failed = [...context.broken.splice(0), ...failures];
-  const adapted = adaptedParameters(request, route.provider.traits(route.model));
-  for (const warning of [...failedOver(failed, route), ...adapted]) context.onWarning?.(warning);
+  const failed = [...context.brokenRoutes.splice(0), ...failures];
+  const adapted = adaptationWarnings(request, route.provider.traits(route.model));
+  for (const warning of [...failoverWarnings(failed, route), ...adapted]) context.onWarning?.(warning);
 }
 
-/** Routes that were given up before this one answered. */
-function failedOver(failed: readonly FailedRoute[], answered: Route): Warning[] {
+/** A warning for each route that was given up before this one answered. */
+function failoverWarnings(failed: readonly FailedRoute[], answered: Route): Warning[] {
   return failed
     .filter(({ route }) => route.provider.name !== answered.provider.name || route.model !== answered.model)
     .map(({ route, failure }) => ({
@@ -158,8 +158,8 @@ function failedOver(failed: readonly FailedRoute[], answered: Route): Warning[] 
     }));
 }
 
-/** Parameters that the provider takes by another name, in other words or not at all. */
-function adaptedParameters(request: TurnRequest, { refusedParameters, outputLimit }: RequestTraits): Warning[] {
+/** A warning for each parameter that the provider takes in another form or not at all. */
+function adaptationWarnings(request: TurnRequest, { refusedParameters, outputLimit }: RequestTraits): Warning[] {
   const adapted: { param: string; message: string }[] = [];
   for (const [param, value] of [
     ['temperature', request.temperature],
@@ -179,5 +179,5 @@ function adaptedParameters(request: TurnRequest, { refusedParameters, outputLimi
       param: 'max_output_tokens',
       message: `The provider writes at most ${outputLimit} tokens at a time.`,
     });
-  return adapted.map((each) => ({ code: 'parameter_adapted', ...each }));
+  return adapted.map((warning) => ({ code: 'parameter_adapted', ...warning }));
 }

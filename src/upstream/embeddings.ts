@@ -2,20 +2,20 @@ import { isObject, parseJson } from '../base/json.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
-import { failedTurn } from './routing/turn-failure.ts';
+import { unansweredTurnError } from './routing/turn-failure.ts';
 import { noUsage } from './turn.ts';
 
-/** The longest answer that is read, in bytes: sixteen vectors of 4096 numbers are a megabyte and a half. */
+/** The longest answer that is read, in bytes: sixteen vectors of 4096 numbers take a megabyte and a half. */
 const MAX_ANSWER = 2 * 1024 * 1024;
 
 export interface EmbeddingsRequest {
   texts: readonly string[];
-  /** How long the vectors shall be; the model's own length where absent. */
+  /** The length of the vectors; the model's own where absent. */
   dimensions?: number | undefined;
 }
 
 /**
- * The vectors of several texts, in their order, by the first route that gives them.
+ * The vectors of several texts, in their order, from the first route that returns them.
  * @throws TurnError where no route does, or the signal's reason.
  */
 export async function askForEmbeddings(
@@ -33,7 +33,7 @@ export async function askForEmbeddings(
       attempt.failed(error, { delivered: false });
     }
   }
-  throw failedTurn('of the embeddings', attempts.failures, noUsage());
+  throw unansweredTurnError('of the embeddings', attempts.failures, noUsage());
 }
 
 function ask(
@@ -47,22 +47,22 @@ function ask(
   return provider.target(credential).text(request, { limit: MAX_ANSWER, signal });
 }
 
-/** The vectors of an answer: of numbers, or of 32-bit floats in base64, all of one length. @throws AttemptFailure */
+/** The vectors of an answer, all of one length: lists of numbers, or 32-bit floats in base64. @throws AttemptFailure */
 function vectorsOf(text: string, wanted: number): Float32Array[] {
   const answer = parseJson(text);
   const data = isObject(answer) ? answer.data : undefined;
-  if (!Array.isArray(data) || data.length !== wanted) throw senseless(`has not one vector for each of ${wanted} texts`);
+  if (!Array.isArray(data) || data.length !== wanted) throw invalid(`does not have exactly ${wanted} vectors`);
   const vectors: Float32Array[] = [];
   for (const [at, item] of data.entries()) {
     const vector = isObject(item) ? vectorOf(item.embedding) : undefined;
     const index = isObject(item) && typeof item.index === 'number' ? item.index : at;
     if (!vector || vector.length === 0 || index < 0 || index >= wanted || !Number.isInteger(index))
-      throw senseless('has an item that is no vector');
+      throw invalid('has an item that is no vector');
     vectors[index] = vector;
   }
   const length = vectors[0]?.length;
   const areAlike = Object.keys(vectors).length === wanted && vectors.every((vector) => vector.length === length);
-  if (!areAlike) throw senseless('has vectors of several lengths, or two for one text');
+  if (!areAlike) throw invalid('has vectors of several lengths, or two for one text');
   return vectors;
 }
 
@@ -70,16 +70,16 @@ function vectorOf(embedding: unknown): Float32Array | undefined {
   if (typeof embedding === 'string') {
     const bytes = Buffer.from(embedding, 'base64');
     if (bytes.length % 4 !== 0) return undefined;
-    return checked(Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4)));
+    return ifFinite(Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4)));
   }
   if (!Array.isArray(embedding) || !embedding.every((number) => typeof number === 'number')) return undefined;
-  return checked(Float32Array.from(embedding));
+  return ifFinite(Float32Array.from(embedding));
 }
 
-function checked(vector: Float32Array): Float32Array | undefined {
+function ifFinite(vector: Float32Array): Float32Array | undefined {
   return vector.every(Number.isFinite) ? vector : undefined;
 }
 
-function senseless(what: string): AttemptFailure {
+function invalid(what: string): AttemptFailure {
   return brokenStream(`its answer ${what}`);
 }

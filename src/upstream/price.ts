@@ -1,11 +1,11 @@
 import type { RouteConfig } from '../config/schema.ts';
 import type { RoutePrice, TurnUsage } from './turn.ts';
 
-/** What tokens cost. Prices are for a million tokens, in `server.currency`. */
+/** The cost of tokens. Prices are per million tokens, in `server.currency`. */
 
 export const MILLION = 1_000_000;
 
-/** The tokens with what they cost on a route; on one without a price, that this is not known. */
+/** The usage with its cost on a route, or marked `unpriced` where the route has no price. */
 export function priced(usage: TurnUsage, price: RoutePrice | undefined): TurnUsage {
   const { inputTokens, cachedTokens, outputTokens, cacheWriteTokens = 0 } = usage;
   if (!price) return inputTokens + outputTokens > 0 ? { ...usage, unpriced: true } : usage;
@@ -18,12 +18,12 @@ export function priced(usage: TurnUsage, price: RoutePrice | undefined): TurnUsa
   return { ...usage, cost: (input + outputTokens * price.output) / MILLION };
 }
 
-/** The highest price of these routes, part by part; undefined where one of them has none. */
+/** The highest input price and the highest output price of these routes; undefined where one of them has no price. */
 export function highestPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
   return routes.every(({ price }) => price) ? highestKnownPrice(routes) : undefined;
 }
 
-/** The same of the routes that have a price; undefined where none has. */
+/** As `highestPrice`, over only the routes that have a price; undefined where none has. */
 export function highestKnownPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
   const prices = routes.flatMap(({ price }) => price ?? []);
   if (prices.length === 0) return undefined;
@@ -33,7 +33,7 @@ export function highestKnownPrice(routes: readonly RouteConfig[]): RoutePrice | 
   };
 }
 
-/** What so many tokens cost at most. */
+/** What these tokens cost, with no discount for cached ones. */
 export function costOf(price: RoutePrice, tokens: { input: number; output: number }): number {
   return (tokens.input * price.input + tokens.output * price.output) / MILLION;
 }

@@ -1,6 +1,6 @@
 /**
- * What a provider's answer says, whatever API it is of: failures, usage, the reason of its end. Together with
- * `upstream.ts` (whom to ask) and `provider-target.ts` (how to ask) this is all that passing on needs to know.
+ * What a provider's answer says, whatever its API: failures, usage, why it ended. Together with `upstream.ts` (whom to
+ * ask) and `provider-target.ts` (how to ask), this is all that the proxy in `gateway/` needs.
  */
 
 export { CallMeter, isCommon, isCredible, usageOf } from './call-meter.ts';

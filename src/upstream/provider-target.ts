@@ -6,11 +6,11 @@ import {
   headersToClient,
   headersToProvider,
   ownHeaders,
-  type Road,
   requestIdOf,
+  type TransferKind,
 } from './credentials/provider-headers.ts';
 import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
-import { type FailoverRules, judgedBy } from './routing/failover-rules.ts';
+import { applyRules, type FailoverRules } from './routing/failover-rules.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import { collectedBody } from './transport/collected-body.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
@@ -18,10 +18,10 @@ import {
   type AnswerHead,
   type CallLimits,
   type HeldAnswer,
-  HeldCall,
-  type HeldCallOptions,
+  ProviderCall,
+  type ProviderCallOptions,
   withoutMark,
-} from './transport/held-call.ts';
+} from './transport/provider-call.ts';
 
 export { MaskedBody } from '../base/secrets/secret-mask.ts';
 export { decoderOf, UNASKED } from './transport/answer-decoder.ts';
@@ -31,34 +31,34 @@ export {
   type Receiver,
   type ReceiverControl,
   withoutMark,
-} from './transport/held-call.ts';
+} from './transport/provider-call.ts';
 
-/** How much longer an answer may take that comes whole. */
-export const WHOLE = 3;
-/** How much longer than to its first token a model may be silent that is known to think. */
-const THINKING = 3;
+/** How many times longer an answer may take that is not streamed. */
+export const WHOLE_ANSWER_FACTOR = 3;
+/** How many times the first-token limit a model may stay silent while its provider says that it thinks. */
+const THINKING_FACTOR = 3;
 
-/** Paths whose addresses are remembered at most; clients choose them. */
+/** How many addresses are cached; clients choose the paths. */
 const MAX_PATHS = 32;
 
-/** What is asked of a provider: an API and a body. The provider's address and credentials are added here. */
+/** A request to a provider: an API and a body. `ProviderTarget` adds the address and the credentials. */
 export interface TargetRequest extends ApiTarget {
   method: string;
-  /** The client's headers, or our own; those that no provider may see are left behind. Names in lower case. */
+  /** The client's headers, or our own; those that no provider may see are dropped. Names in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer | string | null;
 }
 
-export interface CallOptions<T> extends HeldCallOptions<T> {
-  /** How long to wait for the first token, in milliseconds; absent: no other route could be asked, this one gets all its time. */
+export interface CallOptions<T> extends ProviderCallOptions<T> {
+  /** How long to wait for the first token, in milliseconds; absent: as long as the timeouts allow. */
   patience?: number | undefined;
-  /** The answer comes as it is made, so that silence tells something. */
+  /** The answer is streamed, so the shorter limits apply. True where absent. */
   streamed?: boolean;
 }
 
 /**
- * A provider under one credential: where its APIs are, what goes out to it and what comes back from it. Made once, so
- * that a request costs little.
+ * A provider under one credential: the addresses of its APIs, the headers that go out and come back, and its calls. Made
+ * once, so that a request costs little.
  */
 export class ProviderTarget {
   readonly mask: SecretMask;
@@ -66,13 +66,13 @@ export class ProviderTarget {
   readonly #pool: ConnectionPool;
   readonly #rules: FailoverRules;
   readonly #base: URL;
-  readonly #own: Readonly<Record<string, string>>;
-  readonly #ownOfMessages: Readonly<Record<string, string>>;
+  readonly #ownHeaders: Readonly<Record<string, string>>;
+  readonly #messagesHeaders: Readonly<Record<string, string>>;
   readonly #addresses = new Map<string, ProviderAddress>();
   readonly #streamedLimits: CallLimits;
   readonly #wholeLimits: CallLimits;
 
-  /** `rules`: of the model that is asked for. */
+  /** `rules`: the failover rules of the requested model. */
   constructor(
     provider: { config: RemoteProviderConfig; pool: ConnectionPool },
     credential: string | undefined,
@@ -86,33 +86,33 @@ export class ProviderTarget {
     this.#base = new URL(config.base_url);
     const { patience: _, ...limits } = config.timeouts;
     this.#streamedLimits = limits;
-    this.#wholeLimits = { ...limits, first_byte: limits.first_byte * WHOLE };
-    this.#own = ownHeaders(config, credential);
-    this.#ownOfMessages = ownHeaders({ ...config, wire: 'messages' }, credential);
+    this.#wholeLimits = { ...limits, first_byte: limits.first_byte * WHOLE_ANSWER_FACTOR };
+    this.#ownHeaders = ownHeaders(config, credential);
+    this.#messagesHeaders = ownHeaders({ ...config, wire: 'messages' }, credential);
   }
 
-  /** Where an API is. @throws GatewayError as `providerAddress`. */
+  /** The address of an API. @throws GatewayError as `providerAddress`. */
   address({ path, api }: ApiTarget): ProviderAddress {
     const name = `${api} ${path}`;
-    const known = this.#addresses.get(name);
-    if (known) return known;
+    const cached = this.#addresses.get(name);
+    if (cached) return cached;
     const address = providerAddress(this.#base, { path, api });
     if (this.#addresses.size < MAX_PATHS && !path.includes('?')) this.#addresses.set(name, address);
     return address;
   }
 
-  /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
-  headersToProvider(passage: Road, incoming: TargetRequest['headers'], api: string): Record<string, string> {
-    // Anthropic's API has its own way of showing a credential, whatever else the provider is used for.
+  /** The headers of a proxied request: the client's that describe it, and the configured ones, which win. */
+  headersToProvider(kind: TransferKind, incoming: TargetRequest['headers'], api: string): Record<string, string> {
+    // Anthropic's API takes the credential in a header of its own, whatever wire the provider is configured for.
     const isMessages = api === 'messages' || api.startsWith('messages/');
-    return headersToProvider(passage, incoming, isMessages ? this.#ownOfMessages : this.#own);
+    return headersToProvider(kind, incoming, isMessages ? this.#messagesHeaders : this.#ownHeaders);
   }
 
   /** The headers of an answer as a client gets them. */
   headersToClient({ headers }: Pick<TargetRequest, 'headers'>): Record<string, string> {
-    const passed = headersToClient(headers);
-    for (const name in passed) passed[name] = this.mask.text(passed[name] ?? '');
-    return passed;
+    const forwarded = headersToClient(headers);
+    for (const name in forwarded) forwarded[name] = this.mask.text(forwarded[name] ?? '');
+    return forwarded;
   }
 
   /** The provider's own id of a request. */
@@ -121,10 +121,10 @@ export class ProviderTarget {
     return id === undefined ? undefined : this.mask.text(id);
   }
 
-  /** Sends a request and gives what the receiver makes of its answer. @throws the signal's reason. */
+  /** Sends a request and resolves to what the receiver makes of the answer. @throws the signal's reason. */
   call<T>(request: TargetRequest, options: CallOptions<T>): Promise<T> {
     const { method, headers, body } = request;
-    const call = new HeldCall<T>(options, this.#limits(options));
+    const call = new ProviderCall<T>(options, this.#limits(options));
     const { origin, path } = this.address(request);
     return call.send(this.#pool, {
       method,
@@ -137,7 +137,7 @@ export class ProviderTarget {
 
   /**
    * The text of a whole answer of at most `limit` bytes.
-   * @throws AttemptFailure if there is none; the signal's reason.
+   * @throws AttemptFailure if the call fails or the answer is longer; the signal's reason.
    */
   async text(request: TargetRequest, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<string> {
     const answer = await this.call<string | AttemptFailure>(request, {
@@ -157,26 +157,25 @@ export class ProviderTarget {
     return answer;
   }
 
-  /** Somebody waits: while there is another route, a silent one is not given all its time. */
   #limits({ patience, streamed = true }: { patience?: number | undefined; streamed?: boolean }): CallLimits {
     const limits = streamed ? this.#streamedLimits : this.#wholeLimits;
     return patience === undefined ? limits : { ...limits, patience };
   }
 
-  /** How long silence is borne where the provider tells that its model thinks, in milliseconds. */
+  /** How long a stream may be silent while the provider says that its model thinks, in milliseconds. */
   get thinkingMs(): number {
-    const { first_byte, first_token = first_byte, thinking = first_token * THINKING, idle } = this.config.timeouts;
-    return Math.max(thinking, idle);
+    const { first_byte, first_token = first_byte, thinking, idle } = this.config.timeouts;
+    return Math.max(thinking ?? first_token * THINKING_FACTOR, idle);
   }
 
-  /** What a status other than 2xx means. */
+  /** The failure that a status other than 2xx means. */
   failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
     const refusal = { status, headers, text: withoutMark(body).toString('utf8') };
-    return judgedBy(this.#rules, failureOfAnswer(refusal, this.mask, Date.now()));
+    return applyRules(this.#rules, failureOfAnswer(refusal, this.mask, Date.now()));
   }
 
-  /** What an error object inside a stream, or in an answer with status 200, means. */
+  /** The failure that an error object inside a stream, or in an answer with status 200, means. */
   failureOfStreamError(payload: Record<string, unknown>): AttemptFailure {
-    return judgedBy(this.#rules, failureOfStreamError(payload, this.mask));
+    return applyRules(this.#rules, failureOfStreamError(payload, this.mask));
   }
 }

@@ -12,8 +12,8 @@ import {
 
 type Finish = Extract<TurnPart, { type: 'finish' }>;
 
-/** The longest part of a message that is shown, in UTF-16 code units. */
-const LONGEST_PART = 2000;
+/** How much of one part of a message a span holds, in UTF-16 code units. */
+const MAX_PART = 2000;
 
 /** The span of one turn, `chat {model}`, with its metrics (docs/telemetry.md). */
 export class TurnSpan {
@@ -51,38 +51,38 @@ export class TurnSpan {
     this.#error = thrown instanceof TurnError ? thrown.kind : errorType(thrown);
   }
 
-  /** `last`: the provider that failed last. A turn that is neither whole nor failed was stopped by its reader. */
-  end({ usage, last }: { usage: TurnUsage; last: string | undefined }): void {
+  /** `lastFailed`: the provider that failed last. A turn that neither finished nor failed was stopped by its reader. */
+  end({ usage, lastFailed }: { usage: TurnUsage; lastFailed: string | undefined }): void {
     const finish = this.#finish;
     const { span } = this.#operation;
     if (finish) span.set({ 'gen_ai.response.finish_reasons': [finish.reason] });
     if (finish && span.showsContents) span.set({ 'gen_ai.output.messages': lastMessages([finish.message]) });
     const error = finish ? undefined : (this.#error ?? 'stopped');
     const { provider, model } = finish?.route ?? {};
-    this.#operation.end({ provider: provider ?? last, responseModel: model, usage: () => usage, error });
+    this.#operation.end({ provider: provider ?? lastFailed, responseModel: model, usage: () => usage, error });
   }
 }
 
-/** As many of the last messages as a span holds, in the form of OpenTelemetry's conventions, as JSON. */
+/** As many of the last messages as a span can hold, as JSON in the form of OpenTelemetry's conventions. */
 function lastMessages(messages: readonly TurnMessage[]): string {
-  const shown: string[] = [];
+  const included: string[] = [];
   let length = 2;
   for (const message of messages.toReversed()) {
     const text = JSON.stringify({ role: message.role, parts: partsOf(message) });
     length += text.length + 1;
     if (length > LONGEST_TEXT) break;
-    shown.unshift(text);
+    included.unshift(text);
   }
-  return `[${shown.join(',')}]`;
+  return `[${included.join(',')}]`;
 }
 
 function partsOf(message: TurnMessage): object[] {
   if (message.role === 'tool') {
-    return [{ type: 'tool_call_response', id: message.tool_call_id, response: cut(message.content) }];
+    return [{ type: 'tool_call_response', id: message.tool_call_id, response: truncate(message.content) }];
   }
   const text = textOf(message.content);
-  const said = text === '' ? [] : [{ type: 'text', content: cut(text) }];
-  return message.role === 'assistant' ? [...said, ...callsOf(message)] : said;
+  const textParts = text === '' ? [] : [{ type: 'text', content: truncate(text) }];
+  return message.role === 'assistant' ? [...textParts, ...callsOf(message)] : textParts;
 }
 
 function textOf(content: Exclude<TurnMessage, { role: 'tool' }>['content']): string {
@@ -92,11 +92,11 @@ function textOf(content: Exclude<TurnMessage, { role: 'tool' }>['content']): str
 
 function callsOf({ tool_calls = [] }: AssistantMessage): object[] {
   return tool_calls.map(({ id, name, arguments: text }) => {
-    const given = text.length > LONGEST_PART ? undefined : parseJson(text);
-    return { type: 'tool_call', id, name, arguments: isObject(given) ? given : cut(text) };
+    const args = text.length > MAX_PART ? undefined : parseJson(text);
+    return { type: 'tool_call', id, name, arguments: isObject(args) ? args : truncate(text) };
   });
 }
 
-function cut(text: string): string {
-  return text.length > LONGEST_PART ? `${text.slice(0, LONGEST_PART)}…` : text;
+function truncate(text: string): string {
+  return text.length > MAX_PART ? `${text.slice(0, MAX_PART)}…` : text;
 }

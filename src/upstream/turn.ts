@@ -4,59 +4,59 @@ import type { RouteConfig } from '../config/schema.ts';
 import type { MessagePhase, TokenLogprob } from '../protocol/items.ts';
 
 /**
- * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
- * contract there is one kind of stream and one kind of failure.
+ * One LLM turn as the research loop sees it. No difference between providers leaves this folder: behind this contract
+ * there is one kind of stream and one kind of failure.
  */
 
-/** What a million tokens cost. */
+/** The price of a million tokens. */
 export type RoutePrice = NonNullable<RouteConfig['price']>;
 
-/** A message sent to a provider, in the words of chat completions. */
+/** A message sent to a provider, in the form of chat completions. */
 export type TurnMessage =
   | { role: 'system'; content: string }
   | { role: 'user'; content: string | UserPart[] }
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/** What a user says. `file_data` is a data URL, `data` base64. */
+/** A part of a user's message. `file_data` is a data URL, `data` base64. */
 export type UserPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string; detail?: string | undefined } }
   | { type: 'file'; file: { filename: string; file_data: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: string } };
 
-/** What the model said in a finished turn: kept in the transcript, so that it can be sent back. */
+/** The model's message of a finished turn, stored in the transcript so that it can be sent back. */
 export interface AssistantMessage {
   role: 'assistant';
   content: string;
   tool_calls?: TurnToolCall[];
   /**
-   * What the provider wants to see again, by the name of its own field (`reasoning_content`, `reasoning_details`,
-   * signatures). Sent back only by the dialect and to the provider that produced it.
+   * What the provider wants back in later turns, by its own field names (`reasoning_content`, `reasoning_details`,
+   * signatures). The dialect sends it back only to the provider that produced it.
    */
   replay?: { provider: string; fields: JsonObject };
   /**
-   * What stood before this message when it was said is no longer sent: what its provider bound to that (signed
-   * thoughts) is not valid any more and must not be sent back.
+   * The history before this message has changed since the model wrote it: signed reasoning, which is bound to that
+   * history, is no longer valid and must not be sent back.
    */
   rebased?: boolean;
 }
 
-/** A whole tool call. `arguments` is the text as the model wrote it, perhaps broken JSON. */
+/** A complete tool call. `arguments` is the text as the model wrote it, which may be broken JSON. */
 export interface TurnToolCall {
   id: string;
   name: string;
   arguments: string;
 }
 
-/** A tool as offered to the model. Names that a provider refuses (dots) are made safe by the dialect and mapped back. */
+/** A tool as offered to the model. `ToolNames` replaces characters that providers refuse (dots) and maps names back. */
 export interface TurnTool {
   name: string;
   description: string;
   parameters: JsonObject;
-  /** Whether arguments must keep to the schema; absent: the provider's own way, without it. */
+  /** Whether arguments must match the schema; absent: as the provider does by default. */
   strict?: boolean;
-  /** Its one string, `input`, keeps to this: only for routes of the Responses API, which calls such tools custom. */
+  /** The grammar of a custom tool's one string, `input`; only for routes of the Responses API. */
   grammar?: { type: 'grammar'; syntax: 'lark' | 'regex'; definition: string } | undefined;
 }
 
@@ -70,48 +70,48 @@ export interface TurnRequest {
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;
-  /** Texts that end the answer where it would say one; of providers of the Messages API alone. */
+  /** Stop sequences; only the Messages API is sent these. */
   stop?: readonly string[];
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
   /**
-   * `none`: the tools stay on offer, so that the provider's cache of the prefix holds, and none may be called. Where a
-   * provider knows no such thing they are left out.
+   * `none`: the tools are still sent, so that the provider's prompt cache holds, but none may be called. Where a provider
+   * refuses `tool_choice`, they are left out.
    */
   toolChoice?: TurnToolChoice;
   oneCallAtOnce?: boolean;
-  /** How much the model should think, in the words of the wire; absent: its own way. */
+  /** How much the model should think, as the wire spells it; absent: the model's default. */
   reasoningEffort?: string;
-  /** How much the model should write, in the words of OpenAI; the Messages API has none. */
+  /** How much the model should write, as OpenAI spells it; the Messages API has no such parameter. */
   verbosity?: string;
-  /** Requests of one conversation have the same: providers keep their caches by it. */
+  /** The same for all requests of a conversation: providers look up their prompt cache by it. */
   cacheKey?: string;
-  /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */
+  /** How many of the first messages later requests repeat unchanged, for providers that want their cache marked. */
   stablePrefix?: number;
-  /** The route that answered the request before, whose cache is warm: it is asked first as long as it is well. */
+  /** The route that answered the previous request and has a warm cache: it is tried first while it is healthy. */
   warmRoute?: RouteName;
-  /** What is to be continued may be whole already: a turn without output is no failure. */
+  /** A turn without output is no failure: the answer that it should continue may be complete already. */
   mayBeEmpty?: boolean;
-  /** How probable the answer's tokens are is wanted, with so many others in place of each; absent: it is not. */
+  /** Asks for the log probabilities of the answer's tokens, with this many alternatives for each. */
   logprobs?: number;
 }
 
-/** Token counts of one turn. `estimated`: the provider reported none. */
+/** Token counts of one turn. `estimated`: the provider reported none, or no credible ones. */
 export interface TurnUsage {
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
   reasoningTokens: number;
   estimated: boolean;
-  /** Input tokens that the provider put into its cache, where it tells. */
+  /** Input tokens that the provider wrote to its cache, where it reports them. */
   cacheWriteTokens?: number;
-  /** In the configured currency, of the routes that have a price; absent where none has. */
+  /** The cost on routes with a price, in the configured currency; absent where no route has one. */
   cost?: number;
-  /** Some of it was spent on a route without a price: `cost` is not all. */
+  /** Some tokens were used on a route without a price, so `cost` is incomplete. */
   unpriced?: true;
 }
 
-/** A route by its names. */
+/** The names that identify a route. */
 export interface RouteName {
   provider: string;
   /** The provider's name of the model. */
@@ -123,16 +123,16 @@ export interface AnsweringRoute extends RouteName {
   price?: RoutePrice | undefined;
 }
 
-/** Why the model stopped. A stream that ends without telling is a failure, not a `stop`. */
+/** Why the model stopped. A stream that ends without a reason is a failure, not a `stop`. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /**
- * Parts of a turn in order. Deltas that arrived in one network chunk come as one. `finish` is last, exactly once,
- * and carries the usage and the message to keep.
+ * The parts of a turn in order. Deltas that arrived in one network chunk come as one. `finish` comes last, exactly once,
+ * with the usage and the message to store.
  */
 export type TurnPart =
   | { type: 'reasoning'; delta: string }
-  /** `refuses`: the model says in it that it will not answer, and its provider tells that apart. */
+  /** `refuses`: the provider marks this text as the model's refusal to answer. */
   | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true; phase?: MessagePhase }
   | { type: 'tool_call'; call: TurnToolCall }
   | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
@@ -140,16 +140,16 @@ export type TurnPart =
 export type TurnFailureKind =
   /** Nothing answered in time, or the stream stalled. */
   | 'timeout'
-  /** The provider limits our rate; every route said so. */
+  /** Every route limits our rate. */
   | 'rate_limit'
-  /** The request does not fit the model's context. The loop compacts and asks again. */
+  /** The request does not fit the model's context. The loop compacts it and asks again. */
   | 'context_length'
   /** The provider refused the request itself (4xx). Asking again cannot help. */
   | 'refused'
   /** Everything else: connection, 5xx, broken stream. */
   | 'failed';
 
-/** The code of docs/api.md, "Errors", of a request that failed so. */
+/** The error code (docs/api.md, "Errors") for each kind of failure. */
 export const CODE_OF_FAILURE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
   timeout: 'upstream_timeout',
   rate_limit: 'rate_limit_exceeded',
@@ -159,22 +159,21 @@ export const CODE_OF_FAILURE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
 };
 
 /**
- * A turn that cannot go on. `started` says whether parts were delivered: then the loop decides how to go on (asking
- * again takes the next route). Before that every route and retry has been tried already.
- * The message names no credential.
+ * A turn that cannot go on. `started`: parts were already delivered, so the loop decides what to do (asking again takes
+ * the next route). Otherwise every route and retry has been tried. The message holds no credential.
  */
 export class TurnError extends Error {
   override readonly name = 'TurnError';
   readonly kind: TurnFailureKind;
   readonly started: boolean;
-  /** Tokens spent on the attempt(s), so that nothing paid for is left out of the run's usage. */
+  /** Tokens used by all attempts, so that the run's usage covers everything that was paid for. */
   readonly usage: TurnUsage;
   readonly retryAfterMs: number | undefined;
-  /** How often such a turn may be asked for in all, by `max_retries` of its routes. */
+  /** How often the turn may be asked for in total, by `max_retries` of its routes. */
   readonly mostTries: number;
-  /** The last route said that the request is wrong, whoever is asked. */
+  /** The last route blamed the request, so no other provider would accept it. */
   readonly blamesRequest: boolean;
-  /** The last route answered, and said nothing. */
+  /** The last route's answer was empty. */
   readonly saysNothing: boolean;
 
   constructor(
@@ -184,7 +183,7 @@ export class TurnError extends Error {
       started: boolean;
       usage?: TurnUsage;
       retryAfterMs?: number | undefined;
-      mostTries?: number;
+      maxTries?: number;
       blamesRequest?: boolean;
       saysNothing?: boolean;
       cause?: unknown;
@@ -195,7 +194,7 @@ export class TurnError extends Error {
     this.started = details.started;
     this.usage = details.usage ?? noUsage();
     this.retryAfterMs = details.retryAfterMs;
-    this.mostTries = details.mostTries ?? Number.POSITIVE_INFINITY;
+    this.mostTries = details.maxTries ?? Number.POSITIVE_INFINITY;
     this.blamesRequest = details.blamesRequest ?? false;
     this.saysNothing = details.saysNothing ?? false;
   }
@@ -207,7 +206,7 @@ export function noUsage(): TurnUsage {
 
 /**
  * The model of one run: its routes in order, with the key's own routing and credentials applied. It remembers what it
- * learned during the run, such as routes that broke a stream.
+ * learned during the run, such as which routes broke a stream.
  */
 export interface ChatModel {
   /**
@@ -226,8 +225,8 @@ export interface TurnOptions {
 export type TurnDelta = Extract<TurnPart, { delta: string }>;
 
 /**
- * Takes a delta while the iteration waits for the next part, in the moment in which it comes from the network: it then
- * costs no promise on its way to the log. False where it cannot be taken now: then it comes with the iteration. What
- * it throws ends the turn.
+ * Takes a delta at the moment it comes from the network, while the iteration waits for the next part: the delta then
+ * costs no promise on its way to the log. Returns false if it cannot take the delta now, which then comes with the
+ * iteration. An exception ends the turn.
  */
 export type PassDelta = (delta: TurnDelta) => boolean;

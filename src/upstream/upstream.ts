@@ -29,24 +29,24 @@ export interface UpstreamOptions {
   backoff?: BackoffPolicy;
   breaker?: BreakerPolicy;
   limiter?: LimiterPolicy;
-  /** The secrets that commands and files give; needed where providers have such. */
+  /** The secrets that come from commands and files; needed where a provider has such. */
   secrets?: RefreshedSecrets;
-  /** Called for every attempt at a provider, for metrics. */
+  /** Called after every attempt at a provider, for metrics. */
   observe?: (report: AttemptReport) => void;
-  /** Called with how long a provider's stream took to its first token, in milliseconds. */
+  /** Called with the time that a provider's stream took to its first token, in milliseconds. */
   observeFirstToken?: (provider: string, ms: number) => void;
 }
 
 export interface ChatModelQuery extends RouteQuery, DrawQuery {
-  /** Called with what the client of the run should know, again with every turn. */
+  /** Called with each warning for the client of the run; a warning may come again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
-  onUsed?: ChatModelOptions['onUsed'];
+  onUsed?: ChatModelOptions['onUsage'];
 }
 
 export interface AttemptsQuery extends ChatModelQuery {
-  /** Other pauses between rounds than those of research. */
+  /** The pauses between rounds; those of research where absent. */
   backoff?: BackoffPolicy | undefined;
-  /** Somebody waits who can repeat the request himself: long waits and time limits are his to repeat. */
+  /** The client is connected and can retry by itself, so long waits and timeouts are left to it. */
   attended?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface AttemptsQuery extends ChatModelQuery {
 export interface Upstream extends AsyncDisposable {
   /** The model of one run, with the key's own routing and credentials. */
   chatModel(query: ChatModelQuery): ChatModel;
-  /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
+  /** The attempts of one request on a proxy model, over the same routes, limits and health as research uses. */
   attempts(query: AttemptsQuery): Attempts;
   /** The vectors of texts, under the operator's own credentials. @throws as `askForEmbeddings`. */
   embed(
@@ -62,13 +62,13 @@ export interface Upstream extends AsyncDisposable {
     options: { signal: AbortSignal },
   ): Promise<Float32Array[]>;
   /**
-   * A provider under the credential that a key uses there; undefined where it is not configured.
-   * @throws GatewayError `upstream_error` where it waits for the first one.
+   * A provider under the credential that a key uses there; undefined where the provider is not configured.
+   * @throws GatewayError `upstream_error` while the provider waits for its first credential.
    */
   target(provider: string, key: KeyConfig): ProviderTarget | undefined;
-  /** How it stands with each provider. */
+  /** The health of each provider. */
   states(): ProviderState[];
-  /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
+  /** Takes a new configuration; running turns end with the old one. @throws Error if it is unusable. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;
 }
 
@@ -76,25 +76,25 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   const { log, clock = steadyClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
   const common = { log, clock, random, backoff, observe: options.observe ?? (() => {}) };
   const providers = new Map<string, Provider>();
-  /** Replaced by a reload; what runs on them goes on. */
+  /** Providers that a reload replaced, until their running calls end. */
   const retired = new Set<Provider>();
 
   function update(next: Readonly<Record<string, ProviderConfig>>): void {
     const wanted = new Map(Object.entries(next).map(([name, config]) => [name, remoteConfig(name, config, options)]));
-    const made = new Map<string, Provider>();
+    const created = new Map<string, Provider>();
     for (const [name, config] of wanted) {
       if (isDeepStrictEqual(providers.get(name)?.config, config)) continue;
       const { breaker, limiter } = options;
       const onFirstToken = (ms: number) => options.observeFirstToken?.(name, ms);
-      made.set(name, new Provider(name, config, { clock, onFirstToken, breaker, limiter }));
+      created.set(name, new Provider(name, config, { clock, onFirstToken, breaker, limiter }));
     }
     for (const [name, provider] of providers) {
-      if (wanted.has(name) && !made.has(name)) continue;
+      if (wanted.has(name) && !created.has(name)) continue;
       providers.delete(name);
       retired.add(provider);
       provider.retire(() => retired.delete(provider));
     }
-    for (const [name, provider] of made) providers.set(name, provider);
+    for (const [name, provider] of created) providers.set(name, provider);
   }
 
   function routesFor(query: ChatModelQuery): () => Route[] {
@@ -109,7 +109,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       ...common,
       log: query.runId === undefined ? log : log.child({ run: query.runId }),
       onWarning: query.onWarning,
-      onUsed: query.onUsed,
+      onUsage: query.onUsed,
       hedgeMs: query.model.hedge_after,
     };
   }
@@ -117,15 +117,15 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   update(configs);
   options.secrets?.onChange(() => {
     for (const provider of providers.values())
-      provider.renew(options.secrets?.applied(provider.config) ?? provider.config);
+      provider.updateSecrets(options.secrets?.applied(provider.config) ?? provider.config);
   });
   return {
     update,
     chatModel: (query) => createChatModel(modelOptions(query)),
     attempts(query) {
-      const { modelName, attended = false } = query;
+      const { modelName, attended: clientCanRetry = false } = query;
       const routes = routesFor(query);
-      return new Attempts({ ...common, modelName, routes, backoff: query.backoff ?? backoff, attended });
+      return new Attempts({ ...common, modelName, routes, backoff: query.backoff ?? backoff, clientCanRetry });
     },
     embed({ routes, ...request }, { signal }) {
       const attempts = new Attempts({
@@ -137,10 +137,10 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     },
     states: () => [...providers.values()].map(({ state }) => state),
     target(name, key) {
-      const own = Object.hasOwn(key.provider_keys, name) ? key.provider_keys[name] : undefined;
+      const ownKey = Object.hasOwn(key.provider_keys, name) ? key.provider_keys[name] : undefined;
       const provider = providers.get(name);
       if (!provider) return undefined;
-      const credential = own ?? provider.config.api_key;
+      const credential = ownKey ?? provider.config.api_key;
       if (credential !== undefined || !lacksSecret(provider.config)) return provider.target(credential);
       throw new GatewayError('upstream_error', `The provider ${name} waits for its credential.`, {
         retryAfterMs: 5000,
@@ -158,7 +158,7 @@ export function targetOf({ provider, credential, rules }: Route): ProviderTarget
   return provider.target(credential, rules);
 }
 
-/** A builtin provider is one like any other, at an address that only the composition root knows. */
+/** A builtin provider becomes one like any other, at an address that only the composition root knows. */
 function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOptions): RemoteProviderConfig {
   if (!('builtin' in config)) return options.secrets?.applied(config) ?? config;
   const url = options.builtins?.[config.builtin];

@@ -1,8 +1,8 @@
 import type { TurnUsage } from './turn.ts';
 
 /**
- * What was used, as providers counted, else estimated: the one account that limits, usage and metrics read. Tokens are
- * whole numbers; cached ones are among the input, reasoning among the output.
+ * The totals that limits, usage and metrics read: as providers counted, else estimated. Tokens are whole numbers; input
+ * includes cached tokens, output includes reasoning.
  */
 export interface Used {
   inputTokens: number;
@@ -17,7 +17,7 @@ export function nothingUsed(): Used {
   return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, cost: 0 };
 }
 
-/** What limits of tokens count. */
+/** The tokens that count against a token limit. */
 export function tokensOf({ inputTokens, outputTokens }: Used): number {
   return inputTokens + outputTokens;
 }

@@ -20,7 +20,7 @@ export function decodeTurn(
   const decoder = new TurnDecoder({
     failureOf: (payload) => failureOfStreamError(payload, new SecretMask([])),
     tools: options.tools,
-    learned: { startsThinking: options.startsThinking ?? false, reasoningBeside: false },
+    learned: { startsThinking: options.startsThinking ?? false, excludesReasoning: false },
   });
   const said = { reasoning: '', text: '' };
   const collect = () => {

@@ -1,7 +1,7 @@
 import type { ToolsConfig } from '../../config/schema.ts';
 import type { Embeddings } from './search-provider.ts';
 
-/** Where embeddings come from; the composition root knows providers. */
+/** The source of embeddings, which the composition root connects to providers. */
 export interface EmbeddingsSource {
   embed(
     request: NonNullable<ToolsConfig['web_search']['embeddings']> & { texts: readonly string[] },

@@ -6,10 +6,10 @@ import { type EmbeddingsSource, embeddingsOf } from './configured-embeddings.ts'
 import { createSearchProvider } from './create-provider.ts';
 import { createWebSearchTool, type WebSearchTool } from './web-search.ts';
 
-/** Answers of search services are small; parsing more would hold up the event loop. In bytes. */
+/** The longest answer of a search service, in bytes: parsing more would block the event loop. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** The folder of the local corpus, as the first backend of the configuration that has one names it. */
+/** The folder of the local corpus: that of the first `local` backend in the configuration that names one. */
 export function corpusFolder(config: ToolsConfig['web_search']): string | undefined {
   return (
     [config, ...config.fallbacks].find(({ provider, folder }) => provider === 'local' && folder)?.folder ??

@@ -8,10 +8,10 @@ import type { Embeddings, SearchProvider } from './search-provider.ts';
 /** One entry of `tools.web_search` or its `fallbacks` (docs/configuration.md, "tools"). */
 type SearchBackend = ToolsConfig['web_search']['fallbacks'][number];
 
-/** What the code of a provider is given. The options that its row needs are there. */
+/** The options of a provider's code. Those that its row in `SEARCH_PROVIDERS` needs are present. */
 export interface SearchProviderOptions extends SearchBackend {
   fetch: SafeFetch['fetch'];
-  /** For `local`: where its index is kept; absent: in memory. */
+  /** For `local`: the folder of its index; absent: in memory. */
   indexFolder?: string | undefined;
   log?: Logger | undefined;
   /** For `local`. */
@@ -20,17 +20,17 @@ export interface SearchProviderOptions extends SearchBackend {
   now: () => number;
 }
 
-/** What a provider does; the rest of a `SearchProvider` stands in its row. */
+/** The code of a provider; its row in `SEARCH_PROVIDERS` has the rest of a `SearchProvider`. */
 export type SearchCode = Pick<SearchProvider, 'search'> & Partial<Disposable>;
 
-/** What `providers/<name>.ts` exports. */
+/** The exports of `providers/<name>.ts`. */
 interface SearchProviderModule {
   createSearch(options: SearchProviderOptions): SearchCode;
 }
 
 /**
- * The provider of a configured backend. `fetch` reaches services that the operator chose, so it should allow private
- * addresses: a SearXNG instance usually has one.
+ * The provider of a configured backend. `fetch` should allow private addresses: the operator chose the services, and a
+ * SearXNG instance usually has a private one.
  * @throws Error if what the provider needs is missing.
  */
 export function createSearchProvider(
@@ -54,13 +54,13 @@ export function createSearchProvider(
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     async search(query, call) {
       loaded ??= load();
-      const { country: given, ...rest } = query;
-      const country = searchableCountry(name, given);
+      const { country: userCountry, ...rest } = query;
+      const country = searchableCountry(name, userCountry);
       let hasPrivate = false;
-      const answered = (headers: Headers) => {
+      const onAnswer = (headers: Headers) => {
         hasPrivate ||= isPrivate(headers);
       };
-      const answer = await (await loaded).search({ ...rest, ...(country ? { country } : {}) }, { ...call, answered });
+      const answer = await (await loaded).search({ ...rest, ...(country ? { country } : {}) }, { ...call, onAnswer });
       return hasPrivate ? { ...answer, private: true } : answer;
     },
     async [Symbol.asyncDispose]() {

@@ -1,13 +1,13 @@
 import type { SearchHit } from './search-provider.ts';
 
-/** Query parameters that only say where a click came from. */
+/** Query parameters that only track where a click came from. */
 const TRACKING =
   /^(utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|twclid|igshid|mc_[ce]id|_hs(enc|mi)|srsltid|ref_src|cmpid|spm)$/i;
 
 /** Damping of reciprocal rank fusion; 60 is the value of the paper (Cormack et al., 2009). */
 const RANK_OFFSET = 60;
 
-/** One form for all ways to write the address of a page, for telling duplicates; not meant to be fetched. */
+/** One form for all spellings of a page's address, for finding duplicates; not meant to be fetched. */
 export function canonicalUrl(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return url.trim();
@@ -20,8 +20,8 @@ export function canonicalUrl(url: string): string {
 }
 
 /**
- * One list from the answers to several queries, best first. Each page appears once, under the address of its best
- * place, and gains from every list that has it.
+ * Merges the answers to several queries, best first. Each page appears once, as in the list that ranks it best, and its
+ * score adds up over all lists that have it.
  */
 export function mergeByRank(lists: readonly (readonly SearchHit[])[], limit: number): SearchHit[] {
   const merged = new Map<string, { hit: SearchHit; bestRank: number; score: number }>();

@@ -5,16 +5,16 @@ import { SearchFailure } from './search-provider.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** No answer of a provider closes it for longer. */
-const LONGEST_PAUSE = 60 * MINUTE;
+/** The longest time that a failure closes the gate. */
+const MAX_PAUSE = 60 * MINUTE;
 const FAILURES_BEFORE_PAUSE = 3;
-/** Searches that wait at most. */
+/** How many searches may wait. */
 const MAX_WAITING = 4096;
 
-/** A rest of at most this long is waited for at the gate. */
-const LONGEST_REST = 3 * SECOND;
+/** The longest rest that a successful answer can impose. */
+const MAX_REST = 3 * SECOND;
 
-/** Pauses where the provider named none, by kind of failure. A rejected query says nothing about the next one. */
+/** How long the gate closes where the provider named no time, by kind of failure. A rejected query does not close it. */
 const PAUSES = {
   rate_limited: 10 * SECOND,
   quota_exceeded: 60 * MINUTE,
@@ -24,8 +24,8 @@ const PAUSES = {
 } as const;
 
 /**
- * The way to one provider, shared by all runs: bounds the searches under way, so that parallel queries are no storm,
- * in fair turns of those who search, and stays closed for a while after the provider refused or kept failing.
+ * Guards one search provider for all runs: bounds concurrent searches, shares them fairly among callers, and closes for a
+ * while after the provider refused or kept failing.
  */
 export class ProviderGate {
   readonly #searches: FairSemaphore;
@@ -45,19 +45,19 @@ export class ProviderGate {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Milliseconds until the gate opens; 0 if it is open. */
+  /** Milliseconds until the gate opens; 0 while it is open. */
   closedForMs(): number {
     return Math.max(0, this.#closedUntil - this.#now());
   }
 
-  /** The failure that closed it. */
+  /** The last failure, which closed the gate if it is closed. */
   get lastFailure(): SearchFailure | undefined {
     return this.#lastFailure;
   }
 
   /**
-   * Waits for a place, and until a rest that the provider asked for is over.
-   * @throws SearchFailure `rate_limited` if too many wait; the signal's reason.
+   * Waits for a permit, and for the end of a rest that the provider asked for.
+   * @throws SearchFailure `rate_limited` if too many searches wait; the signal's reason.
    */
   async enter(options: { signal: AbortSignal }): Promise<Disposable> {
     using owned = new DisposableStack();
@@ -67,17 +67,18 @@ export class ProviderGate {
     return owned.move();
   }
 
-  /** Notes a success; the next search comes `restMs` later at the earliest. */
+  /** Records a success; the next search starts after `restMs` at the earliest. */
   succeeded(restMs = 0): void {
     this.#failuresInARow = 0;
-    this.#restsUntil = this.#now() + Math.min(restMs, LONGEST_REST);
+    this.#restsUntil = this.#now() + Math.min(restMs, MAX_REST);
   }
 
   failed(failure: SearchFailure): void {
-    this.#failuresInARow += 1;
+    // A provider that rejects a query works.
+    this.#failuresInARow = failure.kind === 'rejected' ? 0 : this.#failuresInARow + 1;
     this.#lastFailure = failure;
-    const repeated = failure.kind === 'unavailable' && this.#failuresInARow >= FAILURES_BEFORE_PAUSE;
-    const pause = failure.retryAfterMs ?? (repeated ? 30 * SECOND : PAUSES[failure.kind]);
-    if (pause > 0) this.#closedUntil = Math.max(this.#closedUntil, this.#now() + Math.min(pause, LONGEST_PAUSE));
+    const keepsFailing = failure.kind === 'unavailable' && this.#failuresInARow >= FAILURES_BEFORE_PAUSE;
+    const pause = failure.retryAfterMs ?? (keepsFailing ? 30 * SECOND : PAUSES[failure.kind]);
+    if (pause > 0) this.#closedUntil = Math.max(this.#closedUntil, this.#now() + Math.min(pause, MAX_PAUSE));
   }
 }

@@ -5,7 +5,7 @@ import { onOneLine } from '../../base/text.ts';
 import { ToolError } from '../tool.ts';
 import type { TimeRange } from './published.ts';
 
-/** More queries than this in one call are left out, and the model is told. */
+/** How many queries one call may have; the model gets a note about further ones, which are dropped. */
 export const MAX_QUERIES = 8;
 const MAX_QUERY_LENGTH = 400;
 const MAX_SITES = 10;
@@ -39,15 +39,15 @@ export const SEARCH_PARAMETERS: JsonObject = {
 };
 
 const text = z.string();
-const list = z.union([z.array(text), text.transform((one) => [one])]);
+const list = z.union([z.array(text), text.transform((item) => [item])]);
 /** Models also send one `query`, or `queries` as one string. */
-const given = z.object({ queries: list.nullish(), query: list.nullish(), q: list.nullish() });
-const limits = z.object({ time_range: text.nullish(), sites: list.nullish() });
+const queryFields = z.object({ queries: list.nullish(), query: list.nullish(), q: list.nullish() });
+const limitFields = z.object({ time_range: text.nullish(), sites: list.nullish() });
 
-/** What a call asks for. */
+/** The parsed arguments of a call. */
 export interface SearchRequest {
   queries: string[];
-  /** Queries beyond the first few, left out. */
+  /** How many queries beyond `MAX_QUERIES` were dropped. */
   dropped: number;
   timeRange: TimeRange | undefined;
   /** Domains; empty: all. */
@@ -55,37 +55,37 @@ export interface SearchRequest {
 }
 
 /**
- * The distinct queries of a call and its limits.
+ * Parses the distinct queries of a call and its limits.
  * @throws ToolError `invalid_arguments`.
  */
 export function parseSearchArguments(args: JsonObject): SearchRequest {
-  const parsed = given.safeParse(args);
+  const parsed = queryFields.safeParse(args);
   const fields = parsed.success
-    ? [parsed.data.queries, parsed.data.query, parsed.data.q].flatMap((some) => some ?? [])
+    ? [parsed.data.queries, parsed.data.query, parsed.data.q].flatMap((field) => field ?? [])
     : [];
   const cleaned = fields.map((query) => onOneLine(query.slice(0, 4 * MAX_QUERY_LENGTH)));
   const unique = [...new Set(cleaned.map((query) => query.slice(0, MAX_QUERY_LENGTH)).filter((query) => query !== ''))];
   if (unique.length === 0) {
     throw invalid('web_search needs {"queries": ["..."]}: an array with at least one query.');
   }
-  const limited = limits.safeParse(args);
-  if (!limited.success) throw invalid('time_range must be a word and sites an array of host names.');
+  const limits = limitFields.safeParse(args);
+  if (!limits.success) throw invalid('time_range must be a word and sites an array of host names.');
   return {
     queries: unique.slice(0, MAX_QUERIES),
     dropped: Math.max(0, unique.length - MAX_QUERIES),
-    timeRange: timeRangeOf(limited.data.time_range ?? ''),
-    sites: sitesOf(limited.data.sites ?? []),
+    timeRange: timeRangeOf(limits.data.time_range ?? ''),
+    sites: sitesOf(limits.data.sites ?? []),
   };
 }
 
-/** `week`, and the ways in which models also say it: `past_week`, `last week`, `w`. */
+/** The range that a model means by `week` or one of its variants: `past_week`, `last week`, `w`. */
 function timeRangeOf(value: string): TimeRange | undefined {
   const word = value
     .trim()
     .toLowerCase()
     .replace(/^(past|last)[ _-]?/, '');
   if (['', 'any', 'all', 'anytime', 'any time', 'none'].includes(word)) return undefined;
-  const range = RANGES.find((each) => each === word || each[0] === word);
+  const range = RANGES.find((name) => name === word || name[0] === word);
   if (!range) throw invalid(`time_range must be one of ${RANGES.join(', ')}, or be left out.`);
   return range;
 }
@@ -96,7 +96,7 @@ function sitesOf(values: readonly string[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** The host in `example.org`, `*.example.org`, `site:example.org` or a whole address. */
+/** The host in `example.org`, `*.example.org`, `site:example.org` or a URL. */
 function hostOf(value: string): string {
   const bare = value
     .trim()

@@ -11,18 +11,18 @@ import { SearchFailure, type SearchHit, type SearchProvider, type SearchQuery } 
 export interface SearchChainOptions {
   /** In order of preference. */
   providers: readonly SearchProvider[];
-  /** Searches under way at one provider. Default 4. */
+  /** Concurrent searches at one provider. Default 4. */
   maxConcurrent?: number | undefined;
   /** Time limit of one search at one provider, in milliseconds. Default 8 s. */
   attemptTimeoutMs?: number | undefined;
   cache?: { store: ToolCache; ttlMs: number } | undefined;
 }
 
-/** While every provider asks for patience, one search waits this long in all; in milliseconds. */
+/** How long one search waits in total while every provider asks to wait, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** Searches of a run whose answers are kept for it alone. */
-const MAX_OWN = 100;
+/** How many private answers are cached for one run. */
+const MAX_PRIVATE = 100;
 
 const cachedHits = z.array(
   z.object({ url: z.string(), title: z.string(), snippet: z.string(), published: z.string().optional() }),
@@ -31,61 +31,61 @@ const cachedHits = z.array(
 interface SearchOptions {
   signal: AbortSignal;
   log: Logger;
-  /** What the run found that is for nobody else. */
+  /** The private answers that the run got earlier. */
   ownHits?: RunHits | undefined;
 }
 
-/** Answers that one run got and that nobody else is shown: the last ones. */
+/** The latest private answers of one run, which no other run may see. */
 export type RunHits = LRUCache<string, SearchHit[]>;
 
 export function createRunHits(): RunHits {
-  return new LRUCache({ max: MAX_OWN });
+  return new LRUCache({ max: MAX_PRIVATE });
 }
 
-interface Link {
+interface Entry {
   provider: SearchProvider;
   gate: ProviderGate;
 }
 
-interface Failed {
+interface ProviderFailure {
   name: string;
   failure: SearchFailure;
-  /** When this provider may be asked again. */
+  /** Milliseconds until the provider may be tried again. */
   waitMs: number;
 }
 
-/** The hits of a search, and what the model should know of them. */
+/** The hits of a search, with a note about them for the model. */
 export interface FoundHits {
   hits: SearchHit[];
   note?: string;
   private?: boolean;
 }
 
-type Outcome = (FoundHits & { cacheable: boolean }) | { failures: Failed[] };
+type Outcome = (FoundHits & { cacheable: boolean }) | { failures: ProviderFailure[] };
 
-/** Providers tried in order, with their gates and the cache of their answers. */
+/** Tries providers in order, with a gate for each and a cache of their answers. */
 export interface SearchChain {
   /**
    * The answer of the first provider that can search.
-   * @throws SearchFailure naming every provider and its failure.
+   * @throws SearchFailure that names every provider and its failure.
    */
   search(query: SearchQuery, options: SearchOptions): Promise<FoundHits>;
 }
 
-/** Creates the chain; its gates last as long as it does. */
+/** Creates the chain with its gates. */
 export function createSearchChain(options: SearchChainOptions): SearchChain {
   const { maxConcurrent = 4, attemptTimeoutMs = 8000, cache } = options;
-  const links: Link[] = options.providers.map((provider) => ({
+  const entries: Entry[] = options.providers.map((provider) => ({
     provider,
     gate: new ProviderGate({ maxConcurrent: Math.min(maxConcurrent, provider.maxConcurrent ?? maxConcurrent) }),
   }));
   const chainName = options.providers.map(({ name }) => name).join(',');
 
-  async function attempt({ provider, gate }: Link, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
+  async function attempt({ provider, gate }: Entry, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
     const { signal, log } = options;
     if (gate.closedForMs() > 0) throw closed(gate);
     using _ = await gate.enter(options);
-    // It may have closed while this search waited for its place.
+    // The gate may have closed while this search waited for its permit.
     if (gate.closedForMs() > 0) throw closed(gate);
     try {
       const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
@@ -101,27 +101,28 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     }
   }
 
-  /** Every provider once: the first answer, or all failures. */
-  async function askAll(query: SearchQuery, options: SearchOptions): Promise<Outcome> {
-    const failures: Failed[] = [];
-    for (const link of links) {
+  /** Tries every provider once: the first answer, or all failures. */
+  async function tryAll(query: SearchQuery, options: SearchOptions): Promise<Outcome> {
+    const failures: ProviderFailure[] = [];
+    for (const entry of entries) {
       try {
-        const found = await attempt(link, query, options);
-        return { ...found, cacheable: link.provider.cacheable };
+        const found = await attempt(entry, query, options);
+        return { ...found, cacheable: entry.provider.cacheable };
       } catch (error) {
         options.signal.throwIfAborted();
         const failure = toFailure(error);
-        const waitMs = failure.retryAfterMs ?? (link.gate.closedForMs() || Number.POSITIVE_INFINITY);
-        failures.push({ name: link.provider.name, failure, waitMs });
+        const waitMs = failure.retryAfterMs ?? (entry.gate.closedForMs() || Number.POSITIVE_INFINITY);
+        failures.push({ name: entry.provider.name, failure, waitMs });
       }
     }
     return { failures };
   }
 
-  async function askPatiently(query: SearchQuery, options: SearchOptions) {
+  /** Repeats `tryAll` while a provider asks for a wait that is short enough. */
+  async function tryUntilPatienceEnds(query: SearchQuery, options: SearchOptions) {
     let patienceMs = PATIENCE_MS;
     for (;;) {
-      const outcome = await askAll(query, options);
+      const outcome = await tryAll(query, options);
       if ('hits' in outcome) return outcome;
       const waitMs = Math.min(...outcome.failures.map((failed) => failed.waitMs)) + 20;
       patienceMs -= waitMs;
@@ -133,9 +134,9 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   return {
     async search(query, options) {
       const key = cacheKey(chainName, query);
-      const remembered = cache && (options.ownHits?.get(key) ?? (await recall(cache.store, key)));
-      if (remembered) return { hits: remembered };
-      const { cacheable, ...found } = await askPatiently(query, options);
+      const cached = cache && (options.ownHits?.get(key) ?? (await readCache(cache.store, key)));
+      if (cached) return { hits: cached };
+      const { cacheable, ...found } = await tryUntilPatienceEnds(query, options);
       if (cache && cacheable && found.private) options.ownHits?.set(key, found.hits);
       else if (cache && cacheable) {
         const hits = found.hits.map((hit) => ({ ...hit }));
@@ -160,8 +161,8 @@ function cacheKey(chainName: string, query: SearchQuery): string {
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }
 
-/** A cache that is down costs a search, not the call. */
-async function recall(store: ToolCache, key: string): Promise<SearchHit[] | undefined> {
+/** The cached hits, if any: with a failing cache the call only costs one more search. */
+async function readCache(store: ToolCache, key: string): Promise<SearchHit[] | undefined> {
   const parsed = cachedHits.safeParse(await store.get(key).catch(() => undefined));
   return parsed.success ? parsed.data : undefined;
 }
@@ -180,7 +181,7 @@ function toFailure(error: unknown): SearchFailure {
   return new SearchFailure('unavailable', messageOf(error), { cause: error });
 }
 
-function allFailed(failures: readonly Failed[]): SearchFailure {
+function allFailed(failures: readonly ProviderFailure[]): SearchFailure {
   const last = failures.at(-1)?.failure;
   const reasons = failures.map(({ name, failure }) => `${name} ${failure.message}`).join('; ');
   return new SearchFailure(last?.kind ?? 'unavailable', reasons || 'no provider is configured', { cause: last });

@@ -5,11 +5,11 @@ export interface SearchHit {
   url: string;
   title: string;
   snippet: string;
-  /** When the page was published, ISO 8601, to the day or the month; where the service tells. */
+  /** When the page was published, in ISO 8601, to the day or the month, if the service says so. */
   published?: string;
 }
 
-/** Limits on the sites that results may come from. A domain means itself and everything below it. */
+/** Limits on the sites that results may come from. A domain includes its subdomains. */
 export interface DomainFilters {
   /** Empty: all domains. */
   allowedDomains: readonly string[];
@@ -21,50 +21,50 @@ export interface SearchQuery {
   /** The most hits to return. */
   limit: number;
   filters: DomainFilters;
-  /** How far back from now the results may lie; absent: any time. */
+  /** The age that results may have; absent: any. */
   timeRange?: TimeRange;
-  /** Where the user is, as an ISO 3166 code; providers see only what they can search by. */
+  /** The user's country as an ISO 3166 code; only providers that can search by it get it. */
   country?: string;
 }
 
-/** What a search is done under. */
+/** The context of one search. */
 export interface SearchCall {
   signal: AbortSignal;
   /** Called with the headers of each answer of a service. */
-  answered?(headers: Headers): void;
+  onAnswer?(headers: Headers): void;
 }
 
 export interface SearchAnswer {
-  /** Best first. Empty means that the service looked and found nothing. */
+  /** Best first. Empty means that the service searched and found nothing. */
   hits: SearchHit[];
-  /** How long the provider wants no further search, in milliseconds. */
+  /** How long the provider wants to get no further search, in milliseconds. */
   restMs?: number;
-  /** What the model should know of these results, in a sentence. */
+  /** A sentence for the model about these results. */
   note?: string;
-  /** The service says that its answer is for whoever asked. */
+  /** The service marks its answer as private to the requester. */
   private?: boolean;
 }
 
 /** One way to search: a service on the web or the local index. */
 export interface SearchProvider {
-  /** As in the configuration. */
+  /** The name in the configuration. */
   readonly name: string;
-  /** Whether answers may be kept and given to other runs. Not so for files that change. */
+  /** Whether answers may be stored and given to other runs; false for files, which change. */
   readonly cacheable: boolean;
-  /** Searches that it can bear at a time, if fewer than usual. */
+  /** How many concurrent searches it accepts, if fewer than usual. */
   readonly maxConcurrent?: number;
-  /** @throws SearchFailure if it could not look. */
+  /** @throws SearchFailure if it could not search. */
   search(query: SearchQuery, call: SearchCall): Promise<SearchAnswer>;
 }
 
 /** Why a provider could not search. */
 export type SearchFailureKind = 'rate_limited' | 'quota_exceeded' | 'unauthorized' | 'rejected' | 'unavailable';
 
-/** A search that did not happen; never to be taken for one without results. */
+/** A search that did not happen, as opposed to one without results. */
 export class SearchFailure extends Error {
   override readonly name = 'SearchFailure';
   readonly kind: SearchFailureKind;
-  /** Milliseconds after which the provider asked to be tried again. */
+  /** How long the provider asked to wait before the next search, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: SearchFailureKind, message: string, options: ErrorOptions & { retryAfterMs?: number } = {}) {
@@ -74,11 +74,11 @@ export class SearchFailure extends Error {
   }
 }
 
-/** A model that tells what texts mean. */
+/** An embedding model. */
 export interface Embeddings {
-  /** What vectors come from: those of different ones cannot be compared. */
+  /** Identifies the model; vectors of different models cannot be compared. */
   model: string;
-  /** A vector for each text. @throws where none can be had, or the signal's reason. */
+  /** A vector for each text. @throws if the provider fails, or the signal's reason. */
   embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
   /** Called for every attempt, for metrics. */
   observe?: ((purpose: 'query' | 'documents', outcome: 'ok' | 'failed') => void) | undefined;

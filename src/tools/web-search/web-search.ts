@@ -10,9 +10,9 @@ import { createRunHits, createSearchChain, type RunHits, type SearchChainOptions
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
 export interface WebSearchOptions extends SearchChainOptions {
-  /** Results of one call, after merging. Default 8. */
+  /** How many results one call returns, after merging. Default 8. */
   maxResults?: number;
-  /** The operator's lists; a request's own filters narrow them further. */
+  /** The operator's filters; those of a request narrow them further. */
   filters?: DomainFilters;
   /** Time limit of one call, in milliseconds. Default 20 s. */
   timeoutMs?: number;
@@ -20,25 +20,25 @@ export interface WebSearchOptions extends SearchChainOptions {
   now?: () => number;
 }
 
-/** What one request says of its searches. */
+/** The search options of one request. */
 export interface SearchRequestOptions extends SourceLimits {
-  /** Where the user is, as an ISO 3166 code. */
+  /** The user's country as an ISO 3166 code. */
   country?: string | undefined;
-  /** How much is shown of what is found: half as much as usual, or twice. */
+  /** How many results the model gets: half as many as usual, or twice as many. */
   contextSize?: 'low' | 'medium' | 'high' | undefined;
 }
 
-/** The tool, which can be made one of a run. */
+/** The tool, which can be bound to a run. */
 export interface WebSearchTool extends Tool {
   forRun(request: SearchRequestOptions): Tool;
 }
 
-interface ForRun extends SearchRequestOptions {
+interface RunOptions extends SearchRequestOptions {
   ownHits?: RunHits;
 }
 
-/** Results of a search by `search_context_size`, as shares of the usual number. */
-const SHARES = { low: 0.5, medium: 1, high: 2 } as const;
+/** The factor that `search_context_size` applies to the number of results. */
+const SIZE_FACTORS = { low: 0.5, medium: 1, high: 2 } as const;
 const MAX_RESULTS = 50;
 
 const DESCRIPTION =
@@ -55,8 +55,8 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   } = options;
   const chain = createSearchChain(options);
 
-  function toolFor(layers: readonly DomainFilters[], run: ForRun = { allowedDomains: [] }): Tool {
-    const shownResults = Math.min(Math.ceil(maxResults * SHARES[run.contextSize ?? 'medium']), MAX_RESULTS);
+  function toolFor(layers: readonly DomainFilters[], run: RunOptions = { allowedDomains: [] }): Tool {
+    const resultCount = Math.min(Math.ceil(maxResults * SIZE_FACTORS[run.contextSize ?? 'medium']), MAX_RESULTS);
     return {
       name: 'web_search',
       description: DESCRIPTION,
@@ -64,10 +64,10 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
       timeoutMs,
       async call(args, { signal, log, searching }: ToolContext) {
         const { queries, dropped, timeRange, sites } = parseSearchArguments(args);
-        const wanted = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
+        const filterLayers = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
         const limits = {
-          limit: shownResults * 2,
-          filters: combine(wanted),
+          limit: resultCount * 2,
+          filters: combine(filterLayers),
           ...(timeRange ? { timeRange } : {}),
           ...(run.country ? { country: run.country } : {}),
         };
@@ -78,7 +78,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
         signal.throwIfAborted();
         const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
         const isWanted = ({ url, published }: SearchHit) =>
-          wanted.every((layer) => admits(layer, url)) &&
+          filterLayers.every((layer) => admits(layer, url)) &&
           isInRange(published, timeRange, now()) &&
           isPublishedWithin(published, run);
         const lists = found.map(({ hits }) => hits.filter(isWanted));
@@ -93,7 +93,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
         }
         const isNarrowed = timeRange !== undefined || sites.length > 0;
         const notes = found.flatMap(({ note }) => note ?? []);
-        return toOutput(mergeByRank(lists, shownResults), { errors, dropped, isNarrowed, notes });
+        return toOutput(mergeByRank(lists, resultCount), { errors, dropped, isNarrowed, notes });
       },
     };
   }
@@ -107,19 +107,19 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   };
 }
 
-/** What a provider is asked for: the narrowest allow list and all that is blocked. */
+/** The filters that a provider gets: the narrowest allow list, and all blocked domains. */
 function combine(layers: readonly DomainFilters[]): DomainFilters {
   return {
-    allowedDomains: layers.map(({ allowedDomains }) => allowedDomains).findLast((some) => some.length > 0) ?? [],
+    allowedDomains: layers.map(({ allowedDomains }) => allowedDomains).findLast((domains) => domains.length > 0) ?? [],
     blockedDomains: layers.flatMap(({ blockedDomains }) => blockedDomains),
   };
 }
 
-/** Providers apply filters as they like; this is what counts. Documents of the local corpus have the domain `corpus`. */
+/** Applies the filters strictly, since providers apply them loosely. Local documents have the domain `corpus`. */
 function admits(filters: DomainFilters, url: string): boolean {
   const host = URL.parse(url)?.hostname || 'corpus';
-  const listed = filters.allowedDomains.length === 0 || matchesHost(host, filters.allowedDomains);
-  return listed && !matchesHost(host, filters.blockedDomains);
+  const isAllowed = filters.allowedDomains.length === 0 || matchesHost(host, filters.allowedDomains);
+  return isAllowed && !matchesHost(host, filters.blockedDomains);
 }
 
 function toOutput(
@@ -130,13 +130,13 @@ function toOutput(
     sources: hits.map((hit) => ({ ...hit, kind: 'listed' })),
     result(sourceId) {
       const result: { [key: string]: JsonValue } = {
-        results: hits.map((hit) => ({ ...inOrder(hit), source_id: sourceId(hit.url) })),
+        results: hits.map((hit) => ({ ...resultOf(hit), source_id: sourceId(hit.url) })),
       };
       if (about.errors.length > 0) result.errors = about.errors;
       if (about.dropped > 0) result.note = `${about.dropped} queries beyond the first were left out.`;
       else if (hits.length === 0) {
-        const how = about.isNarrowed ? 'Other words, or no time_range and sites, may' : 'Other words may';
-        result.note = `No results. ${how} find more.`;
+        const advice = about.isNarrowed ? 'Other words, or no time_range and sites, may' : 'Other words may';
+        result.note = `No results. ${advice} find more.`;
       }
       if (about.notes.length > 0) result.note = [result.note, about.notes[0]].filter(Boolean).join(' ');
       return result;
@@ -144,6 +144,6 @@ function toOutput(
   };
 }
 
-function inOrder({ title, url, snippet, published }: SearchHit) {
+function resultOf({ title, url, snippet, published }: SearchHit) {
   return { title, url, snippet, ...(published ? { published } : {}) };
 }

@@ -2,32 +2,33 @@ import { REDACTED } from '../../base/logger.ts';
 import type { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { type Delta, isSameKind } from '../decoding/decoded-turn.ts';
 
-/** Deltas of a turn without secrets: an end that may be the start of one is held until more is there. */
+/** Masks secrets in the deltas of a turn: an end that may be the start of a secret is buffered until more arrives. */
 export class MaskedDeltas {
   readonly #mask: SecretMask;
-  #held: Delta | undefined;
+  #buffered: Delta | undefined;
 
   constructor(mask: SecretMask) {
     this.#mask = mask;
   }
 
-  /** What may be shown now. */
+  /** The deltas that may be emitted now. */
   push(deltas: readonly Delta[]): Delta[] {
-    const shown: Delta[] = [];
+    const emitted: Delta[] = [];
     for (const { delta, logprobs: _, ...kind } of deltas) {
-      if (this.#held && (this.#held.type !== kind.type || !isSameKind(this.#held, kind))) shown.push(...this.end());
-      const text = this.#mask.text((this.#held?.delta ?? '') + delta, REDACTED);
+      if (this.#buffered && (this.#buffered.type !== kind.type || !isSameKind(this.#buffered, kind)))
+        emitted.push(...this.end());
+      const text = this.#mask.text((this.#buffered?.delta ?? '') + delta, REDACTED);
       const safe = text.length - this.#mask.unfinishedText(text);
-      this.#held = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;
-      if (safe > 0) shown.push({ ...kind, delta: text.slice(0, safe) });
+      this.#buffered = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;
+      if (safe > 0) emitted.push({ ...kind, delta: text.slice(0, safe) });
     }
-    return shown;
+    return emitted;
   }
 
-  /** What is left at the end. */
+  /** What is still buffered at the end. */
   end(): Delta[] {
-    const left = this.#held ? [this.#held] : [];
-    this.#held = undefined;
-    return left;
+    const rest = this.#buffered ? [this.#buffered] : [];
+    this.#buffered = undefined;
+    return rest;
   }
 }

@@ -2,8 +2,8 @@ import { currentTrace } from '../../base/trace-context.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 
 /**
- * Headers of a client that go to a provider: those that describe the body or the call. Everything else is the client's
- * own business (credentials, cookies, addresses) or the gateway's.
+ * Headers of a client that go to a provider: those that describe the body or the call. All others are private to the client
+ * (credentials, cookies, addresses) or set by the gateway.
  */
 const TO_PROVIDER = [
   'content-type',
@@ -36,10 +36,10 @@ const TO_CLIENT = new Set([
 ]);
 
 const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
-/** The longest id, in characters. */
-const LONGEST_ID = 256;
+/** The longest request id that is forwarded, in characters. */
+const MAX_ID = 256;
 
-/** What else goes on with a body that is passed as it comes. */
+/** Further headers that are forwarded with a streamed body. */
 const STREAMED_TO_PROVIDER = [
   ...TO_PROVIDER,
   'content-length',
@@ -58,7 +58,7 @@ const STREAMED_TO_PROVIDER = [
   'if-unmodified-since',
 ] as const;
 
-/** What makes a WebSocket; a credential among the protocols is the client's own. */
+/** The headers of a WebSocket handshake. The protocols are filtered, because they may hold the client's credential. */
 const SOCKET_TO_PROVIDER = [
   'connection',
   'upgrade',
@@ -71,64 +71,61 @@ const SOCKET_TO_PROVIDER = [
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/**
- * The headers of all requests under one credential: the credential, and the operator's own headers. Those win, but for
- * the header that is named for the credential.
- */
+/** The headers of all requests under one credential. Those of the operator win, except over `api_key_header`. */
 export function ownHeaders(
-  { wire, headers, api_key_header: named }: Pick<RemoteProviderConfig, 'wire' | 'headers' | 'api_key_header'>,
+  { wire, headers, api_key_header: keyHeader }: Pick<RemoteProviderConfig, 'wire' | 'headers' | 'api_key_header'>,
   credential: string | undefined,
 ): Record<string, string> {
   const own: Record<string, string> = { 'user-agent': 'research-gateway' };
   if (wire === 'messages') own['anthropic-version'] = '2023-06-01';
-  const place = named?.toLowerCase() ?? (wire === 'messages' ? 'x-api-key' : 'authorization');
-  if (credential !== undefined) own[place] = place === 'authorization' ? `Bearer ${credential}` : credential;
+  const target = keyHeader?.toLowerCase() ?? (wire === 'messages' ? 'x-api-key' : 'authorization');
+  if (credential !== undefined) own[target] = target === 'authorization' ? `Bearer ${credential}` : credential;
   for (const [header, value] of Object.entries(headers)) {
     const name = header.toLowerCase();
-    if (name !== named?.toLowerCase()) own[name] = value;
-    else own[name] = credential === undefined ? value : inFormOf(value, credential);
+    if (name !== keyHeader?.toLowerCase()) own[name] = value;
+    else own[name] = credential === undefined ? value : withScheme(value, credential);
   }
   return own;
 }
 
-/** `Basic abc` is replaced by `Basic <credential>`. */
-function inFormOf(value: string, credential: string): string {
+/** The credential with the scheme of the configured value: `Basic abc` becomes `Basic <credential>`. */
+function withScheme(value: string, credential: string): string {
   const [scheme, rest] = value.trim().split(/\s+/);
   return rest === undefined ? credential : `${scheme} ${credential}`;
 }
 
-/** What goes out: a held body, one that passes as it comes, or the handshake of a WebSocket. */
-export type Road = 'held' | 'streamed' | 'socket';
+/** What a request sends: a buffered body, a streamed one, or the handshake of a WebSocket. */
+export type TransferKind = 'held' | 'streamed' | 'socket';
 
-const TO_PROVIDER_BY: Readonly<Record<Road, readonly string[]>> = {
+const TO_PROVIDER_BY: Readonly<Record<TransferKind, readonly string[]>> = {
   held: TO_PROVIDER,
   streamed: STREAMED_TO_PROVIDER,
   socket: SOCKET_TO_PROVIDER,
 };
 
 /**
- * The headers of a passed request: the client's that describe it, the trace that it is sent in, and the provider's `own`,
- * which win. Names are lower case.
+ * The headers of a proxied request: the client's that describe it, the current trace, and the provider's `own`, which win.
+ * Names are lower case.
  */
 export function headersToProvider(
-  passage: Road,
+  kind: TransferKind,
   incoming: Headers,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  // What is compressed can hide errors and credentials, cannot be counted, and comes in lumps.
-  if (passage !== 'socket') headers['accept-encoding'] = 'identity';
-  for (const name of TO_PROVIDER_BY[passage]) {
+  // Compression would hide errors and credentials, prevent counting, and delay chunks.
+  if (kind !== 'socket') headers['accept-encoding'] = 'identity';
+  for (const name of TO_PROVIDER_BY[kind]) {
     const value = incoming[name];
     if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
   }
-  const protocols = passage === 'socket' ? plainProtocols(incoming) : '';
+  const protocols = kind === 'socket' ? publicProtocols(incoming) : '';
   if (protocols !== '') headers['sec-websocket-protocol'] = protocols;
   return Object.assign(headers, currentTrace(), own);
 }
 
-/** The protocols that a client offers, less those that hold its credential. */
-function plainProtocols(incoming: Headers): string {
+/** The protocols that a client offers, without those that hold its credential. */
+function publicProtocols(incoming: Headers): string {
   return String(incoming['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((protocol) => protocol.trim())
@@ -136,7 +133,7 @@ function plainProtocols(incoming: Headers): string {
     .join(', ');
 }
 
-/** The headers of a provider's answer, once decoded, that a client sees. Names are lower case, those of `answer` too. */
+/** The headers of a provider's decoded answer that go to a client. All names are lower case. */
 export function headersToClient(answer: Headers): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name in answer) {
@@ -149,11 +146,11 @@ export function headersToClient(answer: Headers): Record<string, string> {
   return headers;
 }
 
-/** The provider's own id of a request, where it gave one. */
+/** The provider's own id of a request, if it sent one. */
 export function requestIdOf(answer: Headers): string | undefined {
   for (const name of REQUEST_IDS) {
     const value = answer[name];
-    if (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID) return value;
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_ID) return value;
   }
   return undefined;
 }

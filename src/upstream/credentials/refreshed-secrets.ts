@@ -6,64 +6,64 @@ import type { GatewayConfig, ProviderConfig, RemoteProviderConfig } from '../../
 import { credentialsOfKeys } from '../../config/secrets.ts';
 import { readSecret } from './read-secret.ts';
 
-/** A source that failed is asked again after so long, in milliseconds, or after its own time where that is shorter. */
+/** How soon a failed source is read again, in milliseconds, unless its own interval is shorter. */
 const RETRY_MS = 15_000;
 
 export interface RefreshedSecretsOptions {
   log: Logger;
-  /** Gets all secrets that are or were just in use, those of keys too, whenever one changes, to keep them out of the log. */
+  /** Called whenever a secret changes, with all current and previous secrets and those of keys, to keep them out of logs. */
   hide?: ((secrets: readonly string[]) => void) | undefined;
 }
 
 type Providers = Readonly<Record<string, ProviderConfig>>;
 
 /**
- * The secrets of providers that commands and files give, asked for again before they run out. A source that fails
- * keeps its last secret, and is told to the log and by `warnings`.
+ * The secrets of providers that come from commands and files, refreshed before they expire. A source that fails keeps its
+ * last secret, and is reported in the log and by `warnings`.
  */
 export class RefreshedSecrets implements Disposable {
   readonly #options: RefreshedSecretsOptions;
-  readonly #held = new Map<string, HeldSecret>();
+  readonly #cached = new Map<string, CachedSecret>();
   readonly #listeners = new Set<() => void>();
-  /** Those whose first answers are waited for. */
+  /** Configurations whose first secrets are still awaited. */
   readonly #awaited = new Set<Providers>();
-  /** Keys of the store come and go with their credentials. */
-  #ofKeys: readonly string[] = [];
+  /** The provider credentials of API keys. */
+  #keyCredentials: readonly string[] = [];
 
   constructor(options: RefreshedSecretsOptions) {
     this.#options = options;
   }
 
-  /** Asks the sources that are new, and waits for their first answers, in vain or not. Never throws. */
+  /** Reads new sources, and waits until each has given its first secret or failed. Never throws. */
   async prepare(providers: Providers): Promise<void> {
     const { log } = this.#options;
     const changed = () => this.#changed();
-    const asked = sourcesIn(providers).map(({ name, source }) => {
-      const make = () => new HeldSecret({ name, source, log, changed });
-      return this.#held.getOrInsertComputed(idOf(source), make).first;
+    const firstReads = sourcesIn(providers).map(({ name, source }) => {
+      const make = () => new CachedSecret({ name, source, log, changed });
+      return this.#cached.getOrInsertComputed(idOf(source), make).first;
     });
     this.#awaited.add(providers);
-    await Promise.all(asked);
+    await Promise.all(firstReads);
     this.#awaited.delete(providers);
   }
 
-  /** Forgets the sources that these providers do not have, and that nobody waits for. */
+  /** Forgets all sources but those of these providers and of configurations that are still awaited. */
   retain(providers: Providers): void {
-    const kept = new Set([providers, ...this.#awaited].flatMap(sourcesIn).map(({ source }) => idOf(source)));
-    for (const [id, held] of this.#held) {
-      if (kept.has(id)) continue;
-      held[Symbol.dispose]();
-      this.#held.delete(id);
+    const retained = new Set([providers, ...this.#awaited].flatMap(sourcesIn).map(({ source }) => idOf(source)));
+    for (const [id, secret] of this.#cached) {
+      if (retained.has(id)) continue;
+      secret[Symbol.dispose]();
+      this.#cached.delete(id);
     }
   }
 
   /**
-   * Puts a new configuration in force: its sources are asked first, so that no call goes out without a secret.
+   * Applies a new configuration. Its sources are read first, so that no call goes out without a secret.
    * @throws what `live.replace` throws.
    */
   async replace(live: LiveConfig, next: GatewayConfig): Promise<void> {
     await this.prepare(next.providers);
-    this.#ofKeys = [...credentialsOfKeys(next)];
+    this.#keyCredentials = [...credentialsOfKeys(next)];
     this.#hide();
     try {
       live.replace(next);
@@ -72,13 +72,13 @@ export class RefreshedSecrets implements Disposable {
     }
   }
 
-  /** A provider with the secrets of now in their places. What was never given is absent. */
+  /** The configuration with the current secrets filled in; a secret that never came is absent. */
   applied(config: RemoteProviderConfig): RemoteProviderConfig {
     const { refreshed } = config;
     if (refreshed === undefined) return config;
     const applied = { ...config, headers: { ...config.headers } };
     for (const { header, source } of refreshed) {
-      const secret = this.#held.get(idOf(source))?.current;
+      const secret = this.#cached.get(idOf(source))?.current;
       if (secret === undefined) continue;
       if (header === undefined) applied.api_key = secret;
       else applied.headers[header] = secret;
@@ -86,9 +86,9 @@ export class RefreshedSecrets implements Disposable {
     return applied;
   }
 
-  /** The sources that fail, one line each, without secrets. */
+  /** The failing sources, one line each, without secrets. */
   get warnings(): string[] {
-    return [...this.#held.values()].flatMap(({ warning }) => warning ?? []);
+    return [...this.#cached.values()].flatMap(({ warning }) => warning ?? []);
   }
 
   onChange(listener: () => void): void {
@@ -96,7 +96,7 @@ export class RefreshedSecrets implements Disposable {
   }
 
   #hide(): void {
-    this.#options.hide?.([...[...this.#held.values()].flatMap(({ secrets }) => secrets), ...this.#ofKeys]);
+    this.#options.hide?.([...[...this.#cached.values()].flatMap(({ secrets }) => secrets), ...this.#keyCredentials]);
   }
 
   #changed(): void {
@@ -110,35 +110,35 @@ export class RefreshedSecrets implements Disposable {
   }
 }
 
-/** Whether a secret of the provider was never given, so that it would be asked without. */
+/** Whether a secret of the provider never came, so that requests would go out without it. */
 export function lacksSecret({ refreshed = [], api_key, headers }: RemoteProviderConfig): boolean {
   return refreshed.some(({ header }) => (header === undefined ? api_key : headers[header]) === undefined);
 }
 
-interface HeldSecretOptions {
+interface CachedSecretOptions {
   name: string;
   source: SecretSource;
   log: Logger;
   changed(): void;
 }
 
-/** What one source gave, until it gives the next. */
-class HeldSecret implements Disposable {
+/** The latest secret of one source, refreshed by a timer. */
+class CachedSecret implements Disposable {
   current: string | undefined;
   warning: string | undefined;
-  /** Settled with the first answer. */
+  /** Settled once the first read succeeds or fails. */
   readonly first: Promise<void>;
-  readonly #options: HeldSecretOptions;
+  readonly #options: CachedSecretOptions;
   readonly #closing = new AbortController();
   #previous: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: HeldSecretOptions) {
+  constructor(options: CachedSecretOptions) {
     this.#options = options;
     this.first = this.#refresh();
   }
 
-  /** Those that answers under way may still quote. */
+  /** The secrets that running calls may still quote. */
   get secrets(): string[] {
     return [this.current, this.#previous].filter((secret) => secret !== undefined);
   }
@@ -180,7 +180,7 @@ class HeldSecret implements Disposable {
   }
 }
 
-/** Providers with the same source share what it gives. */
+/** Providers with the same source share its secret. */
 function idOf(source: SecretSource): string {
   return JSON.stringify(source);
 }

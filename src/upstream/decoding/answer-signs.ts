@@ -1,13 +1,13 @@
 import { isObject } from '../../base/json.ts';
 import { readFinishReason } from './finish-reason.ts';
 
-/** What one payload shows of an answer: an event of a stream, or an answer that came whole. */
+/** What one payload reveals about an answer. The payload is an event of a stream, or an answer that was not streamed. */
 export interface AnswerSigns {
-  /** Text beyond white space, reasoning, a tool call, a refusal, sound. */
+  /** Whether there is text beyond white space, reasoning, a tool call, a refusal or audio. */
   content: boolean;
   /**
-   * That the answer, or a choice of it, ended. `cut`: for its length, a filter or a stop sequence, so it may be empty.
-   * `failed`: the provider gave up. `pending`: it is whole as far as it goes, and made in the background.
+   * How the answer, or a choice of it, ended. `cut`: by its length, a filter or a stop sequence, so it may be empty.
+   * `failed`: the provider gave up. `pending`: the answer is still being made in the background.
    */
   end?: AnswerEnd;
 }
@@ -16,16 +16,16 @@ type AnswerEnd = 'stop' | 'cut' | 'failed' | 'pending' | undefined;
 
 export type ReadSigns = (payload: Record<string, unknown>) => AnswerSigns;
 
-/** Names of fields that stand in empty answers too: what they hold says nothing. */
+/** Fields that empty answers have too: their values are no content. */
 const LABELS = new Set([
   ...['role', 'type', 'id', 'index', 'format', 'object', 'status'],
-  // Padding against eavesdroppers (OpenAI), and who made the answer (LiteLLM).
+  // Padding against traffic analysis (OpenAI), and the provider behind a proxy (LiteLLM).
   ...['obfuscation', 'provider_specific_fields'],
 ]);
-/** Deeper values are content without a look, so that nested ones cost nothing. */
+/** Values nested deeper count as content unread, so that nesting costs nothing. */
 const MAX_DEPTH = 8;
 
-/** Whether a value holds anything that a reader could see: some text beyond white space that is no label. */
+/** Whether a value holds anything that a reader could see: text beyond white space, outside label fields. */
 export function saysSomething(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return /\S/.test(value);
   if (depth > MAX_DEPTH) return true;
@@ -34,7 +34,7 @@ export function saysSomething(value: unknown, depth = 0): boolean {
   return Object.entries(value).some(([name, entry]) => !LABELS.has(name) && saysSomething(entry, depth + 1));
 }
 
-/** The same of a message or delta of a chat: its `name` is who speaks (MiniMax), not what it says. */
+/** As `saysSomething`, for a message or delta of a chat, whose `name` is its author (MiniMax) and no content. */
 function messageSays(message: unknown): boolean {
   if (!isObject(message)) return saysSomething(message);
   return Object.entries(message).some(([name, entry]) => name !== 'name' && !LABELS.has(name) && saysSomething(entry));
@@ -53,7 +53,7 @@ export function chatSigns({ choices }: Record<string, unknown>): AnswerSigns {
   return signs;
 }
 
-/** The Responses API. A reasoning item counts from its beginning: it tells that the model thinks. */
+/** The Responses API. A reasoning item counts from its start: it shows that the model thinks. */
 export function responseSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, object, output, response, item } = payload;
   if (object === 'response' || (!type && Array.isArray(output))) {
@@ -75,7 +75,7 @@ function wholeResponse({ status, output }: Record<string, unknown>): AnswerSigns
   return status === 'completed' ? { content, end: 'stop' } : { content };
 }
 
-/** `begins`: more of the item may come. */
+/** `begins`: the item may still grow. */
 function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
   if (!isObject(item)) return false;
   if (item.type === 'message') return saysSomething(item.content);
@@ -83,7 +83,7 @@ function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
   return true;
 }
 
-/** Anthropic's Messages. A block of thoughts counts from its beginning, as a reasoning item does. */
+/** Anthropic's Messages API. A thinking block counts from its start, as a reasoning item does. */
 export function messageSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, message, delta, content_block: block } = payload;
   if (isObject(message)) return wholeMessage(message);
@@ -103,7 +103,7 @@ function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerE
   return reason === 'end_turn' || reason === 'tool_use' ? 'stop' : 'cut';
 }
 
-/** Embeddings: a list of vectors that hold something, or what providers of other forms have (Cohere, MiniMax, Ollama). */
+/** Embeddings: a list of non-empty vectors, or the forms of other providers (Cohere, MiniMax, Ollama). */
 export function embeddingSigns({ data, embedding: single, embeddings, vectors }: Record<string, unknown>): AnswerSigns {
   if (!Array.isArray(data)) return { content: isObject(embeddings) || hasLength(embeddings ?? vectors ?? single) };
   if (data.length === 0) return { content: false, end: 'stop' };

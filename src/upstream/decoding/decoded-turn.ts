@@ -6,11 +6,11 @@ import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts
 import { saysSomething } from './answer-signs.ts';
 import type { TokenLogprobs } from './token-logprobs.ts';
 
-/** A turn as a whole, once the provider has told that it is over. */
+/** A complete turn, once the provider has ended it. */
 export interface DecodedTurn {
   reason: FinishReason;
   calls: TurnToolCall[];
-  /** How many of the calls were written as text. */
+  /** How many of the calls were found in the text. */
   writtenCalls: number;
   /** The answer's text without reasoning and tool calls. */
   text: string;
@@ -23,92 +23,91 @@ export interface DecodedTurn {
 export interface DecoderOptions {
   /** Makes the failure of an error object inside the stream. */
   failureOf: (payload: Record<string, unknown>) => AttemptFailure;
-  /** Tools on offer: calls to them are also looked for in the text. */
+  /** The tools on offer; calls to them are also searched for in the text. */
   tools?: readonly TurnTool[] | undefined;
-  /** See `quotationsIn`; absent: whatever looks like a call is one. */
+  /** See `quotationsIn`; absent: everything that looks like a call is one. */
   isQuotation?: ((block: string) => boolean) | undefined;
-  /** A turn without output is a turn. */
+  /** A turn without output is no failure. */
   mayBeEmpty?: boolean;
-  /** What answers of the model taught so far; this one may teach more. Absent: nothing. */
-  learned?: Pick<RequestTraits, 'startsThinking' | 'reasoningBeside'> | undefined;
-  /** Takes what the provider tells of tokens, where the turn asked for it. */
+  /** What earlier answers of the model taught; this one may add to it. Absent: nothing. */
+  learned?: Pick<RequestTraits, 'startsThinking' | 'excludesReasoning'> | undefined;
+  /** Collects log probabilities, where the turn asked for them. */
   logprobs?: TokenLogprobs | undefined;
 }
 
 export type Delta = { type: 'reasoning' | 'text'; delta: string; logprobs?: TokenLogprob[] } & DeltaKind;
 
-/** What text is besides: words of a model that will not answer, or what of the answer its provider says it to be. */
+/** How the provider classifies text: as a refusal to answer, or as a phase of the answer. */
 export interface DeltaKind {
   refuses?: true;
   phase?: MessagePhase;
 }
 
-/** Whether deltas of one type are of one kind, too. */
-export function isSameKind(one: DeltaKind, other: DeltaKind): boolean {
-  return one.refuses === other.refuses && one.phase === other.phase;
+export function isSameKind(a: DeltaKind, b: DeltaKind): boolean {
+  return a.refuses === b.refuses && a.phase === b.phase;
 }
 
-/** What of one answer is kept to be sent back, in characters: pictures that a provider made are the longest. */
-const MOST_KEPT = 64 * 1024 * 1024;
+/** How much of one answer is stored for sending back, in characters: images that a provider made are the largest. */
+const MAX_STORED = 64 * 1024 * 1024;
 
-/** Deltas of a turn until they are taken: those of one kind that stand together become one. */
+/** The deltas of a turn until they are taken; neighbours of one kind are joined. */
 export class Deltas {
-  readonly #mostCharacters: number;
+  readonly #maxCharacters: number;
   #parts: Delta[] = [];
-  #reasoning = 0;
-  #kept = 0;
+  #reasoningCharacters = 0;
+  #stored = 0;
   text = '';
   characters = 0;
   /** Whether there is any output beyond white space. */
   hasOutput = false;
 
-  /** `mostCharacters`: a turn that brings more is a fault of its stream. */
-  constructor({ mostCharacters }: { mostCharacters: number }) {
-    this.#mostCharacters = mostCharacters;
+  /** `maxCharacters`: a longer turn is a fault of its stream. */
+  constructor({ maxCharacters }: { maxCharacters: number }) {
+    this.#maxCharacters = maxCharacters;
   }
 
   /** An estimate of the reasoning's tokens. */
   get reasoningTokens(): number {
-    return Math.ceil(this.#reasoning / 4);
+    return Math.ceil(this.#reasoningCharacters / 4);
   }
 
-  /** Counts output that is not shown, or not yet. @throws AttemptFailure for an answer without end. */
+  /** Counts output that is not emitted, or not yet. @throws AttemptFailure for an endless answer. */
   count(output: string): void {
     this.characters += output.length;
     this.hasOutput ||= saysSomething(output);
-    if (this.characters > this.#mostCharacters) throw brokenStream('the answer does not end');
+    if (this.characters > this.#maxCharacters) throw brokenStream('the answer does not end');
   }
 
   /**
-   * A copy of what the provider is to see again, whatever it holds; undefined for what is no object.
-   * @throws AttemptFailure where it is more than an answer has.
+   * A copy of an object that is sent back to the provider; undefined for any other value.
+   * @throws AttemptFailure where the answer has more of them than is stored.
    */
-  keep(value: unknown): JsonObject | undefined {
+  copyForReplay(value: unknown): JsonObject | undefined {
     if (!isObject(value)) return undefined;
     const json = JSON.stringify(value);
-    this.#kept += json.length;
-    if (this.#kept > MOST_KEPT) throw brokenStream('the answer does not end');
+    this.#stored += json.length;
+    if (this.#stored > MAX_STORED) throw brokenStream('the answer does not end');
     return JSON.parse(json);
   }
 
-  /** Counts and shows output. */
-  push(type: Delta['type'], delta: string, how: DeltaKind = {}): void {
+  /** Counts and emits output. */
+  push(type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
     if (delta === '') return;
     this.count(delta);
-    this.show(type, delta, how);
+    this.emit(type, delta, kind);
   }
 
-  /** Shows what was counted when it came. */
-  show(type: Delta['type'], delta: string, how: DeltaKind = {}): void {
+  /** Emits output that was already counted. */
+  emit(type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
     if (type === 'text') this.text += delta;
-    else this.#reasoning += delta.length;
+    else this.#reasoningCharacters += delta.length;
     const last = this.#parts.at(-1);
-    if (last?.type === type && isSameKind(last, how)) last.delta += delta;
-    else this.#parts.push({ type, delta, ...how });
+    if (last?.type === type && isSameKind(last, kind)) last.delta += delta;
+    else this.#parts.push({ type, delta, ...kind });
   }
 
-  /** What came as text so far was reasoning: it is kept out of the text, and shown so if it was not taken yet. */
-  wasReasoning(): void {
+  /** All text so far was reasoning: it leaves `text`, and what was not taken yet is emitted as reasoning. */
+  reclassifyAsReasoning(): void {
     this.text = '';
     for (const part of this.#parts) part.type = 'reasoning';
   }
@@ -120,16 +119,16 @@ export class Deltas {
   }
 
   /**
-   * The last deltas and the whole turn. `isEmpty`: the provider said nothing.
-   * @throws AttemptFailure for a turn that says nothing and ended as if it were whole.
+   * The last deltas and the complete turn. `isEmpty`: there was no output.
+   * @throws AttemptFailure for an empty turn that ended with `stop`.
    */
   finish(
     turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<DecodedTurn>,
     { isEmpty }: { isEmpty: boolean },
   ): { parts: Delta[]; turn: DecodedTurn } {
     const { calls } = turn;
-    const asCalled = calls.length > 0 && turn.reason === 'stop' ? 'tool_calls' : turn.reason;
-    const reason = calls.length === 0 && asCalled === 'tool_calls' ? 'stop' : asCalled;
+    const isCalling = turn.reason === 'stop' || turn.reason === 'tool_calls';
+    const reason = !isCalling ? turn.reason : calls.length > 0 ? 'tool_calls' : 'stop';
     if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { text, reasoningTokens } = this;
     return { parts: this.take(), turn: { writtenCalls: 0, text, reasoningTokens, ...turn, reason } };

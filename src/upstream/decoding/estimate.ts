@@ -1,27 +1,27 @@
 import { isObject } from '../../base/json.ts';
 import { noUsage, type TurnMessage, type TurnRequest, type TurnTool, type TurnUsage } from '../turn.ts';
 
-/** Counting tokens where no provider has: the one estimate that limits, prices and contexts rest on. */
+/** Estimates tokens that no provider counted, for limits, prices and contexts alike. */
 
-/** Tokens that a provider adds around each message: what is charged for them, and what a context keeps free. */
+/** Tokens that a provider adds around each message: as charged for, and as reserved in a context. */
 const CHARGED_OVERHEAD = 4;
 const MESSAGE_OVERHEAD = 6;
 
 /** Tokens of an image or another attachment, whatever its size. */
 export const ATTACHMENT_TOKENS = 1000;
 
-/** Bytes that are taken for one token where no text can be read. */
+/** The bytes that count as one token where the text cannot be read. */
 export const BYTES_A_TOKEN = 4;
 
-/** The tokens of a request that is a form of so many bytes: most of them are files. */
+/** An estimate of the tokens of a multipart form of this many bytes, most of which are files. */
 export function formTokens(bytes: number): number {
   return Math.min(ATTACHMENT_TOKENS, Math.ceil(bytes / BYTES_A_TOKEN));
 }
 
-/** JSON is not looked into deeper than this; whoever wrote it may be hostile. */
-const MOST_DEPTH = 64;
+/** JSON nested deeper is not read: its author may be hostile. */
+const MAX_DEPTH = 64;
 
-/** From here on scripts are written without spaces: about one token a character. */
+/** Scripts from this code unit on are written without spaces, at about one token a character. */
 const FIRST_WIDE = 0x2e80;
 const WIDE_TOKENS = 1;
 const OTHER_SCRIPT_TOKENS = 0.5;
@@ -30,30 +30,30 @@ const ASCII_TOKENS = Float64Array.from({ length: 0x80 }, (_, code) => {
   if (/[A-Za-z ]/.test(character)) return 0.25;
   return /[0-9]/.test(character) ? 0.4 : 0.6;
 });
-/** Indents, rules and borders of tables: a run of the same character is few tokens. */
+/** A run of one character (indents, rules, borders of tables) is few tokens. */
 const REPEATED_TOKENS = ASCII_TOKENS.map((tokens, code) =>
   /[\s\-=*_.#]/.test(String.fromCharCode(code)) ? 0.1 : tokens,
 );
 
-/** An estimate of the tokens in `text`, rather too many than too few, in fractions so that pieces can be added up. */
+/** An estimate of the tokens in `text`, too many rather than too few; a fraction, so that pieces can be added up. */
 export function tokenWeight(text: string): number {
   let tokens = 0;
-  let before = 0;
+  let previous = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code >= 0x80) tokens += code >= FIRST_WIDE ? WIDE_TOKENS : OTHER_SCRIPT_TOKENS;
-    else tokens += (code === before ? REPEATED_TOKENS[code] : ASCII_TOKENS[code]) ?? 0;
-    before = code;
+    else tokens += (code === previous ? REPEATED_TOKENS[code] : ASCII_TOKENS[code]) ?? 0;
+    previous = code;
   }
   return tokens;
 }
 
-/** The same in whole tokens. */
+/** As `tokenWeight`, in whole tokens. */
 export function estimateTokens(text: string): number {
   return Math.ceil(tokenWeight(text));
 }
 
-/** The fewest tokens that `text` can be, whatever counts them: to tell a text that is too long beyond doubt. */
+/** The fewest tokens that any tokeniser makes of `text`: a text with more of them than allowed is certainly too long. */
 export function leastTokens(text: string): number {
   const { length } = text.replace(RUNS, '$1');
   const wide = text.match(WIDE)?.length ?? 0;
@@ -70,7 +70,7 @@ export function estimateRequest(messages: readonly TurnMessage[], tools: readonl
   return tokens;
 }
 
-/** Messages are never changed, and most of them are sent again with every turn. */
+/** Messages never change, and most of them are sent again with every turn. */
 const estimates = new WeakMap<TurnMessage, number>();
 
 function countMessage(message: TurnMessage): number {
@@ -85,20 +85,20 @@ function countMessage(message: TurnMessage): number {
   return tokens;
 }
 
-/** The same with the format that is asked for. */
+/** As `estimateRequest`, with the requested format. */
 export function estimateInput({ messages, tools, responseFormat }: TurnRequest): number {
   return estimateRequest(messages, tools) + (responseFormat ? estimateTokens(JSON.stringify(responseFormat)) : 0);
 }
 
-/** The tokens of a turn that nobody counted: of its request, and of the text that came. */
+/** The usage of a turn that no provider counted. `estimate`: of its request; `text`: what was received. */
 export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {
   return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
 }
 
-/** Parts of a request in the words of all APIs: what the model reads as it is, and what it reads as JSON. */
+/** Fields of a request, in any API, that the model reads: as text, and as JSON. */
 const READ = ['messages', 'input', 'prompt', 'instructions', 'system', 'suffix', 'query', 'documents'];
 const READ_AS_JSON = ['tools', 'functions', 'response_format', 'text', 'responseFormat'];
-/** What stands in messages and is not read. */
+/** Fields inside messages that the model does not read. */
 const UNREAD = new Set([
   'role',
   'type',
@@ -111,7 +111,7 @@ const UNREAD = new Set([
   'media_type',
 ]);
 
-/** An estimate of the tokens that a request costs before the model says a word. `body`: of any API. */
+/** An estimate of the input tokens of a request. `body`: of any API. */
 export function promptTokens(body: object): number {
   let weight = 0;
   for (const [name, value] of Object.entries(body)) {
@@ -123,9 +123,9 @@ export function promptTokens(body: object): number {
 
 function weigh(value: unknown, depth: number): number {
   if (typeof value === 'string') return isAttached(value) ? ATTACHMENT_TOKENS : tokenWeight(value);
-  // Text that was taken apart by its client: each number is a token.
+  // A prompt that the client tokenised: each number is a token.
   if (typeof value === 'number') return 1;
-  if (depth > MOST_DEPTH) return 0;
+  if (depth > MAX_DEPTH) return 0;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + weigh(item, depth + 1), 0);
   if (!isObject(value)) return 0;
   if (typeof value.type === 'string' && /image|audio|file|document|video/.test(value.type)) return ATTACHMENT_TOKENS;
@@ -134,10 +134,10 @@ function weigh(value: unknown, depth: number): number {
   return weight;
 }
 
-/** Where base64 stands that no model reads as text; in a message's own text it is text. */
+/** Fields whose base64 is an attachment; in a message's own text it is text. */
 const ATTACHED = new Set(['url', 'image_url', 'file_data']);
 
-/** What is attached to a request as base64 in itself: how many, and their bytes in the body. */
+/** The attachments inside a request as base64: how many, and how many bytes of the body they take. */
 export function attachmentsIn({ messages, input, system }: Readonly<Record<string, unknown>>): Attachments {
   const found = { count: 0, bytes: 0 };
   for (const part of [messages, input, system]) {
@@ -152,9 +152,9 @@ interface Attachments {
 }
 
 function addAttachments(value: object, found: Attachments, depth: number): void {
-  if (depth > MOST_DEPTH) return;
+  if (depth > MAX_DEPTH) return;
   if (Array.isArray(value)) {
-    // A list of numbers or texts has none, however long it is.
+    // A list of numbers or texts has no attachments, and may be very long.
     if (typeof value[0] !== 'object') return;
     for (const item of value) if (typeof item === 'object' && item !== null) addAttachments(item, found, depth + 1);
     return;
@@ -170,7 +170,7 @@ function addAttachments(value: object, found: Attachments, depth: number): void 
   }
 }
 
-/** Text in base64 is as many tokens as text is. */
+/** Whether a field is an attachment. Base64 of a text is not: it counts as that text does. */
 function isBase64(name: string, text: string, { type, format, media_type: media }: Record<string, unknown>): boolean {
   if (ATTACHED.has(name)) return isAttached(text) && !text.startsWith('data:text/');
   // Anthropic's sources; audio.

@@ -6,21 +6,22 @@ import { brokenStream } from '../routing/attempt-failure.ts';
 /** The longest frame that is accepted, in characters. */
 const MAX_FRAME = 4 * 1024 * 1024;
 
-/** Lines of one frame, empty ones and whole frames between single newlines included. */
+/** How many lines one frame may have, including empty ones and whole frames between single newlines. */
 const MAX_LINES = 20_000;
 
-/** Malformed frames that are left out of one stream. */
+/** How many malformed frames of one stream are skipped. */
 const MAX_SKIPPED = 3;
 
-/** Lines that are no part of an event, left out of one stream: each costs as much as a frame of a hundred characters. */
+/** How many stray lines of one stream are skipped: each costs as much as a frame of a hundred characters. */
 const MAX_STRAY_LINES = 2000;
 
+/** How many of the last characters are remembered. */
 const TAIL = 3;
 
 /**
  * Turns the bytes of a streamed completion into payloads, whatever the framing: blank lines or single newlines between
- * frames, CRLF, comments, characters and frames cut anywhere, a plain JSON body instead of a stream.
- * Call `feed` per network chunk and `end` after the last; both give the payloads that became complete.
+ * frames, CRLF, comments, characters and frames cut anywhere, a plain JSON body instead of a stream. Call `feed` per
+ * network chunk and `end` after the last one; both return the payloads that became complete.
  */
 export class EventStream {
   readonly #decoder = new TextDecoder();
@@ -30,16 +31,16 @@ export class EventStream {
     onError: (error) => this.#onError(error),
   });
   #payloads: Record<string, unknown>[] = [];
-  /** A frame that is not JSON yet: the next line of the same event may complete it. */
+  /** A frame that is not JSON yet; the next line of the same event may complete it. */
   #partial = '';
   #start: 'unknown' | 'events' | 'json' = 'unknown';
   #body = '';
-  /** Characters that were read in vain for it. */
-  #tried = 0;
+  /** Characters parsed in vain to complete it. */
+  #parsed = 0;
   #skipped = 0;
   #strayLines = 0;
   #hasBegun = false;
-  /** The last characters fed. */
+  /** The last characters of the input. */
   #tail = '';
   /** Whether `[DONE]` was seen. */
   done = false;
@@ -59,25 +60,25 @@ export class EventStream {
   }
 
   #text(text: string): Record<string, unknown>[] {
-    // Blanks before the first frame say nothing, however many there are.
-    const held = this.#start === 'unknown' ? text.replace(/^[\s\uFEFF]+/, '') : text;
-    if (held === '') return [];
+    // Blanks before the first frame are skipped, however many there are.
+    const content = this.#start === 'unknown' ? text.replace(/^[\s\uFEFF]+/, '') : text;
+    if (content === '') return [];
     if (this.#start === 'unknown') {
-      if (held.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
-      this.#start = held.startsWith('{') ? 'json' : 'events';
+      if (content.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
+      this.#start = content.startsWith('{') ? 'json' : 'events';
     }
     if (this.#start === 'events') {
-      this.#feed(held);
+      this.#feed(content);
       return this.#take();
     }
-    this.#body += held;
+    this.#body += content;
     if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
     return [];
   }
 
   /**
-   * Feeds the parser. Where a chunk ends with a whole `data:` line, the frame is taken as ended: providers that put
-   * single newlines between frames would otherwise be one frame late, or silent until the end.
+   * Feeds the parser. A frame also ends where a chunk ends with a whole `data:` line: otherwise the frames of providers
+   * that separate them by single newlines would come one frame late, or all at the end.
    */
   #feed(text: string): void {
     this.#parser.feed(text);
@@ -92,14 +93,14 @@ export class EventStream {
     else this.#onLines(data, name);
   }
 
-  /** One line after the other: the first that is wrong ends it. */
+  /** Reads a frame line by line; the first wrong line ends it. */
   #onLines(data: string, name: string | undefined): void {
     const lines = data.split('\n', MAX_LINES + 1);
     if (lines.length > MAX_LINES) throw brokenStream('a frame is not JSON');
     for (const line of lines) this.#onLine(line, name);
   }
 
-  /** One line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
+  /** Reads a line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
   #onLine(line: string, name: string | undefined): void {
     if (this.done || line.trim() === '') return;
     if (line.trim() === '[DONE]') {
@@ -108,16 +109,16 @@ export class EventStream {
       return;
     }
     const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
-    // Each line tries the whole anew.
-    this.#tried = this.#partial === '' ? text.length : this.#tried + text.length;
-    if (this.#tried > MAX_FRAME) throw brokenStream('a frame is not JSON');
+    // Each line parses the whole frame again.
+    this.#parsed = this.#partial === '' ? text.length : this.#parsed + text.length;
+    if (this.#parsed > MAX_FRAME) throw brokenStream('a frame is not JSON');
     const payload = parse(text);
     if (payload !== undefined) {
       this.#partial = '';
       this.#accept(payload, name);
       return;
     }
-    // A whole frame after a broken one: the broken one will not be completed, and is left out.
+    // A complete frame after a broken one: the broken one is skipped, since nothing can complete it any more.
     const next = this.#partial === '' ? undefined : parse(line);
     if (isObject(next)) {
       this.#skip();
@@ -129,7 +130,7 @@ export class EventStream {
     this.#partial = text;
   }
 
-  /** Before the first payload another provider is asked instead. */
+  /** Skips a broken frame. Before the first payload that fails the attempt instead, so that another route is tried. */
   #skip(): void {
     if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is not JSON');
   }
@@ -151,14 +152,14 @@ export class EventStream {
     if (isObject(payload)) this.#payloads.push(payload.error ? payload : { error: payload });
   }
 
-  /** A completion that was not streamed, or one JSON object a line. */
+  /** The payloads of a completion that was not streamed, or of a body with one JSON object a line. */
   #jsonBody(): Record<string, unknown>[] {
     const whole = parse(this.#body);
     if (isObject(whole)) return [whole];
     const objects = [];
     for (const line of this.#body.trim().split('\n')) {
       const payload = parse(line);
-      // The first that is wrong ends it: a body of nothing but blank lines would cost an exception each.
+      // The first wrong line ends it, because each one costs an exception.
       if (!isObject(payload)) throw brokenStream('the answer is not JSON');
       objects.push(payload);
     }

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../turn.ts';
 
-/** What a provider's `finish_reason` means; `broken`: the provider gave up, which is a failure of the turn. */
+/** The meaning of a `finish_reason`; `broken`: the provider gave up, which is a failure of the turn. */
 export type StreamEnd = FinishReason | 'broken';
 
 const WORDS: Readonly<Record<StreamEnd, string>> = {
@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<StreamEnd, string>> = {
 const ENDS: readonly StreamEnd[] = ['stop', 'length', 'tool_calls', 'content_filter', 'broken'];
 const MEANING = new Map(ENDS.flatMap((end) => WORDS[end].split(' ').map((word) => [word, end])));
 
-/** The meaning of a `finish_reason`, or undefined where the value is no end. Unknown words are a `stop`. */
+/** The meaning of a `finish_reason`, or undefined for a value that means no end. Unknown words mean `stop`. */
 export function readFinishReason(value: unknown): StreamEnd | undefined {
   if (typeof value !== 'string' || value === '' || value === 'null') return undefined;
   return MEANING.get(value.toLowerCase().replaceAll(/[\s-]/g, '_')) ?? 'stop';

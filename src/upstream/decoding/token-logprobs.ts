@@ -1,63 +1,63 @@
 import { isObject } from '../../base/json.ts';
 import type { TokenLogprob } from '../../protocol/items.ts';
 
-/** No token is longer, in UTF-16 code units. */
-const LONGEST_TOKEN = 256;
-/** Tokens that wait for their text at most, in bytes: more were never shown. */
-const MOST_WAITING = 256 * 1024;
+/** The longest token, in UTF-16 code units. */
+const MAX_TOKEN = 256;
+/** How many bytes of tokens may wait for their text: if there are more, that text is never emitted. */
+const MAX_WAITING = 256 * 1024;
 
 /**
- * How probable the tokens of a turn are. A provider tells it beside the text that they make; what is shown of that comes
- * later, in other pieces, and without tags, calls and secrets. So tokens wait here until their text is shown, and those of
- * a text that never is are dropped.
+ * The log probabilities of a turn's tokens. A provider sends them beside the text; the text is emitted later, in other
+ * pieces, and without tags, calls and secrets. So tokens wait here until their text is emitted; the tokens of text that
+ * never is are dropped.
  */
 export class TokenLogprobs {
-  readonly #others: number;
-  /** `told`: its text was begun. */
-  #waiting: { token: TokenLogprob; length: number; told: boolean }[] = [];
-  /** Their bytes, one a character: a token may be a part of a character. */
+  readonly #maxAlternatives: number;
+  /** `isTaken`: an earlier piece of text held its beginning. */
+  #waiting: { token: TokenLogprob; length: number; isTaken: boolean }[] = [];
+  /** Their bytes as Latin-1 text, since a token may be a part of a character. */
   #bytes = '';
 
-  /** `others`: how many tokens in place of each are told at most. */
-  constructor(others: number) {
-    this.#others = others;
+  /** `maxAlternatives`: how many `top_logprobs` each token keeps. */
+  constructor(maxAlternatives: number) {
+    this.#maxAlternatives = maxAlternatives;
   }
 
-  /** Takes a list as providers write it, in the words of chat completions or the Responses API. */
-  note(list: unknown): void {
+  /** Adds a provider's list, in the form of chat completions and the Responses API. */
+  add(list: unknown): void {
     if (!Array.isArray(list)) return;
     for (const value of list) {
       const probable = probableToken(value);
       if (!probable) continue;
-      const others = isObject(value) && Array.isArray(value.top_logprobs) ? value.top_logprobs : [];
+      const alternatives = isObject(value) && Array.isArray(value.top_logprobs) ? value.top_logprobs : [];
       const token = {
         ...probable,
-        top_logprobs: others.slice(0, this.#others).flatMap((one) => probableToken(one) ?? []),
+        top_logprobs: alternatives.slice(0, this.#maxAlternatives).flatMap((item) => probableToken(item) ?? []),
       };
       const bytes = String.fromCharCode(...token.bytes);
-      this.#waiting.push({ token, length: bytes.length, told: false });
+      this.#waiting.push({ token, length: bytes.length, isTaken: false });
       this.#bytes += bytes;
     }
-    if (this.#bytes.length > MOST_WAITING) this.#drop();
+    if (this.#bytes.length > MAX_WAITING) this.#drop();
   }
 
-  /** The tokens of a text that is shown now; none where it is not what they make. */
-  of(text: string): TokenLogprob[] {
+  /** Takes the tokens of a text that is emitted now; none where the text is not made of waiting tokens. */
+  take(text: string): TokenLogprob[] {
     if (this.#waiting.length === 0) return [];
-    const shown = Buffer.from(text).toString('latin1');
-    const start = this.#bytes.indexOf(shown);
+    const bytes = Buffer.from(text).toString('latin1');
+    const start = this.#bytes.indexOf(bytes);
     if (start === -1) {
       this.#drop();
       return [];
     }
-    const end = start + shown.length;
+    const end = start + bytes.length;
     const tokens: TokenLogprob[] = [];
     let [from, whole] = [0, 0];
     for (const waiting of this.#waiting) {
       if (from >= end) break;
       const to = from + waiting.length;
-      if (to > start && !waiting.told) tokens.push(waiting.token);
-      if (to > end) Object.assign(waiting, { length: to - end, told: true });
+      if (to > start && !waiting.isTaken) tokens.push(waiting.token);
+      if (to > end) Object.assign(waiting, { length: to - end, isTaken: true });
       else whole++;
       from = to;
     }
@@ -75,14 +75,14 @@ export class TokenLogprobs {
 function probableToken(value: unknown): Omit<TokenLogprob, 'top_logprobs'> | undefined {
   if (!isObject(value)) return undefined;
   const { token, logprob, bytes } = value;
-  if (typeof token !== 'string' || token.length > LONGEST_TOKEN || typeof logprob !== 'number') return undefined;
+  if (typeof token !== 'string' || token.length > MAX_TOKEN || typeof logprob !== 'number') return undefined;
   return { token, logprob, bytes: areBytes(bytes) ? bytes : [...Buffer.from(token)] };
 }
 
 function areBytes(value: unknown): value is number[] {
   return (
     Array.isArray(value) &&
-    value.length <= LONGEST_TOKEN * 4 &&
+    value.length <= MAX_TOKEN * 4 &&
     value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)
   );
 }

@@ -11,7 +11,7 @@ import type { TurnToolCall, TurnUsage } from '../turn.ts';
 import type { TurnReader } from '../wires/wire.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './decoded-turn.ts';
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
-import { readUsage, showsReasoningBeside } from './usage.ts';
+import { readUsage, showsExcludedReasoning } from './usage.ts';
 
 /** Reads the payloads of a streamed chat completion, whoever sent them. */
 export class TurnDecoder implements TurnReader {
@@ -19,7 +19,7 @@ export class TurnDecoder implements TurnReader {
   readonly #replay = new ReplayFields();
   readonly #think: ThinkTags;
   readonly #textCalls: TextToolCalls | undefined;
-  readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
+  readonly deltas = new Deltas({ maxCharacters: 2 * 1024 * 1024 });
   readonly #calls = new NativeToolCalls(this.deltas);
   #end: StreamEnd | undefined;
   usage: TurnUsage | undefined;
@@ -27,13 +27,13 @@ export class TurnDecoder implements TurnReader {
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-    this.#learned = options.learned ?? { startsThinking: false, reasoningBeside: false };
+    this.#learned = options.learned ?? { startsThinking: false, excludesReasoning: false };
     const textCalls = options.tools?.length
-      ? new TextToolCalls(options.tools, (text) => this.deltas.show('text', text), options.isQuotation)
+      ? new TextToolCalls(options.tools, (text) => this.deltas.emit('text', text), options.isQuotation)
       : undefined;
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(
-      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.show(section, text)),
+      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.emit(section, text)),
       { startsInside: this.#learned.startsThinking, onBareClosing: () => this.#onBareClosing() },
     );
   }
@@ -80,11 +80,11 @@ export class TurnDecoder implements TurnReader {
   }
 
   #onBareClosing(): void {
-    this.deltas.wasReasoning();
+    this.deltas.reclassifyAsReasoning();
     this.#learned.startsThinking = true;
   }
 
-  /** Calls written as text that did not also come as native ones. */
+  /** Calls written as text that did not also come natively. */
   #writtenCalls(native: readonly TurnToolCall[]): TurnToolCall[] {
     const written = this.#textCalls?.calls ?? [];
     return written.filter(
@@ -95,9 +95,10 @@ export class TurnDecoder implements TurnReader {
   #choice(choice: Record<string, unknown>): void {
     const delta = isObject(choice.delta) ? choice.delta : this.#wholeMessage(choice);
     if (delta) {
-      // Some tell of the tokens of thoughts and calls, too, which come in fields of their own. A part of a character has no text yet.
+      // Some providers also send log probabilities of reasoning and calls, whose text is in other fields. Content may be
+      // empty here: a token can be a part of a character.
       if (typeof delta.content === 'string' && isObject(choice.logprobs))
-        this.#options.logprobs?.note(choice.logprobs.content);
+        this.#options.logprobs?.add(choice.logprobs.content);
       this.#delta(delta);
     }
     if (choice.usage) this.#readUsage(choice);
@@ -105,7 +106,7 @@ export class TurnDecoder implements TurnReader {
     if (end !== undefined) this.#end = end;
   }
 
-  /** A message where a delta should be: an answer that was not streamed, or a last chunk that repeats everything. */
+  /** The message of a choice without a delta: an answer that was not streamed, or a last chunk that repeats everything. */
   #wholeMessage(choice: Record<string, unknown>): Record<string, unknown> | undefined {
     if (isObject(choice.message)) return this.hasOutput ? undefined : choice.message;
     return typeof choice.text === 'string' ? { content: choice.text } : undefined;
@@ -135,11 +136,11 @@ export class TurnDecoder implements TurnReader {
     }
   }
 
-  /** The last usage counts; one without any tokens does not replace one with them. */
+  /** The last usage counts, but one without tokens does not replace one with tokens. */
   #readUsage(payload: Record<string, unknown>): void {
     const value = payload.usage ?? (isObject(payload.x_groq) ? payload.x_groq.usage : undefined);
     if (!value) return;
-    this.#learned.reasoningBeside ||= showsReasoningBeside(value);
+    this.#learned.excludesReasoning ||= showsExcludedReasoning(value);
     const usage = readUsage(value, this.#learned);
     if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.usage)) this.usage = usage;
   }

@@ -2,21 +2,21 @@ import { isObject } from '../../base/json.ts';
 import type { TurnUsage } from '../turn.ts';
 
 /**
- * Token counts in a provider's words, or undefined without any. Providers that count reasoning beside the
- * completion tell so by a larger total (xAI), or by more reasoning than completion (Gemini through gateways, whose total
- * leaves it out). `reasoningBeside`: it is known of the model that it does the latter. A total is split only where the
- * prompt is told: without it, it says nothing of an answer.
+ * Token counts as a provider reports them; undefined if it reports none. A completion count that excludes reasoning shows
+ * in a larger total (xAI), or in more reasoning than completion (Gemini through gateways, whose total excludes it too).
+ * `excludesReasoning`: the model is known to do the latter. The total is used only beside a prompt count, since it cannot
+ * be split without one.
  */
-export function readUsage(value: unknown, { reasoningBeside = false } = {}): TurnUsage | undefined {
+export function readUsage(value: unknown, { excludesReasoning = false } = {}): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
   const inputTokens = count(value.prompt_tokens) ?? inputTokensOf(value) ?? 0;
   const completion = count(value.completion_tokens) ?? count(value.output_tokens);
   if (inputTokens === 0 && completion === undefined) return undefined;
   const total = inputTokens > 0 ? (count(value.total_tokens) ?? 0) : 0;
   const reasoning = reasoningTokens(value);
-  const told = Math.max(completion ?? 0, total - inputTokens);
-  const isBeside = completion !== undefined && told === completion && (reasoningBeside || reasoning > completion);
-  const outputTokens = isBeside ? completion + reasoning : told;
+  const output = Math.max(completion ?? 0, total - inputTokens);
+  const isExcluded = completion !== undefined && output === completion && (excludesReasoning || reasoning > completion);
+  const outputTokens = isExcluded ? completion + reasoning : output;
   const cached = Math.min(inputTokens, cachedTokens(value));
   const written = Math.min(inputTokens - cached, writtenTokens(value));
   return {
@@ -29,7 +29,7 @@ export function readUsage(value: unknown, { reasoningBeside = false } = {}): Tur
   };
 }
 
-/** The same of an API that answers with no tokens, such as embeddings: all that was used is input (Voyage, Jina: a total alone). */
+/** As `readUsage`, for an API without output tokens, such as embeddings: all usage is input (Voyage, Jina: only a total). */
 export function readInputUsage(value: unknown): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
   const inputTokens = Math.max(count(value.total_tokens) ?? 0, count(value.prompt_tokens) ?? inputTokensOf(value) ?? 0);
@@ -45,8 +45,8 @@ const NO_OUTPUT = {
   output_tokens_details: null,
 };
 
-/** Whether a usage object shows that its reasoning is not within the completion, and that the total leaves it out. */
-export function showsReasoningBeside(value: unknown): boolean {
+/** Whether a usage object shows that both the completion count and the total exclude reasoning. */
+export function showsExcludedReasoning(value: unknown): boolean {
   if (!isObject(value)) return false;
   const completion = count(value.completion_tokens);
   const reasoning = reasoningTokens(value);
@@ -54,14 +54,14 @@ export function showsReasoningBeside(value: unknown): boolean {
   return readUsage(value)?.outputTokens === completion + reasoning;
 }
 
-/** In Anthropic's words what was read from the cache and written to it stands beside the input. */
+/** Anthropic's `input_tokens` exclude what was read from the cache and written to it. */
 function inputTokensOf(usage: Record<string, unknown>): number | undefined {
   const input = count(usage.input_tokens);
   const cached = (count(usage.cache_read_input_tokens) ?? 0) + (count(usage.cache_creation_input_tokens) ?? 0);
   return input === undefined ? undefined : input + cached;
 }
 
-/** Input that was put into the cache: OpenAI, OpenRouter; Anthropic. */
+/** Input written to the cache: OpenAI, OpenRouter; Anthropic. */
 function writtenTokens(usage: Record<string, unknown>): number {
   return detail(usage, 'input', 'cache_write_tokens') ?? count(usage.cache_creation_input_tokens) ?? 0;
 }
@@ -77,19 +77,19 @@ function reasoningTokens(usage: Record<string, unknown>): number {
   return detail(usage, 'output', 'reasoning_tokens') ?? count(usage.reasoning_tokens) ?? 0;
 }
 
-/** In the words of chat completions or of the Responses API. */
+/** A detail count, as chat completions or the Responses API name it. */
 function detail(usage: Record<string, unknown>, of: 'input' | 'output', name: string): number | undefined {
   const chat = of === 'input' ? usage.prompt_tokens_details : usage.completion_tokens_details;
   const details = isObject(chat) ? chat : usage[`${of}_tokens_details`];
   return isObject(details) ? count(details[name]) : undefined;
 }
 
-/** No turn has more tokens than this: what says so counts nothing, and must not use up a key's day. */
-const MOST_TOKENS = 100_000_000;
+/** No turn has more tokens than this: a larger count is ignored, so that it cannot exhaust a key's daily limit. */
+const MAX_TOKENS = 100_000_000;
 
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && number >= 0 && number <= MOST_TOKENS ? Math.round(number) : undefined;
+  return typeof number === 'number' && number >= 0 && number <= MAX_TOKENS ? Math.round(number) : undefined;
 }
 
 /** The sum of two counts; estimated if either is. */

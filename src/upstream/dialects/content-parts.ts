@@ -1,8 +1,8 @@
 import { isObject } from '../../base/json.ts';
 
 /**
- * Content that is a list of parts instead of a string (Mistral: `{type: "thinking", thinking: [{type: "text"}]}` and
- * `{type: "text", text}`; proxies of other APIs use much the same), given part by part in order.
+ * The parts, in order, of content that is a list instead of a string (Mistral: `{type: "thinking", thinking: [{type:
+ * "text"}]}` and `{type: "text", text}`; proxies of other APIs use similar forms).
  */
 export function* partsOf(content: readonly unknown[]): Generator<{ kind: 'reasoning' | 'text'; text: string }> {
   for (const part of content) {

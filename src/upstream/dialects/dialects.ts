@@ -1,17 +1,17 @@
 import type { DialectName } from '../../config/dialect-names.ts';
-import { REPLAYED } from './replay-fields.ts';
+import { REPLAY_FIELDS } from './replay-fields.ts';
 import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
 
-/** What is known of a family of providers before the first answer; everything else is seen from the answers. */
+/** What is known of a family of providers before the first answer; everything else is learned from answers. */
 interface Dialect {
-  /** Hosts that speak it, so that it need not be configured. */
+  /** Hosts that use this dialect unless another one is configured. */
   hosts?: RegExp;
   traits: Partial<RequestTraits>;
 }
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
-  /** Nothing assumed; for turning off what a host would suggest. */
+  /** Assumes nothing: turns off the dialect that a host would select. */
   generic: { traits: {} },
   openai: {
     hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
@@ -20,7 +20,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
   reasoning_required: { traits: { reasoningRequired: true } },
   /** Reasoning is never sent back. */
-  no_replay: { traits: { refusedReplay: new Set(REPLAYED) } },
+  no_replay: { traits: { refusedReplay: new Set(REPLAY_FIELDS) } },
   mistral: {
     hosts: /(^|\.)mistral\.ai$/,
     traits: {
@@ -30,27 +30,27 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
       refusedReplay: new Set(['reasoning_content', 'reasoning']),
     },
   },
-  /** Providers that cache only what is marked. */
+  /** Providers that cache only what carries a cache mark. */
   cache_marks: { traits: { cacheMarks: true } },
   /** Models without native tool calls: tools are described in the instructions, calls read from the text. */
   text_tools: { traits: { toolProtocol: 'text' } },
-  /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is seen. */
+  /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is in the answer. */
   open_think: { traits: { startsThinking: true } },
   /** Chat templates that know no system role and want the roles to alternate. */
   plain_chat: { traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' } },
 };
 
-/** What a provider's requests look like before anything was learned. `model`: the provider's name of it. */
+/** How a provider's requests are shaped before anything is learned. `model`: the provider's name for it. */
 export function startingTraits(
   config: { base_url: string; dialect?: DialectName | undefined },
   model = '',
 ): RequestTraits {
-  const dialect = config.dialect === undefined ? suggested(config.base_url) : DIALECTS[config.dialect];
-  const seen = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
-  return structuredClone({ ...defaultTraits(), ...seen, ...dialect.traits });
+  const dialect = config.dialect === undefined ? dialectOfHost(config.base_url) : DIALECTS[config.dialect];
+  const byModel = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
+  return structuredClone({ ...defaultTraits(), ...byModel, ...dialect.traits });
 }
 
-/** The dialect that would have spared the refusals from which these traits were learned, if there is one. */
+/** The dialect with which the refusals that taught these traits would not have happened, if there is one. */
 export function suggestedDialect(learned: RequestTraits, before: RequestTraits): DialectName | undefined {
   if (learned.instructionRole === 'user' && learned.toolProtocol === 'text') return 'plain_chat';
   if (learned.toolProtocol === 'text' && before.toolProtocol === 'native') return 'text_tools';
@@ -60,7 +60,7 @@ export function suggestedDialect(learned: RequestTraits, before: RequestTraits):
   return learned.outputLimitField !== before.outputLimitField ? 'openai' : undefined;
 }
 
-function suggested(baseUrl: string): Dialect {
+function dialectOfHost(baseUrl: string): Dialect {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   return Object.values(DIALECTS).find((dialect) => dialect.hosts?.test(host)) ?? { traits: {} };
 }

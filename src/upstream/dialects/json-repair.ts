@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
-/** Nesting beyond which text is not JSON that a model meant. */
+/** Text nested deeper than this is not JSON that a model meant to write. */
 const MAX_DEPTH = 64;
 
 /**
- * The first JSON value in `text`, read as models write it: with comments, single, curly or missing quotes, trailing
+ * Reads the first JSON value in `text` as models write it: with comments, single, curly or missing quotes, trailing
  * commas, raw newlines in strings, Python's `True`, `False` and `None`, and brackets or quotes left open at the end.
- * Undefined without one. `end` is the index after the value, `whole` whether it was closed.
+ * Undefined if there is none. `end`: the index after the value; `whole`: whether the value was closed.
  */
 export function repairJson(text: string): { value: JsonValue; end: number; whole: boolean } | undefined {
   const start = text.search(/[{[]/);
@@ -16,12 +16,12 @@ export function repairJson(text: string): { value: JsonValue; end: number; whole
     const value = reader.value(0);
     return { value, end: Math.min(reader.at, text.length), whole: !reader.ranOut };
   } catch (error) {
-    if (error instanceof NoJson) return undefined;
+    if (error instanceof NotJson) return undefined;
     throw error;
   }
 }
 
-class NoJson extends Error {}
+class NotJson extends Error {}
 
 const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”', '‘': '’', '`': '`' };
 const WORDS: Readonly<Record<string, JsonValue>> = {
@@ -47,8 +47,8 @@ class LenientReader {
   }
 
   value(depth: number): JsonValue {
-    if (depth > MAX_DEPTH) throw new NoJson();
-    this.#space();
+    if (depth > MAX_DEPTH) throw new NotJson();
+    this.#skipSpace();
     const char = this.#text[this.at];
     if (char === '{') return this.#object(depth);
     if (char === '[') return this.#array(depth);
@@ -60,11 +60,11 @@ class LenientReader {
     const entries: [string, JsonValue][] = [];
     this.#untilClosed('}', (char) => {
       const key = char in QUOTES ? this.#string() : this.#bareKey();
-      this.#space();
+      this.#skipSpace();
       if (this.at >= this.#text.length) return;
-      if (this.#text[this.at] !== ':') throw new NoJson();
+      if (this.#text[this.at] !== ':') throw new NotJson();
       this.at += 1;
-      this.#space();
+      this.#skipSpace();
       if (this.at < this.#text.length) entries.push([key, this.value(depth + 1)]);
     });
     return Object.fromEntries(entries);
@@ -79,7 +79,7 @@ class LenientReader {
   /** Reads entries up to the closing bracket or the end of the text, whatever commas stand between them. */
   #untilClosed(closing: string, readEntry: (char: string) => void): void {
     for (this.at += 1; ; ) {
-      this.#space();
+      this.#skipSpace();
       const char = this.#text[this.at];
       if (char === undefined) this.ranOut = true;
       else if (char === ',' || char === closing) this.at += 1;
@@ -103,7 +103,7 @@ class LenientReader {
     return result;
   }
 
-  /** A quote inside a string that the model forgot to escape is followed by neither `,` `:` `}` `]` nor the end. */
+  /** An unescaped quote inside a string is not followed by `,` `:` `}` `]`, a comment or the end of the text. */
   #endsString(quote: string): boolean {
     if (/^\s*(?:[,:}\]]|$|\/\/|\/\*)/.test(this.#text.slice(this.at + 1, this.at + 64))) return true;
     return this.#text.indexOf(quote, this.at + 1) === -1;
@@ -124,7 +124,7 @@ class LenientReader {
 
   #bareKey(): string {
     const key = /^[\w$.-]+/.exec(this.#text.slice(this.at, this.at + 128))?.[0];
-    if (key === undefined) throw new NoJson();
+    if (key === undefined) throw new NotJson();
     this.at += key.length;
     return key;
   }
@@ -133,14 +133,14 @@ class LenientReader {
   #word(): JsonValue {
     const bare = /^[^,}\]\n]*/.exec(this.#text.slice(this.at))?.[0] ?? '';
     const word = bare.trim();
-    if (word === '') throw new NoJson();
+    if (word === '') throw new NotJson();
     this.at += bare.length;
     if (this.at >= this.#text.length) this.ranOut = true;
     if (Object.hasOwn(WORDS, word)) return WORDS[word] ?? null;
     return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(word) ? Number(word) : word;
   }
 
-  #space(): void {
+  #skipSpace(): void {
     const skipped = /^(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/.exec(this.#text.slice(this.at, this.at + 4096));
     if (skipped) this.at += skipped[0].length;
   }

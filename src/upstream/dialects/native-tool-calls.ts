@@ -4,11 +4,11 @@ import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import type { Deltas } from '../decoding/decoded-turn.ts';
 import type { TurnToolCall } from '../turn.ts';
 
-/** Tool calls in one turn at most; a model that writes more is out of its mind. */
+/** How many tool calls one turn may have; further ones are dropped. */
 const MAX_CALLS = 256;
 
-/** What is read of arguments in one turn to see whether they are whole, in characters: a hostile provider makes us ask for each byte. */
-const MOST_READ = 32 * 1024 * 1024;
+/** How much one turn may parse to see whether arguments are complete, in characters: each fragment costs a parse. */
+const MAX_PARSED = 32 * 1024 * 1024;
 
 interface Slot {
   /** The provider's `index`, if it gave one. */
@@ -16,21 +16,21 @@ interface Slot {
   id: string;
   name: string;
   arguments: string;
-  /** What the provider attached to the call and wants back (Gemini: `extra_content` with its thought signature). */
+  /** What the provider attached to the call and expects back (Gemini: `extra_content` with its thought signature). */
   extra: JsonObject | undefined;
 }
 
 /**
- * Puts tool calls together from fragments. Providers send them fragmented by index, whole, without index, with index 0
- * for all of several parallel calls, with the id or name repeated or empty, with arguments as an object.
+ * Assembles tool calls from fragments. Providers send them fragmented by index, whole, without index, with index 0 for
+ * each of several parallel calls, with the id or name repeated or empty, with arguments as an object.
  */
 export class NativeToolCalls {
   readonly #slots: Slot[] = [];
-  readonly #deltas: Pick<Deltas, 'count' | 'keep'>;
-  #read = 0;
+  readonly #deltas: Pick<Deltas, 'count' | 'copyForReplay'>;
+  #parsed = 0;
 
-  /** `deltas` counts the names and arguments that come, and what goes back with them. */
-  constructor(deltas: Pick<Deltas, 'count' | 'keep'>) {
+  /** `deltas` counts names, arguments and extras against the bounds of the answer. */
+  constructor(deltas: Pick<Deltas, 'count' | 'copyForReplay'>) {
     this.#deltas = deltas;
   }
 
@@ -49,8 +49,8 @@ export class NativeToolCalls {
   }
 
   /**
-   * The whole calls. `cut`: the answer ended for its length, so a last call with incomplete arguments does not count.
-   * Calls without a name are dropped, missing and repeated ids replaced.
+   * The complete calls. `cut`: the answer ended at its length limit, so a last call with incomplete arguments is dropped.
+   * Calls without a name are dropped, and missing or repeated ids replaced.
    */
   finish(options: { cut: boolean }): { calls: TurnToolCall[]; extras: Map<string, JsonObject> } {
     const calls: TurnToolCall[] = [];
@@ -58,7 +58,7 @@ export class NativeToolCalls {
     const ids = new Set<string>();
     for (const [position, slot] of this.#slots.entries()) {
       if (slot.name === '') continue;
-      const text = wholeArguments(slot.arguments);
+      const text = normalizedArguments(slot.arguments);
       if (options.cut && position === this.#slots.length - 1 && parseReadable(text) === undefined) continue;
       const id = slot.id !== '' && !ids.has(slot.id) ? slot.id : newCallId();
       ids.add(id);
@@ -83,11 +83,12 @@ export class NativeToolCalls {
       this.#slots.push(slot);
     } else {
       if (slot.id === '') slot.id = id;
-      // A name in pieces; a repeated one is the same name.
+      // The name comes in pieces, or is repeated as a whole.
       if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
     }
-    if (text !== '' && !(text === slot.arguments && text.length > 1 && this.#isWhole(text))) slot.arguments += text;
-    slot.extra = this.#deltas.keep(fragment.extra_content) ?? slot.extra;
+    const isRepeated = text === slot.arguments && text.length > 1 && this.#isComplete(text);
+    if (!isRepeated) slot.arguments += text;
+    slot.extra = this.#deltas.copyForReplay(fragment.extra_content) ?? slot.extra;
   }
 
   /** The slot that a fragment continues, or undefined where it starts a new call. */
@@ -100,21 +101,21 @@ export class NativeToolCalls {
     if (slot === undefined) return undefined;
     if (id !== '' && slot.id !== '' && id !== slot.id) return name === '' ? slot : undefined;
     if (id !== '' && id === slot.id) return slot;
-    // No id to tell calls apart: a name after complete arguments starts the next one.
-    if (name !== '' && slot.arguments !== '' && this.#isWhole(slot.arguments)) return undefined;
+    // Without ids to tell calls apart, a name after complete arguments starts the next call.
+    if (name !== '' && slot.arguments !== '' && this.#isComplete(slot.arguments)) return undefined;
     return slot;
   }
 
-  /** Whether arguments are whole: JSON that ends as a value does. */
-  #isWhole(text: string): boolean {
-    if (!/["}\]]$/.test(text.slice(-LAST).trimEnd()) || this.#read > MOST_READ) return false;
-    this.#read += text.length;
+  /** Whether arguments are complete JSON. */
+  #isComplete(text: string): boolean {
+    if (!/["}\]]$/.test(text.slice(-TAIL).trimEnd()) || this.#parsed > MAX_PARSED) return false;
+    this.#parsed += text.length;
     return parseReadable(text) !== undefined;
   }
 }
 
-/** White space behind arguments that is looked over, in characters. */
-const LAST = 64;
+/** How much of the end of arguments is checked for a closing character, in characters. */
+const TAIL = 64;
 
 function indexOf(value: unknown): number | undefined {
   if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
@@ -126,8 +127,8 @@ function argumentText(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : '';
 }
 
-/** Arguments as sent, `{}` for none; some proxies send an empty object before the real ones. */
-function wholeArguments(text: string): string {
+/** The arguments, `{}` where there are none, without the empty object that some proxies send before the real ones. */
+function normalizedArguments(text: string): string {
   if (text.trim() === '') return '{}';
   const rest = text.replace(/^\s*\{\s*\}\s*(?=\{)/, '');
   return rest !== text && parseReadable(rest) !== undefined ? rest : text;

@@ -1,6 +1,6 @@
 /**
- * Where providers put the model's reasoning in a delta, in order of preference. A provider that fills several of them
- * repeats itself (OpenRouter: `reasoning` and `reasoning_details`), so only the first is read.
+ * The model's reasoning in a delta, from the fields in which providers put it, in order of preference. A provider that
+ * fills several of them repeats itself (OpenRouter: `reasoning` and `reasoning_details`), so only the first is read.
  */
 export function reasoningOfDelta(delta: Record<string, unknown>): string {
   // DeepSeek, Qwen, Moonshot, xAI, Zhipu, llama.cpp, SGLang, vLLM.
@@ -13,7 +13,7 @@ export function reasoningOfDelta(delta: Record<string, unknown>): string {
   return '';
 }
 
-/** The readable part of `reasoning_details` (OpenRouter): texts and summaries; encrypted ones are only kept. */
+/** The readable part of `reasoning_details` (OpenRouter): texts and summaries, not what is encrypted. */
 function reasoningOfDetails(details: unknown): string {
   if (!Array.isArray(details)) return '';
   let text = '';

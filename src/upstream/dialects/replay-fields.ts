@@ -1,15 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 
-/** The most that is kept for sending back, in characters. */
-const MAX_KEPT = 2 * 1024 * 1024;
+/** How much of one turn is stored for sending back, in characters. */
+const MAX_STORED = 2 * 1024 * 1024;
 
-const TEXTS = ['reasoning_content', 'reasoning', 'reasoning_opaque'] as const;
+const TEXT_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_opaque'] as const;
 
-/** Fields of a message that go back as they came. */
-export const REPLAYED = [...TEXTS, 'reasoning_details', 'thinking_blocks'] as const;
+/** Fields of a message that are sent back as they came. */
+export const REPLAY_FIELDS = [...TEXT_FIELDS, 'reasoning_details', 'thinking_blocks'] as const;
 
 /**
- * Collects from the deltas of a turn what its provider wants to see again in the next one: `reasoning_content` (DeepSeek,
+ * Collects from the deltas of a turn what its provider wants back with the next one: `reasoning_content` (DeepSeek,
  * Moonshot), `reasoning`, `reasoning_details` (OpenRouter; fragments joined), `thinking_blocks` (LiteLLM),
  * `reasoning_opaque` (Copilot), and what was attached to tool calls.
  */
@@ -20,7 +20,7 @@ export class ReplayFields {
   #size = 0;
 
   push(delta: Record<string, unknown>): void {
-    for (const field of TEXTS) {
+    for (const field of TEXT_FIELDS) {
       const text = delta[field];
       if (typeof text === 'string') this.#text(field, text);
     }
@@ -28,7 +28,7 @@ export class ReplayFields {
     if (Array.isArray(delta.thinking_blocks)) for (const block of delta.thinking_blocks) this.#block(block);
   }
 
-  /** The fields, or undefined without any. `extras`: what came with tool calls, by call id. */
+  /** The fields, or undefined if there are none. `extras`: what was attached to tool calls, by call id. */
   finish(extras: ReadonlyMap<string, JsonObject>): JsonObject | undefined {
     const fields: JsonObject = { ...Object.fromEntries(this.#texts) };
     if (this.#details.length > 0) fields.reasoning_details = this.#details;
@@ -42,18 +42,18 @@ export class ReplayFields {
     this.#texts.set(field, (this.#texts.get(field) ?? '') + text);
   }
 
-  #detail(value: unknown): void {
-    const detail = jsonCopy(value);
+  #detail(fragment: unknown): void {
+    const detail = jsonCopy(fragment);
     if (detail === undefined || !this.#fits(JSON.stringify(detail).length)) return;
     const last = this.#details.at(-1);
     if (last === undefined || !continues(last, detail)) {
       this.#details.push(detail);
       return;
     }
-    for (const [key, more] of Object.entries(detail)) {
-      const isText = typeof more === 'string' && ['text', 'summary', 'data'].includes(key);
-      if (isText) last[key] = (typeof last[key] === 'string' ? last[key] : '') + more;
-      else last[key] ??= more;
+    for (const [key, value] of Object.entries(detail)) {
+      const isText = typeof value === 'string' && ['text', 'summary', 'data'].includes(key);
+      if (isText) last[key] = (typeof last[key] === 'string' ? last[key] : '') + value;
+      else last[key] ??= value;
     }
   }
 
@@ -64,11 +64,11 @@ export class ReplayFields {
 
   #fits(size: number): boolean {
     this.#size += size;
-    return this.#size <= MAX_KEPT;
+    return this.#size <= MAX_STORED;
   }
 }
 
-/** Fragments of one detail have the same type and index; encrypted data comes whole. */
+/** Whether a fragment continues the last detail: it has the same type and index. Encrypted data comes whole. */
 function continues(last: JsonObject, next: JsonObject): boolean {
   return (
     last.type === next.type &&

@@ -1,6 +1,6 @@
 import { EdgeSpace, MarkerSplitter } from './marker-scan.ts';
 
-/** Tags between which models write their reasoning into the text, in lower case. */
+/** Tags around the reasoning that models write into their text, in lower case. */
 const TAGS: Readonly<Record<string, string>> = {
   '<think>': '</think>',
   '<thinking>': '</thinking>',
@@ -11,7 +11,7 @@ const TAGS: Readonly<Record<string, string>> = {
   '◁think▷': '◁/think▷',
 };
 const OPENINGS = Object.keys(TAGS);
-/** A closing tag without its opening one: the chat template wrote the opening into the prompt (DeepSeek-R1, QwQ). */
+/** Closing tags that may come without an opening one, which the chat template put into the prompt (DeepSeek-R1, QwQ). */
 const BARE_CLOSINGS = ['</think>', '[/think]', '◁/think▷', '</seed:think>'];
 const IN_TEXT = [...OPENINGS, ...BARE_CLOSINGS];
 
@@ -19,30 +19,30 @@ export type Section = 'reasoning' | 'text';
 type Emit = (section: Section, text: string) => void;
 
 /**
- * Tells reasoning written between tags from text, wherever the chunks cut the tags. Tags in code (after a backtick or
- * inside a fence) are text. White space around the tags is dropped.
+ * Separates reasoning written between tags from text, even where a chunk boundary cuts a tag. Tags in code (after a
+ * backtick or inside a fence) are text. White space around the tags is dropped.
  */
 export class ThinkTags {
   readonly #emit: Emit;
   readonly #onBareClosing: () => void;
   readonly #splitter = new MarkerSplitter({
     markers: () => this.#markers(),
-    text: (text) => this.#give(text),
-    marker: (marker, written) => this.#cross(marker, written),
+    text: (text) => this.#emitTrimmed(text),
+    marker: (marker, written) => this.#onMarker(marker, written),
   });
   readonly #edge = new EdgeSpace();
-  /** The closing tag waited for, while inside. */
+  /** The expected closing tag, while inside reasoning. */
   #closing: string | undefined;
   #fenced = false;
   #afterTick = false;
-  /** Backticks at the end that a fence may begin with. */
+  /** Trailing backticks that may begin a fence. */
   #ticks = '';
-  /** What came since the start, where reasoning is expected without an opening tag: it may have been text after all. */
-  #expected: string | undefined;
+  /** Output so far that is taken for reasoning without an opening tag; without a closing tag it turns out to be text. */
+  #presumed: string | undefined;
 
   /**
-   * `startsInside`: the model is known to begin with reasoning without an opening tag. `onBareClosing`: a closing tag
-   * came without an opening one, so that what was given as text before it was reasoning.
+   * `startsInside`: the model is known to begin with reasoning without an opening tag. `onBareClosing`: called when a
+   * closing tag comes without an opening one, so that the text emitted before it was reasoning.
    */
   constructor(emit: Emit, options: { startsInside?: boolean; onBareClosing?: () => void } = {}) {
     this.#emit = emit;
@@ -50,55 +50,55 @@ export class ThinkTags {
     if (!options.startsInside) return;
     this.#closing = '</think>';
     this.#edge.cut();
-    this.#expected = '';
+    this.#presumed = '';
   }
 
-  /** Whether reasoning was expected without an opening tag and did not come: the text was given as reasoning. */
+  /** Whether presumed reasoning was never closed, so that text was emitted as reasoning. */
   get missedClosing(): boolean {
-    return this.#expected !== undefined;
+    return this.#presumed !== undefined;
   }
 
   push(text: string): void {
-    if (this.#closing === undefined && !this.#splitter.holds && !/[<[◁]/.test(text)) this.#give(text);
+    if (this.#closing === undefined && !this.#splitter.isBuffering && !/[<[◁]/.test(text)) this.#emitTrimmed(text);
     else this.#splitter.push(text);
   }
 
   /**
-   * Gives what was held back. Text that was taken for reasoning is given once more, as text, unless the answer was
-   * `cut` or went on otherwise.
+   * Emits what is buffered. Presumed reasoning that was never closed is emitted again as text, unless `cut`: the answer
+   * ended at its length limit, or with native tool calls.
    */
   end(options: { cut: boolean }): void {
     this.#splitter.end();
     const space = this.#edge.end();
     if (space !== '') this.#emit('text', space);
-    if (this.#expected && !options.cut) this.#emit('text', this.#expected);
+    if (this.#presumed && !options.cut) this.#emit('text', this.#presumed);
   }
 
   #markers(): readonly string[] {
     if (this.#closing === undefined) return IN_TEXT;
-    return this.#expected === '' ? [this.#closing, ...OPENINGS] : [this.#closing];
+    return this.#presumed === '' ? [this.#closing, ...OPENINGS] : [this.#closing];
   }
 
-  #cross(marker: string, written: string): void {
+  #onMarker(marker: string, written: string): void {
     if (this.#closing === undefined && (this.#fenced || this.#afterTick)) {
-      this.#give(written);
+      this.#emitTrimmed(written);
       return;
     }
     if (this.#closing !== undefined) {
-      // An opening tag where none was expected is one all the same.
+      // An opening tag counts even where reasoning was presumed to have begun.
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
-      this.#expected = undefined;
+      this.#presumed = undefined;
     } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
     else this.#onBareClosing();
     this.#edge.cut();
   }
 
-  #give(text: string): void {
-    const given = this.#edge.give(text);
-    if (given === '') return;
-    if (this.#closing === undefined) this.#watchFences(given);
-    else if (this.#expected !== undefined) this.#expected += given;
-    this.#emit(this.#closing === undefined ? 'text' : 'reasoning', given);
+  #emitTrimmed(text: string): void {
+    const trimmed = this.#edge.trim(text);
+    if (trimmed === '') return;
+    if (this.#closing === undefined) this.#watchFences(trimmed);
+    else if (this.#presumed !== undefined) this.#presumed += trimmed;
+    this.#emit(this.#closing === undefined ? 'text' : 'reasoning', trimmed);
   }
 
   #watchFences(text: string): void {

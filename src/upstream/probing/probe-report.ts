@@ -6,9 +6,9 @@ import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
 import { learnedSince, type RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnPart } from '../turn.ts';
 
-/** One thing that was found out about a provider. */
+/** One fact about a provider. */
 export interface ProbeFinding {
-  /** What was asked, such as `tool calls`. */
+  /** What was tested, such as `tool calls`. */
   about: string;
   result: 'yes' | 'no' | 'unknown';
   /** One line for people. */
@@ -18,14 +18,14 @@ export interface ProbeFinding {
 export interface ProbeReport {
   provider: string;
   model: string;
-  /** Whether the provider can serve research: it answers and calls tools one way or the other. */
+  /** Whether the provider can serve research: it answers and calls tools, natively or as text. */
   usable: boolean;
   findings: ProbeFinding[];
-  /** A whole configuration file with this provider; credentials stand as variables. */
+  /** A complete configuration file with this provider; credentials are variables. */
   configuration: string;
 }
 
-/** Where the model's reasoning was seen. */
+/** Where the answer had the model's reasoning. */
 export function reasoningFinding({ parts, turn }: { parts: readonly TurnPart[]; turn: DecodedTurn }): ProbeFinding {
   const about = 'reasoning';
   if (!parts.some((part) => part.type === 'reasoning')) return { about, result: 'no', detail: 'none shown' };
@@ -42,12 +42,12 @@ export function learnedFinding(learned: RequestTraits, before: RequestTraits): P
   return { about, result: 'no', detail: `${details.join('; ')} (adapted by itself)` };
 }
 
-/** What a model is taken to answer at most where its provider allows more, in tokens; its context is larger. */
-const LONGEST_ANSWER = 64_000;
+/** The largest output limit to configure, even where the provider allows more, in tokens. */
+const MAX_OUTPUT = 64_000;
 
 /**
  * A configuration file that matches what was found.
- * @param written the provider's section as it was configured, without secrets.
+ * @param written the provider's section as configured, without secrets.
  */
 export function configurationText(
   options: { name: string; config: RemoteProviderConfig; written: Readonly<Record<string, unknown>> },
@@ -60,7 +60,7 @@ export function configurationText(
   const { outputLimit } = traits;
   const research = {
     kind: 'research',
-    ...(outputLimit === undefined ? {} : { max_completion_tokens: Math.min(outputLimit, LONGEST_ANSWER) }),
+    ...(outputLimit === undefined ? {} : { max_completion_tokens: Math.min(outputLimit, MAX_OUTPUT) }),
     routes: [{ provider: name, model }],
   };
   const document = new Document({
@@ -72,15 +72,15 @@ export function configurationText(
   return document.toString({ defaultStringType: 'PLAIN', lineWidth: 0 });
 }
 
-/** In quotes a variable is a text, whatever it holds. Numbers may stand in variables too. */
+/** Quotes a variable, so that its value is a string whatever it holds; not for numbers. */
 function quoteReference({ key, value }: Pair): void {
-  const isNumber = isScalar(key) && NUMBERS.test(String(key.value));
+  const isNumber = isScalar(key) && NUMBER_KEYS.test(String(key.value));
   if (!isNumber && isScalar(value) && String(value.value).includes('${')) value.type = Scalar.QUOTE_DOUBLE;
 }
 
-const NUMBERS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|patience|total)$/;
+const NUMBER_KEYS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|patience|total)$/;
 
-/** A model's words on one short line. */
+/** A model's text on one short line. */
 export function quoted(text: string): string {
   const line = onOneLine(text);
   return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;

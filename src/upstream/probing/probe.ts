@@ -48,8 +48,8 @@ const TOOL_QUESTION: TurnMessage[] = [
 ];
 
 /**
- * Asks a provider what it can do: a plain turn, a turn with a tool, and the turn after it. What requests had to look
- * like is learned on the way, as in a run. Costs a few hundred tokens.
+ * Tests what a provider can do with a plain turn, a turn with a tool, and the turn after it. The form of its requests is
+ * learned on the way, as in a run. Costs a few hundred tokens.
  * @throws Error if no model is named and none is listed.
  */
 export async function probeProvider(options: ProbeOptions): Promise<ProbeReport> {
@@ -58,17 +58,17 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   const model = options.model ?? listed.models[0];
   if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
   const route: Route = { provider, model, credential: options.config.api_key };
-  const ask = askingOf(route, options);
+  const ask = createAsk(route, options);
   const findings: ProbeFinding[] = [listedFinding(model, listed)];
   const plain = await plainTurn(ask, findings);
-  const called = plain && (await toolTurn(ask, findings));
-  if (called) await turnAfterTools(ask, called, findings);
+  const calling = plain && (await toolTurn(ask, findings));
+  if (calling) await turnAfterTools(ask, calling, findings);
   const traits = provider.traits(model);
   findings.push(learnedFinding(traits, startingTraits(options.config)));
   return {
     provider: options.name,
     model,
-    usable: plain !== undefined && called !== undefined,
+    usable: plain !== undefined && calling !== undefined,
     findings,
     configuration: configurationText(options, model, traits),
   };
@@ -80,21 +80,21 @@ interface ProbedTurn {
   message: AssistantMessage;
 }
 
-/** Asks one turn; if there is none, a finding says why. */
+/** Requests one turn; if that fails, a finding says why. */
 type Ask = (about: string, request: TurnRequest, findings: ProbeFinding[]) => Promise<ProbedTurn | undefined>;
 
-function askingOf(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {
+function createAsk(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {
   return async (about, request, findings) => {
     const run = newRunTraits();
-    const seen: { turn?: DecodedTurn } = {};
+    const decoded: { turn?: DecodedTurn } = {};
     const onTurn = (turn: DecodedTurn) => {
-      seen.turn = turn;
+      decoded.turn = turn;
     };
     try {
       const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, run, onTurn, signal }));
       const last = parts.at(-1);
-      if (!seen.turn || last?.type !== 'finish') return undefined;
-      return { parts, turn: seen.turn, message: last.message };
+      if (!decoded.turn || last?.type !== 'finish') return undefined;
+      return { parts, turn: decoded.turn, message: last.message };
     } catch (error) {
       signal.throwIfAborted();
       findings.push({ about, result: 'no', detail: messageOf(error) });
@@ -113,46 +113,46 @@ async function plainTurn(ask: Ask, findings: ProbeFinding[]): Promise<ProbedTurn
     temperature: 0.2,
     topP: 0.95,
   };
-  const asked = await ask('streamed answer', request, findings);
-  if (!asked) return undefined;
-  const { text, usage } = asked.turn;
+  const probed = await ask('streamed answer', request, findings);
+  if (!probed) return undefined;
+  const { text, usage } = probed.turn;
   findings.push(
     { about: 'streamed answer', result: text === '' ? 'no' : 'yes', detail: quoted(text) },
-    reasoningFinding(asked),
+    reasoningFinding(probed),
     {
       about: 'usage in streams',
       result: usage ? 'yes' : 'no',
       detail: usage ? `${usage.inputTokens} in, ${usage.outputTokens} out` : 'none reported; tokens are estimated',
     },
   );
-  return asked;
+  return probed;
 }
 
 async function toolTurn(ask: Ask, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
   const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
-  const asked = await ask('tool calls', request, findings);
-  if (!asked) return undefined;
-  const { calls, writtenCalls, text } = asked.turn;
+  const probed = await ask('tool calls', request, findings);
+  if (!probed) return undefined;
+  const { calls, writtenCalls, text } = probed.turn;
   if (calls.length === 0) {
     findings.push({ about: 'tool calls', result: 'no', detail: `none; it said ${quoted(text)}` });
     return undefined;
   }
-  const isParallel = calls.length > 1 ? 'yes' : 'no';
+  const parallel = calls.length > 1 ? 'yes' : 'no';
   findings.push(
     { about: 'tool calls', result: 'yes', detail: writtenCalls > 0 ? 'written as text' : 'native' },
-    { about: 'parallel tool calls', result: isParallel, detail: `${calls.length} in one turn` },
+    { about: 'parallel tool calls', result: parallel, detail: `${calls.length} in one turn` },
   );
-  return asked;
+  return probed;
 }
 
-async function turnAfterTools(ask: Ask, called: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
-  const results = called.turn.calls.map(
+async function turnAfterTools(ask: Ask, calling: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
+  const results = calling.turn.calls.map(
     (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
   );
-  const messages = [...TOOL_QUESTION, called.message, ...results];
+  const messages = [...TOOL_QUESTION, calling.message, ...results];
   const about = 'turn after tool results';
-  const asked = await ask(about, { messages, tools: [WEATHER], maxOutputTokens: 4096 }, findings);
-  if (asked) findings.push({ about, result: 'yes', detail: quoted(asked.turn.text) });
+  const probed = await ask(about, { messages, tools: [WEATHER], maxOutputTokens: 4096 }, findings);
+  if (probed) findings.push({ about, result: 'yes', detail: quoted(probed.turn.text) });
 }
 
 async function listModels(provider: Provider, signal: AbortSignal): Promise<{ models: string[]; detail: string }> {

@@ -9,16 +9,16 @@ import { Provider } from '../routing/provider.ts';
 
 /** The longest list of models that is read, in bytes. */
 const MAX_LIST = 4 * 1024 * 1024;
-/** How long the list is waited for, in milliseconds. */
+/** How long to wait for the list, in milliseconds. */
 const LIST_MS = 15_000;
 
 /**
- * What a provider says to a request that costs nothing. `listed`: its models. `unlisted`: it answers, and lists none, so
- * that nothing is known of the credential. `refused`: the credential is wrong. `away`: it does not answer, or with a fault.
+ * How a provider answers a request that costs nothing. `listed`: with its models. `unlisted`: without a list, so that
+ * nothing is known about the credential. `refused`: the credential is wrong. `away`: with a fault, or not at all.
  */
 export interface Reached {
   is: 'listed' | 'unlisted' | 'refused' | 'away';
-  /** How many models, or what was said; without credentials. */
+  /** How many models, or the provider's message; without credentials. */
   detail: string;
 }
 
@@ -37,18 +37,18 @@ export async function reachProvider(
   } catch (thrown) {
     signal.throwIfAborted();
     const detail = target.mask.message(messageOf(thrown));
-    return { is: thrown instanceof AttemptFailure ? meaningOf(thrown) : 'away', detail };
+    return { is: thrown instanceof AttemptFailure ? resultOf(thrown) : 'away', detail };
   }
 }
 
-function meaningOf({ blames, kind, status }: AttemptFailure): Reached['is'] {
+function resultOf({ blames, kind, status }: AttemptFailure): Reached['is'] {
   if (blames === 'credential') return 'refused';
   return kind === 'rate_limit' || (status !== undefined && status < 500 && status !== 408) ? 'unlisted' : 'away';
 }
 
 /**
  * The names of the models that a provider lists; undefined where its answer is no such list.
- * @throws AttemptFailure where it gives none; TimeoutError after 15 seconds; the signal's reason.
+ * @throws AttemptFailure where the request fails; TimeoutError after 15 seconds; the signal's reason.
  */
 export async function modelsOf(target: ProviderTarget, signal: AbortSignal): Promise<string[] | undefined> {
   const headers = { accept: 'application/json' };

@@ -15,18 +15,18 @@ import { AttemptFailure } from './attempt-failure.ts';
 import type { Route } from './routes.ts';
 import { readTurn } from './turn-attempt.ts';
 
-/** Refusals in a row that one turn learns from. */
+/** How many refusals in a row one turn learns from. */
 const MAX_LEARNED = 6;
 
 export interface RouteRequestOptions {
-  /** The calls of the turn so far; each that is made is added. */
+  /** The meters of the turn's calls so far; each new call adds its own. */
   meters: CallMeter[];
   log: Logger;
-  /** Another route could be asked: this one is not given all its time. */
+  /** Another route could be tried, so a silent one is abandoned sooner. */
   hasAlternative?: boolean;
   /** What the run learned about its history. */
   run: RunTraits;
-  /** Called with the turn as it came, before it goes out. */
+  /** Called with the decoded turn before its last parts are yielded. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
   pass?: PassDelta;
@@ -34,8 +34,8 @@ export interface RouteRequestOptions {
 }
 
 /**
- * Asks one route for a turn. A refusal that teaches how the provider wants its requests is answered by asking at once
- * in that way.
+ * Asks one route for a turn. After a refusal that teaches how the provider wants its requests, asks again at once in
+ * that way.
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* askRoute(
@@ -49,8 +49,8 @@ export async function* askRoute(
       yield* askOnce(route, request, options);
       return;
     } catch (error) {
-      if (!(error instanceof AttemptFailure) || learned === MAX_LEARNED || !teaches(error, route, { request, run }))
-        throw error;
+      if (!(error instanceof AttemptFailure) || learned === MAX_LEARNED) throw error;
+      if (!learnFromRefusal(error, route, { request, run })) throw error;
       const where = { provider: route.provider.name, upstream_model: route.model };
       options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);
     }
@@ -70,7 +70,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     target,
     wire,
     body,
-    reading: {
+    decoding: {
       tools: request.tools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
@@ -81,18 +81,18 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     patience: options.hasAlternative
       ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
       : undefined,
-    watch: provider.firstTokens(model, { streamed: true }),
+    firstTokens: provider.firstTokens(model, { streamed: true }),
     pass: options.pass,
     signal: options.signal,
   });
   options.onTurn?.(turn);
   meter.deliveredInAll(outputTokens(turn));
   if (turn.usage) meter.reported(turn.usage, { whole: true });
-  yield* wholeParts(turn, { route, names, usage: usageOf(options.meters), mask });
+  yield* finalParts(turn, { route, names, usage: usageOf(options.meters), mask });
 }
 
-/** Whether a refusal taught how to ask again. */
-function teaches(
+/** Learns from a refusal how to ask again; false where it teaches nothing new. */
+function learnFromRefusal(
   failure: AttemptFailure,
   route: Route,
   { request, run }: { request: TurnRequest; run: RunTraits },
@@ -106,7 +106,7 @@ function teaches(
   return failure.kind === 'context_length' ? learnLargestOutput(refusal, traits) : learn(refusal, traits);
 }
 
-function* wholeParts(
+function* finalParts(
   turn: DecodedTurn,
   context: { route: Route; names: ToolNames; usage: TurnUsage; mask(text: string): string },
 ): Generator<TurnPart> {
@@ -121,19 +121,20 @@ function* wholeParts(
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
   if (calls.length > 0) message.tool_calls = calls;
-  if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(masked(turn.replay, mask), route) };
-  const answering = { provider: provider.name, model, contextLength, price };
-  yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
+  if (turn.replay)
+    message.replay = { provider: provider.name, fields: replayFields(maskFields(turn.replay, mask), route) };
+  const answeringRoute = { provider: provider.name, model, contextLength, price };
+  yield { type: 'finish', reason: turn.reason, usage, message, route: answeringRoute };
 }
 
-/** Fields without what is masked in their texts. */
-function masked(fields: JsonObject, mask: (text: string) => string): JsonObject {
+/** The fields with secrets masked in their texts. */
+function maskFields(fields: JsonObject, mask: (text: string) => string): JsonObject {
   const text = JSON.stringify(fields);
-  const clean = mask(text);
-  return clean === text ? fields : JSON.parse(clean);
+  const masked = mask(text);
+  return masked === text ? fields : JSON.parse(masked);
 }
 
-/** Thoughts that are encrypted or signed can be read by the model that wrote them only. */
+/** Only the model that wrote encrypted or signed reasoning can read it, so wire and model are stored with it. */
 function replayFields(fields: JsonObject, { provider, model }: Route): JsonObject {
   const { wire } = provider.config;
   return wire === 'chat' ? fields : { ...fields, wire, model };

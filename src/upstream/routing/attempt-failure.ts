@@ -1,11 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { TurnFailureKind } from '../turn.ts';
-import type { Blamed } from './refusals.ts';
+import type { Blame } from './refusals.ts';
 
-/**
- * What to do after a failed attempt: `again` may succeed on the same route, `elsewhere` only on another one,
- * `never` on none.
- */
+/** Where another attempt may succeed: `again` on the same route, `elsewhere` on another one, `never` on none. */
 export type RetryAdvice = 'again' | 'elsewhere' | 'never';
 
 export interface AttemptFailureDetails {
@@ -13,24 +10,24 @@ export interface AttemptFailureDetails {
   advice: RetryAdvice;
   /** HTTP status of the provider, if it answered with one. */
   status?: number | undefined;
-  /** The provider's own codes for it. */
+  /** The provider's own error codes. */
   codes?: readonly string[];
-  /** What the provider asked us to wait, in milliseconds. */
+  /** How long the provider asked us to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
   /**
-   * The provider's own words and the request that they answer, for dialects that learn from them. Never shown or
-   * logged: they may repeat a credential.
+   * The provider's error body and the request that it refused, for dialects to learn from. Never shown or logged: it may
+   * repeat a credential.
    */
   refusal?: { text: string; body: JsonObject } | undefined;
-  /** Whom the provider's refusal blames, where it refused. */
-  blames?: Blamed | undefined;
-  /** The provider answered, and said nothing. */
+  /** What the provider's refusal blames, where it refused. */
+  blames?: Blame | undefined;
+  /** The provider's answer was empty. */
   saysNothing?: boolean;
-  /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
+  /** Whether the failure counts against the provider's health, for the circuit breaker. */
   unhealthy?: boolean;
 }
 
-/** One attempt at one route failed. The message is clean of credentials and does not name the route. */
+/** One attempt at one route failed. The message holds no credential and does not name the route. */
 export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
   readonly kind: TurnFailureKind;
@@ -39,7 +36,7 @@ export class AttemptFailure extends Error {
   readonly codes: readonly string[];
   readonly retryAfterMs: number | undefined;
   readonly #refusal: { text: string; body: JsonObject } | undefined;
-  readonly blames: Blamed | undefined;
+  readonly blames: Blame | undefined;
   readonly saysNothing: boolean;
   readonly unhealthy: boolean;
 
@@ -72,7 +69,7 @@ export function timedOut(message: string): AttemptFailure {
   return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
 }
 
-/** A broken, stalled or senseless stream: the provider is at fault, another try may do. */
+/** A broken, stalled or unreadable stream: the provider is at fault, and another attempt may succeed. */
 export function brokenStream(message: string): AttemptFailure {
   return new AttemptFailure(message, { kind: 'failed', advice: 'again', unhealthy: true });
 }

@@ -8,15 +8,15 @@ import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
 import type { Route } from './routes.ts';
 
-/** One route asked once, under its limiter and circuit breaker. Report one outcome. */
+/** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome. */
 export interface Attempt {
   readonly route: Route;
-  /** Whether another route could be asked at once: then this one need not be waited for as long. */
+  /** Whether another route could be tried at once: then a silent one is abandoned sooner. */
   readonly hasAlternative: boolean;
-  /** Its span: requests that are sent in it carry its trace. */
+  /** Its span; requests sent inside it carry its trace. */
   readonly span: OpenSpan;
   succeeded(): void;
-  /** `delivered`: something reached the client before the failure, so that the route is avoided for now. */
+  /** `delivered`: output reached the client before the failure, so later turns avoid the route. */
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
 }
 
@@ -25,29 +25,29 @@ export interface AttemptReport {
   upstreamModel: string;
   /** The model's name at the gateway. */
   model: string;
-  /** `left`: the client was gone first. Otherwise the kind of the failure. */
+  /** `left`: the client disconnected first. */
   outcome: 'ok' | 'left' | AttemptFailure['kind'];
   status: number | undefined;
   durationMs: number;
-  /** It opened the circuit of its route: requests are kept away from there for a while. */
+  /** The attempt opened its route's circuit, which keeps requests away for a while. */
   opened: boolean;
 }
 
 export interface AttemptsOptions {
   modelName: string;
-  /** The routes in order of preference, asked for at each round: a reload may change them. */
+  /** The routes in order of preference, read anew in each round: a reload may change them. */
   routes: () => Route[];
   log: Logger;
   clock: Clock;
   random: () => number;
   backoff: BackoffPolicy;
-  /** Streams broken so far, by route; shared by the turns of a run. Later turns ask those last. Absent: nobody remembers. */
+  /** Broken streams by route, shared by the turns of a run: later turns try those routes last. Absent: not remembered. */
   penalties?: Map<string, number>;
   observe: (report: AttemptReport) => void;
   /** See `AttemptsQuery`. */
-  attended?: boolean;
-  /** The route that is asked first among those that are well. */
-  warm?: RouteName | undefined;
+  clientCanRetry?: boolean;
+  /** The route that is tried first among those with equal penalties. */
+  warmRoute?: RouteName | undefined;
 }
 
 export interface FailedRoute {
@@ -55,37 +55,37 @@ export interface FailedRoute {
   failure: AttemptFailure;
 }
 
-/** A wait that a provider asks for up to this is worth it before another one is asked, in milliseconds. */
+/** Up to this `Retry-After`, waiting is better than trying another provider, in milliseconds. */
 const SHORT_WAIT_MS = 3000;
-/** The pause before a route is asked again at once, in milliseconds. */
-const QUICK_MS = 150;
-/** Faults that are often gone with the next request. */
+/** The pause before the quick repetition of an attempt, in milliseconds. */
+const QUICK_RETRY_MS = 150;
+/** Statuses that the next request often no longer meets. */
 const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;
 
-/** An attempt under way. */
+/** An attempt in progress. */
 interface OpenAttempt extends Attempt {
   startedAt: number;
-  /** Undefined while there is none, and where the client left first. */
+  /** Undefined until one is reported, and where the client disconnected first. */
   outcome: Outcome | undefined;
 }
 
-/** What a request knows of one of its routes. */
+/** The attempts that a request made at one of its routes. */
 interface RouteRecord {
   tries: number;
-  /** It will not be asked again. */
-  givenUp: boolean;
-  repeated: boolean;
-  asking: boolean;
+  /** This request does not try the route again. */
+  isGivenUp: boolean;
+  wasRepeated: boolean;
+  inFlight: boolean;
 }
 
 /**
  * The attempts of one request over its routes, in rounds: each usable route once in order, then a pause, then again,
- * as often as the providers' `max_retries` allow. So another provider is asked before the same one is asked again, but
- * for one quick repetition after a fault that passes (500, 502, 503) or a short `Retry-After`.
+ * as often as the providers' `max_retries` allow. So another provider is tried before the same one again, except for one
+ * quick repetition after a transient fault (500, 502, 503) or a short `Retry-After`.
  *
- * Several walks may go on beside each other: what one of them is asking the others leave alone.
+ * Several walks may run at once: a route that one of them is trying is skipped by the others.
  */
 export class Attempts {
   readonly #options: AttemptsOptions;
@@ -104,23 +104,24 @@ export class Attempts {
     return [...this.#failures.values()];
   }
 
-  /** Whether there is a route that nobody asks now and that could be asked at once. */
+  /** Whether there is a route that no walk is trying and that could be tried at once. */
   get hasAnother(): boolean {
-    return !this.#isOver && this.#options.routes().length > 1 && this.#left().some(isReady);
+    return !this.#isOver && this.#options.routes().length > 1 && this.#remaining().some(isReady);
   }
 
   /**
-   * Gives attempts until one succeeds, delivers something, or none is left. The caller reports on one before it asks for the next.
+   * Yields attempts until one succeeds, one delivers output, or no route is left. The caller reports the outcome of each
+   * before it takes the next.
    * @throws the signal's reason, also during a pause.
    */
   async *walk({ signal }: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
-        let outcome = yield* this.#ask(route, { round, signal });
-        while (this.#repeats(route, outcome)) {
-          await sleep(QUICK_MS * (0.5 + random()), { signal });
-          outcome = yield* this.#ask(route, { round, signal });
+        let outcome = yield* this.#attempt(route, { round, signal });
+        while (this.#shouldRepeat(route, outcome)) {
+          await sleep(QUICK_RETRY_MS * (0.5 + random()), { signal });
+          outcome = yield* this.#attempt(route, { round, signal });
         }
         if (this.#isOver) return;
       }
@@ -130,7 +131,7 @@ export class Attempts {
     }
   }
 
-  async *#ask(
+  async *#attempt(
     route: Route,
     { round, signal }: { round: number; signal: AbortSignal },
   ): AsyncGenerator<Attempt, Outcome | undefined, undefined> {
@@ -138,10 +139,10 @@ export class Attempts {
     const { provider, credential } = route;
     const limiter = provider.limiter(credential);
     const record = this.#record(route);
-    record.asking = true;
-    provider.enter();
+    record.inFlight = true;
+    provider.acquire();
     try {
-      using _place = await limiter.enter({ signal });
+      using _place = await limiter.acquire({ signal });
       record.tries += 1;
       const attempt = this.#begin(route, round);
       try {
@@ -151,8 +152,8 @@ export class Attempts {
         this.#end(attempt, signal);
       }
     } finally {
-      record.asking = false;
-      provider.leave();
+      record.inFlight = false;
+      provider.release();
     }
   }
 
@@ -170,19 +171,19 @@ export class Attempts {
       },
       failed: (failure, { delivered }) => {
         attempt.outcome = failure;
-        this.#failed(route, failure, { delivered, round });
+        this.#recordFailure(route, failure, { delivered, round });
       },
     };
     this.#latest = attempt;
     return attempt;
   }
 
-  /** Tells limiter and breaker how it went. */
+  /** Reports the outcome to limiter, breaker, span and metrics. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
     const { route, outcome, startedAt } = attempt;
     const { provider, model, credential } = route;
     const failure = outcome === 'ok' ? undefined : outcome;
-    // A route that is overtaken by one that was asked later, each time, is to be left out.
+    // A route that is overtaken each time by one that was tried later counts as unhealthy.
     const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
     endSpan(attempt.span, outcome);
     const breaker = provider.breaker(model);
@@ -202,12 +203,12 @@ export class Attempts {
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
   }
 
-  #failed(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
+  #recordFailure(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
     const { modelName, penalties, log } = this.#options;
     const id = routeId(route);
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
-    if (this.#isGivenUp(route, failure)) this.#record(route).givenUp = true;
+    if (this.#givesUp(route, failure)) this.#record(route).isGivenUp = true;
     if (failure.kind === 'context_length') this.#giveUpSmaller(route);
     if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#isOver = true;
@@ -217,76 +218,76 @@ export class Attempts {
     log.warn({ ...where, kind, status }, `provider ${route.provider.name} ${when}: ${failure.message}`);
   }
 
-  /** A client waits better than we do where waiting is what it takes: the official SDKs do it by themselves. */
-  #isGivenUp(route: Route, failure: AttemptFailure): boolean {
+  /** Where only waiting helps, it is left to the client: the official SDKs wait and retry by themselves. */
+  #givesUp(route: Route, failure: AttemptFailure): boolean {
     if (failure.advice === 'elsewhere') return true;
-    const waits = failure.kind === 'rate_limit' || failure.kind === 'timeout';
-    return this.#options.attended === true && waits && !this.#mayRepeat(route, failure);
+    const needsWait = failure.kind === 'rate_limit' || failure.kind === 'timeout';
+    return this.#options.clientCanRetry === true && needsWait && !this.#mayRepeat(route, failure);
   }
 
-  /** What does not fit one route does not fit one that reads no more. */
+  /** A request too long for one route is too long for those with the same or a smaller context. */
   #giveUpSmaller({ contextLength }: Route): void {
     if (contextLength === undefined) return;
     for (const route of this.#options.routes()) {
-      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#record(route).givenUp = true;
+      if (route.contextLength !== undefined && route.contextLength <= contextLength)
+        this.#record(route).isGivenUp = true;
     }
   }
 
-  /** Whether a route is asked once more before the next one. */
-  #repeats(route: Route, outcome: Outcome | undefined): boolean {
+  /** Whether the route is tried once more before the next one. */
+  #shouldRepeat(route: Route, outcome: Outcome | undefined): boolean {
     if (this.#isOver || !outcome || outcome === 'ok' || !this.#mayRepeat(route, outcome)) return false;
-    this.#record(route).repeated = true;
+    this.#record(route).wasRepeated = true;
     return true;
   }
 
   #mayRepeat(route: Route, { advice, kind, status, retryAfterMs }: AttemptFailure): boolean {
-    if (advice !== 'again' || this.#record(route).repeated || !this.#hasTries(route)) return false;
+    if (advice !== 'again' || this.#record(route).wasRepeated || !this.#hasTries(route)) return false;
     if (kind === 'rate_limit') return retryAfterMs !== undefined && retryAfterMs <= SHORT_WAIT_MS;
     return kind === 'failed' && TRANSIENT.has(status ?? 0) && (retryAfterMs ?? 0) <= SHORT_WAIT_MS;
   }
 
-  /**
-   * The routes of a round, best first: those that broke a stream come after those that did not. Those that keep
-   * failing or told us to wait are asked only when no other one is left.
-   */
+  /** The routes of a round, best first. Routes with an open circuit or a pause are tried only when no other is left. */
   *#candidates(): Generator<Route> {
-    const routes = this.#left();
+    const routes = this.#remaining();
     const ready = routes.filter(isReady);
     for (const { provider, model, credential } of routes) {
-      if (!provider.breaker(model).allows && ready.length > 0) provider.wanted(model, credential);
+      if (!provider.breaker(model).allows && ready.length > 0) provider.scheduleProbe(model, credential);
     }
-    for (const route of ready) if (this.#mayAsk(route)) yield route;
-    if (this.#left().some(isReady)) return;
+    for (const route of ready) if (this.#mayTry(route)) yield route;
+    if (this.#remaining().some(isReady)) return;
     for (const route of routes) {
-      if (ready.includes(route) || !this.#mayAsk(route)) continue;
+      if (ready.includes(route) || !this.#mayTry(route)) continue;
       const pause = route.provider.limiter(route.credential).pauseMs;
       const id = routeId(route);
       if (pause <= this.#options.backoff.patienceMs) yield route;
-      else this.#failures.getOrInsertComputed(id, () => ({ route, failure: stillLimited(pause) }));
+      else this.#failures.getOrInsertComputed(id, () => ({ route, failure: rateLimited(pause) }));
     }
   }
 
-  /** Milliseconds to wait before a further round, or undefined where no route is left or the wait would be too long. */
+  /** Milliseconds to wait before the next round, or undefined where no route is left or the wait would be too long. */
   #pauseBefore(backoff: number): number | undefined {
-    const left = this.#left();
-    if (left.length === 0) return undefined;
-    const asked = Math.min(...left.map((route) => this.#failures.get(routeId(route))?.failure.retryAfterMs ?? 0));
-    return asked > this.#options.backoff.patienceMs ? undefined : Math.max(asked, backoff);
+    const routes = this.#remaining();
+    if (routes.length === 0) return undefined;
+    const wait = Math.min(...routes.map((route) => this.#failures.get(routeId(route))?.failure.retryAfterMs ?? 0));
+    return wait > this.#options.backoff.patienceMs ? undefined : Math.max(wait, backoff);
   }
 
-  #left(): Route[] {
-    const { penalties, warm } = this.#options;
-    const left = this.#options.routes().filter((route) => this.#mayAsk(route));
-    if (left.length < 2) return left;
+  /** The routes that may still be tried: those that broke fewer streams first, among equals the warm one. */
+  #remaining(): Route[] {
+    const { penalties, warmRoute } = this.#options;
+    const routes = this.#options.routes().filter((route) => this.#mayTry(route));
+    if (routes.length < 2) return routes;
     const penalty = (route: Route) => penalties?.get(routeId(route)) ?? 0;
-    const isWarm = (route: Route) => Number(route.provider.name === warm?.provider && route.model === warm.model);
-    return left.sort((a, b) => penalty(a) - penalty(b) || isWarm(b) - isWarm(a));
+    const warmth = ({ provider, model }: Route) =>
+      Number(provider.name === warmRoute?.provider && model === warmRoute.model);
+    return routes.sort((a, b) => penalty(a) - penalty(b) || warmth(b) - warmth(a));
   }
 
-  #mayAsk(route: Route): boolean {
+  #mayTry(route: Route): boolean {
     if (this.#records.size === 0) return true;
     const record = this.#records.get(routeId(route));
-    return !record || (!record.givenUp && !record.asking && this.#hasTries(route));
+    return !record || (!record.isGivenUp && !record.inFlight && this.#hasTries(route));
   }
 
   #hasTries(route: Route): boolean {
@@ -299,10 +300,10 @@ export class Attempts {
 }
 
 function newRecord(): RouteRecord {
-  return { tries: 0, givenUp: false, repeated: false, asking: false };
+  return { tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false };
 }
 
-/** The provider is named by the operator, the model by the provider. */
+/** Names the provider as the operator does, and the model as the provider does. */
 function attemptSpan({ provider, model }: Route): OpenSpan {
   const attributes = { 'gen_ai.provider.name': provider.name, 'gen_ai.request.model': model };
   const span = startSpan({ name: `attempt ${provider.name}`, kind: 'client', attributes });
@@ -319,13 +320,13 @@ function endSpan(span: OpenSpan, outcome: Outcome | undefined): void {
   span.end();
 }
 
-/** The same after a reload. */
+/** An id that stays the same over a reload. */
 function routeId({ provider, model }: Route): string {
   return `${provider.name}\n${model}`;
 }
 
-/** The failure of a route that was not even asked, because its provider told us to wait for long. */
-function stillLimited(pauseMs: number): AttemptFailure {
+/** The failure of a route that is not tried at all, because its provider asked for a long wait. */
+function rateLimited(pauseMs: number): AttemptFailure {
   return new AttemptFailure('it limits our rate', { kind: 'rate_limit', advice: 'again', retryAfterMs: pauseMs });
 }
 

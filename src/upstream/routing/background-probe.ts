@@ -1,29 +1,29 @@
 import type { ProviderTarget } from '../provider-target.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 
-/** A probe begins so long before requests would be let through, in milliseconds: they need not be the probe then. */
+/** How long before the circuit would let a request through the probe starts, in milliseconds: no request has to probe. */
 const AHEAD_MS = 250;
-/** What answers later than this is not back, in milliseconds. */
-const LIMIT_MS = 2000;
+/** A provider that takes longer to answer counts as away, in milliseconds. */
+const TIMEOUT_MS = 2000;
 
 /**
- * Looks beside the traffic whether a provider is back whose route is left out: a cheap `GET /models` where requests
- * were turned away from it, so that none of them has to find out. What answers at all, with whatever but a fault of its
- * own, is tried by the next request; what does not is left out again. One at a time; nothing runs where nobody asks.
+ * Checks whether a provider with an open circuit is back, with a cheap `GET /models`, so that no request has to find out.
+ * After any answer that is no fault of the provider's own, the next request tries the route; otherwise the circuit opens
+ * again. One probe runs at a time, and only after a request avoided the route.
  */
 export class BackgroundProbe implements Disposable {
   readonly #breaker: CircuitBreaker;
   readonly #ended = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #runs = false;
+  #isRunning = false;
 
   constructor(breaker: CircuitBreaker) {
     this.#breaker = breaker;
   }
 
-  /** A request was sent elsewhere because the route is left out. */
-  wanted(target: ProviderTarget): void {
-    if (this.#timer !== undefined || this.#runs || !this.#is('open') || this.#ended.signal.aborted) return;
+  /** Plans a probe, after a request avoided the route. */
+  schedule(target: ProviderTarget): void {
+    if (this.#timer !== undefined || this.#isRunning || !this.#is('open') || this.#ended.signal.aborted) return;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
@@ -36,11 +36,11 @@ export class BackgroundProbe implements Disposable {
 
   async #probe(target: ProviderTarget): Promise<void> {
     if (!this.#is('open')) return;
-    this.#runs = true;
+    this.#isRunning = true;
     this.#breaker.begin();
     const isBack = await answers(target, this.#ended.signal).catch(() => false);
-    this.#runs = false;
-    // A request may have found out meanwhile.
+    this.#isRunning = false;
+    // A request may have settled the state meanwhile.
     if (this.#is('probing')) this.#breaker.end(isBack ? 'unknown' : 'unhealthy');
   }
 
@@ -64,7 +64,7 @@ function answers(target: ProviderTarget, signal: AbortSignal): Promise<boolean> 
         return { data: () => {}, end: () => isBack, broken: () => isBack };
       },
       unanswered: () => false,
-      patience: LIMIT_MS,
+      patience: TIMEOUT_MS,
       signal,
     },
   );

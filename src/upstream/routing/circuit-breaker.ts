@@ -3,14 +3,14 @@ import type { Clock } from '../../base/clock.ts';
 /** When a route is skipped and when it is tried again. */
 export interface BreakerPolicy {
   failures: number;
-  /** How long the circuit stays open at first, and at most (it doubles with each failed probe), in milliseconds. */
+  /** How long the circuit first stays open, doubling with each failed probe up to `maxOpenMs`, in milliseconds. */
   openMs: number;
   maxOpenMs: number;
   /** How long a probe keeps others away, in milliseconds. */
   probeMs: number;
 }
 
-/** Recovered routes are in use again within ten seconds, however long they were away. */
+/** A recovered route is in use again within ten seconds, however long it was away. */
 export const DEFAULT_BREAKER: BreakerPolicy = { failures: 5, openMs: 2000, maxOpenMs: 8000, probeMs: 8000 };
 
 type State =
@@ -24,7 +24,7 @@ type State =
  *   closed --failures in a row--> open --time--> probing --success--> closed
  *                                   ^------------failure------'
  *
- * One turn at a time probes; a probe that never reports makes room for the next after `probeMs`.
+ * One attempt at a time probes; a probe that never reports makes room for the next after `probeMs`.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
@@ -54,13 +54,13 @@ export class CircuitBreaker {
     return this.#state.is === 'open' ? Math.max(0, this.#state.until - this.#clock.now()) : 0;
   }
 
-  /** Tells that an attempt begins: on an open circuit it is the probe. */
+  /** An attempt begins: on an open circuit it is the probe. */
   begin(): void {
     if (this.#state.is === 'closed') return;
     this.#state = { is: 'probing', since: this.#clock.now(), openMs: this.#state.openMs };
   }
 
-  /** How the attempt ended; `unknown`: it told nothing about the route's health (the client left, a refusal). */
+  /** The attempt ended. `unknown`: it says nothing about the route's health (the client disconnected, a refusal). */
   end(outcome: 'healthy' | 'unhealthy' | 'unknown'): void {
     const state = this.#state;
     if (outcome === 'healthy') this.#state = { is: 'closed', failures: 0 };

@@ -1,14 +1,14 @@
 /**
  * Whether a provider's error says that the request does not fit the model's context. Providers agree neither on a
- * code nor on a status, so the wordings of the known ones are matched.
+ * code nor on a status, so known wordings are matched.
  */
-export function saysContextLength(said: string): boolean {
-  const text = said.slice(0, LONGEST);
+export function saysContextLength(error: string): boolean {
+  const text = error.slice(0, MAX_EXAMINED);
   return !OUTPUT_ONLY.test(text) && WORDINGS.some((wording) => wording.test(text));
 }
 
-/** What is looked at of an error, in UTF-16 code units: some of the wordings are looked for anew at every word. */
-const LONGEST = 4000;
+/** How much of an error is examined, in UTF-16 code units: some patterns start anew at every word. */
+const MAX_EXAMINED = 4000;
 
 /** Complaints about `max_tokens` alone (OpenAI: "This model supports at most 16384 completion tokens"). */
 const OUTPUT_ONLY = /supports at most \d+ (?:completion|output) tokens/i;

@@ -4,7 +4,7 @@ import { parseReadable } from '../../protocol/requests/json-spans.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
 import { AttemptFailure, type AttemptFailureDetails, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
-import { blamedBy } from './refusals.ts';
+import { blameOf } from './refusals.ts';
 import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
 
 /** What a provider answered instead of a stream. */
@@ -15,18 +15,18 @@ export interface ProviderRefusal {
   text: string;
 }
 
-/** What is looked at of a provider's words, in characters: patterns over more of them take too long. */
-const MAX_READ = 16 * 1024;
+/** How much of a provider's message is examined, in characters: patterns over more take too long. */
+const MAX_EXAMINED = 16 * 1024;
 
 /** The failure that an HTTP status other than 2xx means. */
 export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: number): AttemptFailure {
   const { status } = answer;
-  const text = answer.text.slice(0, MAX_READ);
+  const text = answer.text.slice(0, MAX_EXAMINED);
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = mask.message(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
   const codes = codesIn(parseReadable(answer.text));
-  const details = { status, codes, retryAfterMs: wait, blames: blamedBy(status, text) };
+  const details = { status, codes, retryAfterMs: wait, blames: blameOf(status, text) };
   const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
     new AttemptFailure(message, { ...details, ...more });
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
@@ -36,39 +36,39 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
     return failure({ kind: 'refused', advice: 'never', blames: 'request' });
   }
   if (status === 429) {
-    return failure({ kind: 'rate_limit', advice: isLasting(text) || mayNotRetry(answer) ? 'elsewhere' : 'again' });
+    return failure({ kind: 'rate_limit', advice: isLasting(text) || forbidsRetry(answer) ? 'elsewhere' : 'again' });
   }
-  if (LATE.has(status)) return failure({ kind: 'timeout', advice: 'again', unhealthy: true });
-  if (status >= 500 && !UNABLE.has(status)) return failure({ kind: 'failed', advice: 'again', unhealthy: true });
-  return IN_THE_WAY.has(status)
+  if (TIMEOUTS.has(status)) return failure({ kind: 'timeout', advice: 'again', unhealthy: true });
+  if (status >= 500 && !UNSUPPORTED.has(status)) return failure({ kind: 'failed', advice: 'again', unhealthy: true });
+  return CONFLICTS.has(status)
     ? failure({ kind: 'failed', advice: 'again' })
     : failure({ kind: 'refused', advice: 'elsewhere' });
 }
 
-/** Statuses: of time limits, of what a provider never does, and of what is gone with the next request. */
-const LATE = new Set([408, 504, 524]);
-const UNABLE = new Set([501, 505]);
-const IN_THE_WAY = new Set([409, 425]);
+/** Statuses of time limits, of what a provider never supports, and of conflicts that the next request no longer meets. */
+const TIMEOUTS = new Set([408, 504, 524]);
+const UNSUPPORTED = new Set([501, 505]);
+const CONFLICTS = new Set([409, 425]);
 
 /** The failure that an error object inside a stream means. `payload` is the parsed frame. */
 export function failureOfStreamError(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
-  const told = payload.error ?? errorInside(payload);
-  if (!told && (payload.choices || payload.response)) return brokenStream('the provider broke the answer off');
-  return failureOfError(told ? { error: told } : payload, mask);
+  const error = payload.error ?? nestedError(payload);
+  if (!error && (payload.choices || payload.response)) return brokenStream('the provider broke the answer off');
+  return failureOfErrorObject(error ? { error } : payload, mask);
 }
 
 /** The error of a choice, or of a response that failed. */
-function errorInside(payload: Record<string, unknown>): unknown {
+function nestedError(payload: Record<string, unknown>): unknown {
   const { response } = payload;
   return isObject(response) ? response.error : brokenChoice(payload)?.error;
 }
 
-function failureOfError(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
-  const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
+function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
+  const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_EXAMINED);
   const detail = mask.message(errorText(JSON.stringify(payload)));
   const message = `an error inside the answer: ${detail === '' ? 'no message' : detail}`;
   const status = statusIn(payload);
-  const blames = blamedBy(status ?? 400, text) === 'credential' ? 'credential' : undefined;
+  const blames = blameOf(status ?? 400, text) === 'credential' ? 'credential' : undefined;
   const failure = (details: AttemptFailureDetails) =>
     new AttemptFailure(message, { codes: codesIn(payload), blames, ...details });
   if (saysContextLength(text)) return failure({ kind: 'context_length', advice: 'elsewhere' });
@@ -86,7 +86,7 @@ function failureOfError(payload: Record<string, unknown>, mask: SecretMask): Att
   return failure({ kind: 'failed', advice: 'again', status, unhealthy: true });
 }
 
-/** The human part of an error body in any of the shapes that providers use. */
+/** The human-readable part of an error body, in any of the shapes that providers use. */
 export function errorText(body: string): string {
   const parsed = parseReadable(body);
   if (parsed === undefined) return /^\s*</.test(body) ? titleOf(body) : body;
@@ -108,14 +108,14 @@ function messageIn(value: unknown): string | undefined {
 
 /** The title of an HTML error page of a proxy in front of the provider. */
 function titleOf(html: string): string {
-  const head = html.slice(0, MAX_READ);
+  const head = html.slice(0, MAX_EXAMINED);
   const title = /<title[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1] ?? /<h1[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1];
   return title?.trim() ?? 'an HTML page';
 }
 
 /**
- * The provider's content filter refused the request: the client gets the reason, and no other route is asked to let it
- * pass.
+ * Whether the provider's content filter refused the request: the client gets the reason, and no other route is tried in
+ * the hope that it lets the request pass.
  */
 function saysContentFilter(text: string): boolean {
   return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
@@ -123,33 +123,33 @@ function saysContentFilter(text: string): boolean {
   );
 }
 
-/** The provider's own word on repeating; the official SDKs obey it too. */
-function mayNotRetry({ headers }: ProviderRefusal): boolean {
+/** Whether the provider forbids a retry. The official SDKs obey this header too. */
+function forbidsRetry({ headers }: ProviderRefusal): boolean {
   return headers['x-should-retry'] === 'false';
 }
 
 /** "Please try again in 18.642s", "in 1m9.696s", "in 350ms": the wait in milliseconds. */
 function waitIn(text: string): number | undefined {
-  const said = /try again in ((?:\d{1,6}(?:\.\d{1,6})?(?:ms|h|m|s)){1,4})/i.exec(text)?.[1];
-  return said === undefined ? undefined : durationMs(said);
+  const duration = /try again in ((?:\d{1,6}(?:\.\d{1,6})?(?:ms|h|m|s)){1,4})/i.exec(text)?.[1];
+  return duration === undefined ? undefined : durationMs(duration);
 }
 
-/** Out of credit or daily quota, or a request above the limit of a minute (OpenAI: "Request too large for gpt-4o"). */
+/** Out of credit or quota, or above the per-minute limit by itself (OpenAI: "Request too large for gpt-4o"). */
 function isLasting(text: string): boolean {
   return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota|request too large for/i.test(
     text,
   );
 }
 
-/** Where providers put the codes of an error. */
-const CODES = ['code', 'type', 'status', 'error_code', 'status_code'];
+/** Fields in which providers put the codes of an error. */
+const CODE_FIELDS = ['code', 'type', 'status', 'error_code', 'status_code'];
 
 /** The provider's own codes for an error in any of the shapes that providers use. */
 function codesIn(payload: unknown): string[] {
   const body: unknown = Array.isArray(payload) ? payload[0] : payload;
   if (!isObject(body)) return [];
   const places = [body, body.error, body.base_resp].filter(isObject);
-  const found = places.flatMap((place) => CODES.map((name) => place[name]));
+  const found = places.flatMap((place) => CODE_FIELDS.map((name) => place[name]));
   return found.filter((code) => typeof code === 'string' || typeof code === 'number').map(String);
 }
 

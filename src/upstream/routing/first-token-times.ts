@@ -1,60 +1,60 @@
-/** Answers that are looked back at, and how many of them are needed to know a route. */
-const REMEMBERED = 32;
-const ENOUGH = 4;
-/** A route is given this many times what it took when it was slow. */
-const GENEROUS = 3;
-/** It is never given less than this because it was fast, in milliseconds. */
-const LEAST_MS = 10_000;
-/** A request of so many bytes is read in a millisecond. */
-const BYTES_IN_MS = 32;
+/** How many of the latest answers count, and how many are needed before they say anything. */
+const MAX_RECENT = 32;
+const MIN_SAMPLES = 4;
+/** A route gets this many times as long as its slow answers took. */
+const SLOW_FACTOR = 3;
+/** A fast route never gets less than this, in milliseconds. */
+const MIN_PATIENCE_MS = 10_000;
+/** How many bytes of a request a model reads in a millisecond. */
+const BYTES_PER_MS = 32;
 
-export interface Patience {
-  /** What is waited while nothing is known, in milliseconds. */
+export interface PatienceLimits {
+  /** How long to wait while too few answers were seen, in milliseconds. */
   base: number;
-  /** The most that the route may take at all, in milliseconds. */
-  most: number;
-  /** The size of the request. */
+  /** The longest wait, in milliseconds. */
+  max: number;
+  /** The size of the request, in bytes. */
   bytes: number;
 }
 
 /**
- * How long a route was seen to take to its first token. Models that think before they speak are given the
- * time that they are known to need while another route could be asked; fast ones are left sooner.
+ * How long a route took to its first token. While another route could be tried, a model that thinks first gets the time
+ * that it is known to need, and a fast one that falls silent is abandoned sooner.
  */
 export class FirstTokenTimes {
   /** Milliseconds, the latest last. */
   #recent: number[] = [];
-  /** How long the last one was waited for that said nothing but that it is there. */
-  #inVain = 0;
-  readonly #onTime: ((ms: number) => void) | undefined;
+  /** How long the last attempt was given that sent its headers but no token; 0 after any other outcome. */
+  #lastGivenUp = 0;
+  readonly #onRecord: ((ms: number) => void) | undefined;
 
-  /** `onTime` is called with each time, in milliseconds. */
-  constructor(onTime?: (ms: number) => void) {
-    this.#onTime = onTime;
+  /** `onRecord` is called with each time, in milliseconds. */
+  constructor(onRecord?: (ms: number) => void) {
+    this.#onRecord = onRecord;
   }
 
-  /** The first token came after so long. */
-  spoke(ms: number): void {
+  /** Records that the first token came after `ms`. */
+  record(ms: number): void {
     this.#recent.push(ms);
-    if (this.#recent.length > REMEMBERED) this.#recent.shift();
-    this.#inVain = 0;
-    this.#onTime?.(ms);
+    if (this.#recent.length > MAX_RECENT) this.#recent.shift();
+    this.#lastGivenUp = 0;
+    this.#onRecord?.(ms);
   }
 
-  /** It was not waited for any longer. `present`: it had answered with its headers, so it may have been thinking. */
-  left(ms: number, { present }: { present: boolean }): void {
-    this.#inVain = present ? ms : 0;
+  /** Records a wait that ended without a token. `hadAnswered`: the headers had come, so the model may have been thinking. */
+  gaveUp(ms: number, { hadAnswered }: { hadAnswered: boolean }): void {
+    this.#lastGivenUp = hadAnswered ? ms : 0;
   }
 
   /** How long to wait for the first token, in milliseconds. */
-  patience({ base, most, bytes }: Patience): number {
-    const known = this.#recent.length >= ENOUGH ? this.#slow * GENEROUS + bytes / BYTES_IN_MS : base;
-    // Once twice as long, so that a model that thinks can show how long it does; not for ever, it may be dead.
-    const once = this.#inVain > 0 ? Math.min(this.#inVain * 2, base * 2) : 0;
-    return Math.min(most, Math.max(known, once, Math.min(base, LEAST_MS)));
+  patience({ base, max, bytes }: PatienceLimits): number {
+    const known = this.#recent.length >= MIN_SAMPLES ? this.#slow * SLOW_FACTOR + bytes / BYTES_PER_MS : base;
+    // Twice the last wait, so that a thinking model can show how long it takes; bounded, since it may be dead.
+    const extended = this.#lastGivenUp > 0 ? Math.min(this.#lastGivenUp * 2, base * 2) : 0;
+    return Math.min(max, Math.max(known, extended, Math.min(base, MIN_PATIENCE_MS)));
   }
 
-  /** The slowest but one: a single delay makes nobody wait. */
+  /** The second slowest time, so that a single delay changes nothing. */
   get #slow(): number {
     return this.#recent.toSorted((a, b) => b - a)[1] ?? 0;
   }

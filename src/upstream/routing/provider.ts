@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import { startingTraits } from '../dialects/dialects.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
-import { ProviderTarget, WHOLE } from '../provider-target.ts';
+import { ProviderTarget, WHOLE_ANSWER_FACTOR } from '../provider-target.ts';
 import { ConnectionPool } from '../transport/connection-pool.ts';
 import { BackgroundProbe } from './background-probe.ts';
 import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
@@ -10,7 +10,7 @@ import type { FailoverRules } from './failover-rules.ts';
 import { FirstTokenTimes } from './first-token-times.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
 
-/** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
+/** How many models and credentials of one provider are getOrCreate; the oldest is forgotten first. */
 const MAX_REMEMBERED = 512;
 
 export interface ProviderOptions {
@@ -26,26 +26,26 @@ export interface ProviderState {
   name: string;
   /** False while the circuits of all its models that were used are open. */
   usable: boolean;
-  /** Exchanges under way. */
+  /** Calls in progress. */
   running: number;
-  /** Milliseconds that the provider asked to wait, of the credential that waits longest. */
+  /** The longest time that any credential still has to wait after a rate limit, in milliseconds. */
   pausedMs: number;
   models: { model: string; circuit: CircuitBreaker['state']; retryInMs: number }[];
 }
 
 /**
  * A configured provider while it is in use: its connection pool, its health, and what was learned about it. A provider
- * whose configuration changed is retired: what runs on it goes on, and the last one out closes the pool.
+ * whose configuration changed is retired: its running calls continue, and the last one closes the pool.
  */
 export class Provider implements AsyncDisposable {
   readonly name: string;
-  /** As configured, with the secrets of now in their places. */
+  /** As configured, with the current secrets filled in. */
   config: RemoteProviderConfig;
   readonly pool: ConnectionPool;
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
   readonly #probes = new Map<string, BackgroundProbe>();
-  /** By the rules that a model has, else by the provider itself, and then by credential. */
+  /** By the failover rules of a model (by this provider where it has none), then by credential. */
   #targets = new WeakMap<object, Map<string | undefined, ProviderTarget>>();
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
@@ -62,15 +62,15 @@ export class Provider implements AsyncDisposable {
 
   /** The health of one of the provider's models. */
   breaker(model: string): CircuitBreaker {
-    return remembered(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
+    return getOrCreate(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
   }
 
-  /** A request for a model went elsewhere because the model is left out: it is looked whether the provider is back. */
-  wanted(model: string, credential: string | undefined): void {
-    remembered(this.#probes, model, () => new BackgroundProbe(this.breaker(model))).wanted(this.target(credential));
+  /** Checks in the background whether the provider is back, after a request avoided one of its models. */
+  scheduleProbe(model: string, credential: string | undefined): void {
+    getOrCreate(this.#probes, model, () => new BackgroundProbe(this.breaker(model))).schedule(this.target(credential));
   }
 
-  /** How it stands with the provider and its models that were used, for operators. */
+  /** The health of the provider and of the models that were used, for operators. */
   get state(): ProviderState {
     const limiters = [...this.#limiters.values()];
     const breakers = [...this.#breakers.values()];
@@ -83,72 +83,72 @@ export class Provider implements AsyncDisposable {
     };
   }
 
-  /** The provider under this credential. `rules`: of the model that is asked for, the same object each time. */
+  /** The provider under this credential. `rules`: those of the requested model, the same object each time. */
   target(credential: string | undefined, rules?: FailoverRules): ProviderTarget {
     const targets = this.#targets.getOrInsertComputed(rules ?? this, () => new Map());
-    return remembered(targets, credential, () => new ProviderTarget(this, credential, rules));
+    return getOrCreate(targets, credential, () => new ProviderTarget(this, credential, rules));
   }
 
   /** The limiter shared by everybody who uses this credential. */
   limiter(credential: string | undefined): RateLimiter {
-    return remembered(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
+    return getOrCreate(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
   }
 
-  /** How long one of the provider's models takes to its first token; of answers that come whole, to all of it. */
+  /** How long one of the provider's models takes to its first token, or to the whole answer where it does not stream. */
   firstTokens(model: string, { streamed }: { streamed: boolean }): FirstTokenTimes {
     const make = () => new FirstTokenTimes(streamed ? this.#options.onFirstToken : undefined);
-    return remembered(this.#firstTokens, `${streamed ? 'streamed' : 'whole'} ${model}`, make);
+    return getOrCreate(this.#firstTokens, `${streamed ? 'streamed' : 'whole'} ${model}`, make);
   }
 
-  /** How long the first token of a model is waited for while another route could be asked, in milliseconds. */
+  /** How long to wait for a model's first token while another route could be tried, in milliseconds. */
   patience(model: string, { streamed, bytes }: { streamed: boolean; bytes: number }): number {
     const { first_byte, first_token = first_byte, patience } = this.config.timeouts;
-    const longer = streamed ? 1 : WHOLE;
-    const limits = { base: patience * longer, most: Math.max(first_byte * longer, first_token), bytes };
+    const factor = streamed ? 1 : WHOLE_ANSWER_FACTOR;
+    const limits = { base: patience * factor, max: Math.max(first_byte * factor, first_token), bytes };
     return this.firstTokens(model, { streamed }).patience(limits);
   }
 
-  /** What one of the provider's models is known to want its requests to look like. */
+  /** What is known of how one of the provider's models wants its requests. */
   traits(model: string): RequestTraits {
-    return remembered(this.#traits, model, () => startingTraits(this.config, model));
+    return getOrCreate(this.#traits, model, () => startingTraits(this.config, model));
   }
 
-  /** Takes new secrets. Calls under way end on the old ones; what is known of the provider and its limits stays. */
-  renew(config: RemoteProviderConfig): void {
-    const { api_key: before } = this.config;
+  /** Takes new secrets. Running calls end with the old ones; health, traits and rate limits are carried over. */
+  updateSecrets(config: RemoteProviderConfig): void {
+    const { api_key: previous } = this.config;
     this.config = config;
     this.#targets = new WeakMap();
-    const limiter = this.#limiters.get(before);
-    if (limiter === undefined || before === config.api_key) return;
-    this.#limiters.delete(before);
+    const limiter = this.#limiters.get(previous);
+    if (limiter === undefined || previous === config.api_key) return;
+    this.#limiters.delete(previous);
     this.#limiters.set(config.api_key, limiter);
   }
 
-  /** Keeps the pool open until `leave`, also if the provider is retired meanwhile. */
-  enter(): void {
+  /** Keeps the pool open until `release`, even if the provider is retired meanwhile. */
+  acquire(): void {
     this.#users += 1;
   }
 
-  /** Once for each `enter`. */
-  leave(): void {
+  /** Once for each `acquire`. */
+  release(): void {
     this.#users -= 1;
     this.#closeIfUnused();
   }
 
-  /** Closes the pool once nobody uses it, and tells. */
+  /** Closes the pool once nobody uses it, then calls `onClosed`. */
   retire(onClosed: () => void): void {
     this.#onUnused = onClosed;
-    this.#endProbes();
+    this.#stopProbes();
     this.#closeIfUnused();
   }
 
   /** Closes every connection at once. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#endProbes();
+    this.#stopProbes();
     await this.pool[Symbol.asyncDispose]();
   }
 
-  #endProbes(): void {
+  #stopProbes(): void {
     for (const probe of this.#probes.values()) probe[Symbol.dispose]();
   }
 
@@ -160,7 +160,7 @@ export class Provider implements AsyncDisposable {
   }
 }
 
-function remembered<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+function getOrCreate<K, T>(map: Map<K, T>, key: K, make: () => T): T {
   const known = map.get(key);
   if (known) return known;
   const oldest = map.keys().next();

@@ -4,9 +4,9 @@ import { GatewayError } from '../../base/errors.ts';
 import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
 import { workOwner } from '../../base/load/event-loop.ts';
 
-/** How the runs that share a provider slow down when it limits them. */
+/** How the callers of a provider slow down when it limits their rate. */
 export interface LimiterPolicy {
-  /** Pause after a 429 that names none, doubling with each in a row, in milliseconds. */
+  /** The pause after a 429 that names none, doubling with each in a row, in milliseconds. */
   pauseMs: number;
   maxPauseMs: number;
 }
@@ -14,25 +14,25 @@ export interface LimiterPolicy {
 export const DEFAULT_LIMITER: LimiterPolicy = { pauseMs: 1000, maxPauseMs: 30_000 };
 
 /**
- * The longest pause that a provider is granted: one wrong `Retry-After` would park its route, for every run, until the
- * gateway is started again; timers do not wait for longer than 24 days at all.
+ * The longest pause that a provider is granted: otherwise one wrong `Retry-After` would park its route, for every run,
+ * until the gateway restarts. Timers cannot wait for longer than 24 days anyway.
  */
-const LONGEST_PAUSE_MS = 3_600_000;
+const MAX_PAUSE_MS = 3_600_000;
 
 type State =
   | { is: 'free' }
-  /** Nobody starts before `until`; at most `slots` exchanges run at once. */
+  /** No call starts before `until`; at most `slots` run at once. */
   | { is: 'limited'; until: number; slots: number; inARow: number };
 
-/** Slots beyond which a limit means nothing any more. */
-const FREE_AT = 256;
-/** Exchanges that wait for a slot at most. */
+/** With this many slots the limit no longer means anything, and ends. */
+const MAX_SLOTS = 256;
+/** How many calls may wait for a slot. */
 const MAX_WAITING = 10_000;
 
 /**
- * Shared by all exchanges with one provider under one credential. Free until the provider answers 429; then everybody
- * pauses, and as many as half of those that were running go on at once. Each success gives one slot back (additive
- * increase, multiplicative decrease), so that runs slow down together instead of storming, in fair turns of API keys.
+ * Shared by all calls to one provider under one credential. Unlimited until the provider answers 429; then every new call
+ * pauses, and half as many as were running may run at once. Each success adds a slot (additive increase, multiplicative
+ * decrease), so that callers slow down together instead of storming, and API keys take fair turns.
  */
 export class RateLimiter {
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class RateLimiter {
     this.#policy = policy;
   }
 
-  /** Milliseconds until an exchange may start, by what is known. */
+  /** Milliseconds until a call may start, as far as is known. */
   get pauseMs(): number {
     return this.#state.is === 'free' ? 0 : Math.max(0, this.#state.until - this.#clock.now());
   }
@@ -60,13 +60,13 @@ export class RateLimiter {
   }
 
   /** Waits for a slot; disposing frees it. @throws GatewayError `overloaded`; the signal's reason. */
-  async enter(options: { signal: AbortSignal }): Promise<Permit> {
+  async acquire(options: { signal: AbortSignal }): Promise<Permit> {
     for (;;) {
       const pause = this.pauseMs;
       if (pause > 0) await sleep(pause, options);
       const slot = await this.#slots.acquire(workOwner(), options.signal);
       if (this.pauseMs === 0) return slot;
-      // The provider limited us once more while this one waited.
+      // The provider answered another 429 while this call waited.
       slot[Symbol.dispose]();
     }
   }
@@ -74,8 +74,8 @@ export class RateLimiter {
   /** The provider limited us; `retryAfterMs`: what it asked for. */
   limited(retryAfterMs: number | undefined): void {
     const inARow = this.#state.is === 'limited' ? this.#state.inARow + 1 : 1;
-    const asked = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, LONGEST_PAUSE_MS);
-    const pause = asked ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
+    const requested = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, MAX_PAUSE_MS);
+    const pause = requested ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
     const until = Math.max(this.#state.is === 'limited' ? this.#state.until : 0, this.#clock.now() + pause);
     this.#state = { is: 'limited', until, slots: Math.max(1, Math.floor(this.running / 2)), inARow };
   }
@@ -83,7 +83,8 @@ export class RateLimiter {
   succeeded(): void {
     if (this.#state.is === 'free') return;
     const slots = this.#state.slots + 1;
-    this.#state = slots >= FREE_AT || slots > this.running * 4 ? { is: 'free' } : { ...this.#state, slots, inARow: 0 };
+    this.#state =
+      slots >= MAX_SLOTS || slots > this.running * 4 ? { is: 'free' } : { ...this.#state, slots, inARow: 0 };
     this.#slots.serve();
   }
 }

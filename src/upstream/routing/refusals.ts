@@ -1,27 +1,28 @@
 /**
- * Whom a refusal blames. `request`: every provider would say the same. `route`: this provider or this account, so that
- * another route may well answer. `credential`: the operator's key; a client can do nothing about it and is not shown it.
+ * What a refusal blames. `request`: every provider would refuse it. `route`: this provider or account, so another route
+ * may well answer. `credential`: the operator's key; a client can do nothing about it and is not shown the refusal.
  */
-export type Blamed = 'request' | 'route' | 'credential';
+export type Blame = 'request' | 'route' | 'credential';
 
-/** Statuses that judge the request itself, unless the words say otherwise. */
+/** Statuses that blame the request, unless the message says otherwise. */
 const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
 
-/** What is looked at of a provider's words, in UTF-16 code units. */
-const LONGEST = 4000;
+/** How much of a provider's message is examined, in UTF-16 code units. */
+const MAX_EXAMINED = 4000;
 
-/** Whom an answer with an error status blames. `said`: its body; codes and types are looked for in it as words are. */
-export function blamedBy(status: number, said: string): Blamed {
+/** What an answer with an error status blames. `body` is searched for codes and types as well as for wordings. */
+export function blameOf(status: number, body: string): Blame {
   if (status === 401 || status === 403) return 'credential';
   if (!REQUEST_AT_FAULT.has(status)) return 'route';
-  const text = said.slice(0, LONGEST);
-  if (OWN_FAULT.test(text)) return 'request';
+  const text = body.slice(0, MAX_EXAMINED);
+  if (INVALID_SCHEMA.test(text)) return 'request';
   if (CREDENTIAL.some((wording) => wording.test(text))) return 'credential';
   return ROUTE.some((wording) => wording.test(text)) ? 'route' : 'request';
 }
 
-/** A schema of the client's that is wrong names what is "not supported" in it. */
-const OWN_FAULT = /invalid_json_schema|invalid_function_parameters|\binvalid (?:json )?schema\b|schema is invalid/i;
+/** The refusal of a client's invalid schema says "not supported" of a keyword, and still blames the request. */
+const INVALID_SCHEMA =
+  /invalid_json_schema|invalid_function_parameters|\binvalid (?:json )?schema\b|schema is invalid/i;
 
 const CREDENTIAL: readonly RegExp[] = [
   // Codes and types: OpenAI, Anthropic, Gemini (`details[].reason`, 400), Mistral.
@@ -53,19 +54,19 @@ const ROUTE: readonly RegExp[] = [
   /\bno models? (?:is |are )?(?:currently )?loaded|\bmodel\b.{0,40}\b(?:crashed|unloaded)|model[._ ]?access[ _]?denied/i,
   /model_terms_required|requires terms acceptance|tool_use_failed/i,
   /\bdeployment\b.{0,80}\bnot (?:exist|found)|does not work with the specified model|on-demand throughput/i,
-  // Where and who: OpenAI (unsupported_country_region_territory), Gemini (400): "User location is not supported".
+  // Region and account: OpenAI (unsupported_country_region_territory), Gemini (400): "User location is not supported".
   /unsupported_country|\b(?:country|region|location|territory)\b.{0,60}\bnot (?:supported|available|allowed)/i,
   /not (?:supported|available|allowed) in (?:your|this) (?:country|region|location)|permission_denied|FAILED_PRECONDITION/i,
   /\b(?:organi[sz]ation|account|project|workspace|team|subscription)\b.{0,80}\b(?:disabled|restricted|suspended|deactivated|blocked|be verified|not (?:active|allowed|authori[sz]ed))/i,
   // The longest answer of this model. Anthropic: "max_tokens: 100000 > 8192, which is the maximum allowed number of output
   // tokens"; OpenAI: "max_tokens is too large: ... This model supports at most 4096 completion tokens".
   /\bmax_(?:completion_|output_|new_)?tokens\b.{0,60}(?:too (?:large|high|big)|>|maximum|at most|exceeds?|less than or equal)/i,
-  // What this model is not: vLLM: "x is not a multimodal model"; DashScope: "This model only support stream mode",
+  // What this model cannot do: vLLM: "x is not a multimodal model"; DashScope: "This model only support stream mode",
   // "parameter.enable_thinking must be set to false for non-streaming calls".
   /\bnot an? (?:multi-?modal|vision|embedding|reasoning|chat)\b|\bonly supports? (?:the )?(?:non-)?stream|enable_thinking/i,
-  // A page is no answer of an API: something else stands at that address.
+  // An HTML page: something other than the API answers at that address.
   /^\s*<(?:!doctype html|html)\b/i,
-  // A parameter that this one refuses. OpenAI: "Unsupported parameter", "Unrecognized request argument"; Anthropic,
+  // A parameter that this provider refuses. OpenAI: "Unsupported parameter", "Unrecognized request argument"; Anthropic,
   // Mistral (422): "Extra inputs are not permitted"; Groq: "property 'x' is unsupported"; Gemini: "Unknown name"; Bedrock.
   /unsupported|unknown_parameter|extra_forbidden|\bnot (?:currently |yet )?(?:supported|permitted)\b|\b(?:does not|doesn't|don't|do not|cannot) support/i,
   /\bunrecogni[sz]ed\b|\bunexpected (?:keyword|field|argument|parameter|property)|\bunknown (?:parameter|field|name|argument|key|property|variant)/i,

@@ -1,13 +1,13 @@
 /** Headers of an answer; names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Headers in which providers tell how long to wait, besides `retry-after`; the value is a duration or seconds. */
+/** Headers besides `retry-after` in which providers say how long to wait, as a duration or in seconds. */
 const RESET_HEADERS = ['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'] as const;
 
 /**
  * How long a provider asks us to wait, in milliseconds: `retry-after-ms`, `Retry-After` (RFC 9110 section 10.2.3:
  * seconds or a date), or the rate-limit reset headers of OpenAI and Groq (`1s`, `6m0s`, `350ms`) when
- * `limited` says that the answer was a 429. Undefined where nothing usable is said.
+ * `limited` says that the answer was a 429. Undefined where no header is usable.
  */
 export function retryAfterMs(headers: AnswerHeaders, now: number, limited = false): number | undefined {
   const ms = numeric(headers['retry-after-ms']);
@@ -17,7 +17,7 @@ export function retryAfterMs(headers: AnswerHeaders, now: number, limited = fals
     const seconds = numeric(value);
     if (seconds !== undefined) return seconds * 1000;
     const date = Date.parse(value);
-    // By the clock that wrote it, where the answer says what that one shows.
+    // By the provider's own clock, where the answer has a `Date`.
     const sent = Date.parse(String(headers.date));
     if (!Number.isNaN(date)) return Math.max(0, date - (Number.isNaN(sent) ? now : sent));
   }

@@ -10,10 +10,10 @@ export interface Route {
   /** The provider's name of the model. */
   model: string;
   credential: string | undefined;
-  /** Tokens that it reads at most, where the configuration says so. */
+  /** The size of the model's context in tokens, where the configuration gives it. */
   contextLength?: number | undefined;
   price?: RouteConfig['price'];
-  /** Of the model that is asked for. */
+  /** The failover rules of the requested model. */
   rules?: FailoverRules | undefined;
 }
 
@@ -22,34 +22,33 @@ type Providers = ReadonlyMap<string, Provider>;
 export interface RouteQuery {
   modelName: string;
   model: ModelConfig;
-  /** The caller's key: its own routing and credentials win. */
+  /** The caller's key, whose own routes and credentials win. */
   key?: KeyConfig | undefined;
-  /** Other routes than the model's (the reader of huge pages). */
+  /** Replaces the model's routes (for the reader of huge pages). */
   routes?: readonly RouteConfig[] | undefined;
 }
 
 /**
- * The routes of a caller in order of preference. Providers that a reload removed are left out, and those that wait for
- * the first secret of their source. `draw`, from 0 up to 1, decides which of several routes that share their load comes
- * first.
+ * The routes of a caller in order of preference, without providers that a reload removed or that still wait for their
+ * first secret. `draw`, in [0, 1), decides which of several load-balanced routes comes first.
  */
 export function routesOf(query: RouteQuery, { providers, draw }: { providers: Providers; draw: number }): Route[] {
   const { key } = query;
-  const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
+  const configured = query.routes ?? ownValue(key?.routes, query.modelName) ?? query.model.routes;
   return usableRoutes(inOrder(configured, draw), { key, providers, rules: rulesOf(query.model) });
 }
 
-/** Who asks, for those that keep to one of several routes. */
+/** Who makes the request, so that a user, conversation or run sticks to one of several routes. */
 export interface DrawQuery extends Pick<RouteQuery, 'key' | 'model'> {
-  /** The run that asks, also for log lines. */
+  /** The run that makes the request, also for log lines. */
   runId?: string | undefined;
-  /** Names the conversation that the request belongs to, if it does. Called only where that is of interest. */
+  /** The conversation that the request belongs to, if any. Called only where the model is sticky by conversation. */
   conversation?: (() => string | undefined) | undefined;
 }
 
 /**
- * What decides among routes that share their load: the same for a user or a conversation where the model says so, and for
- * a run, whose provider remembers what it has read; else chance.
+ * The draw that decides among load-balanced routes: constant for a user or a conversation where the model is sticky, and
+ * for a run, whose provider caches its prompts; random otherwise.
  */
 export function drawFor(query: DrawQuery, random: () => number): number {
   const name = stickyName(query) ?? query.runId;
@@ -64,37 +63,37 @@ function stickyName({ key, model: { sticky }, conversation }: DrawQuery): string
   return name === undefined ? undefined : `${user} ${name}`;
 }
 
-/** By priority; of the best ones that share their load those with a weight come first, in an order that is drawn by it. */
+/** Sorts routes by priority. Where the best ones have weights, those come first, in an order drawn by weight. */
 export function inOrder(configured: readonly RouteConfig[], draw: number): readonly RouteConfig[] {
   if (configured.every(({ priority, weight }) => priority === undefined && weight === undefined)) return configured;
   const sorted = configured.toSorted((a, b) => (a.priority ?? 1) - (b.priority ?? 1));
   const best = sorted.filter(({ priority = 1 }) => priority === (sorted[0]?.priority ?? 1));
   if (best.every(({ weight }) => weight === undefined)) return sorted;
-  const drawn = drawnByWeight(best, draw);
-  return [...drawn, ...sorted.filter((route) => !drawn.includes(route))];
+  const shuffled = shuffleByWeight(best, draw);
+  return [...shuffled, ...sorted.filter((route) => !shuffled.includes(route))];
 }
 
-/** What one leaves undone is shared among the others as all of it is: each place is drawn among those that are left. */
-function drawnByWeight(routes: readonly RouteConfig[], draw: number): RouteConfig[] {
-  const left = routes.filter(({ weight = 1 }) => weight > 0);
-  const drawn: RouteConfig[] = [];
-  let part = draw;
-  while (left.length > 0) {
-    let point = part * left.reduce((sum, { weight = 1 }) => sum + weight, 0);
-    const found = left.findIndex(({ weight = 1 }) => {
+/** Draws each place among the routes that are left, so that the load of a failed one spreads by weight too. */
+function shuffleByWeight(routes: readonly RouteConfig[], draw: number): RouteConfig[] {
+  const remaining = routes.filter(({ weight = 1 }) => weight > 0);
+  const shuffled: RouteConfig[] = [];
+  let fraction = draw;
+  while (remaining.length > 0) {
+    let point = fraction * remaining.reduce((sum, { weight = 1 }) => sum + weight, 0);
+    const index = remaining.findIndex(({ weight = 1 }) => {
       point -= weight;
       return point < 0;
     });
-    const [route] = left.splice(found, 1);
+    const [route] = remaining.splice(index, 1);
     if (!route) break;
-    drawn.push(route);
-    // Where in its share the draw fell decides among the others.
-    part = 1 + point / (route.weight ?? 1);
+    shuffled.push(route);
+    // Where in this route's share the draw fell decides among the others.
+    fraction = 1 + point / (route.weight ?? 1);
   }
-  return drawn;
+  return shuffled;
 }
 
-/** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
+/** Configured routes whose provider exists and has its credential: the key's own, else the configured one. */
 export function usableRoutes(
   configured: readonly RouteConfig[],
   { key, providers, rules }: Pick<RouteQuery, 'key'> & Pick<Route, 'rules'> & { providers: Providers },
@@ -103,13 +102,13 @@ export function usableRoutes(
   for (const { provider: name, model, context_length: contextLength, price } of configured) {
     const provider = providers.get(name);
     if (!provider) continue;
-    const credential = own(key?.provider_keys, name) ?? provider.config.api_key;
+    const credential = ownValue(key?.provider_keys, name) ?? provider.config.api_key;
     if (credential === undefined && lacksSecret(provider.config)) continue;
     routes.push({ provider, model, credential, contextLength, price, rules });
   }
   return routes;
 }
 
-function own<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+function ownValue<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return record && Object.hasOwn(record, key) ? record[key] : undefined;
 }

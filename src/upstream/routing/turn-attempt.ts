@@ -9,61 +9,61 @@ import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
-import type { AnswerHead } from '../transport/held-call.ts';
+import type { AnswerHead } from '../transport/provider-call.ts';
 import type { PassDelta } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure, brokenStream } from './attempt-failure.ts';
 import type { FirstTokenTimes } from './first-token-times.ts';
 
-/** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
+/** How long to wait for the rest of a stream (usage, `[DONE]`) after the finish reason, in milliseconds. */
 const AFTER_FINISH_MS = 1000;
 
-/** How long the end of a body is waited for after `[DONE]`, so that its connection can be used again. */
+/** How long to wait for the end of a body after `[DONE]`, so that its connection can be reused, in milliseconds. */
 const AFTER_DONE_MS = 250;
 
-/** The most that is read of an error answer, in bytes. */
+/** How much of an error answer is read, in bytes: the beginning of a refusal is enough. */
 const MAX_ERROR = 64 * 1024;
 
-/** Characters of a token, where no text is at hand to be looked at. */
-const CHARACTERS = 4;
+/** Characters per token, where the text itself is not available to estimate by. */
+const CHARACTERS_PER_TOKEN = 4;
 
-/** Payloads in a row that bring nothing of an answer. Providers that hide thoughts may send an empty one for each token. */
-const MAX_SILENT = 100_000;
+/** How many payloads in a row may be empty. Providers that hide reasoning may send an empty one for each token. */
+const MAX_EMPTY_PAYLOADS = 100_000;
 
-/** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
-const MAX_WAITING = 256 * 1024;
+/** How many characters may wait for the turn's reader before the provider is paused. */
+const MAX_QUEUED = 256 * 1024;
 
 export interface AttemptOptions {
   target: ProviderTarget;
   wire: Wire;
   body: JsonObject;
-  reading: Omit<DecoderOptions, 'failureOf'>;
-  /** What is sent and delivered is counted here. */
+  decoding: Omit<DecoderOptions, 'failureOf'>;
+  /** Counts what is sent and delivered. */
   meter: CallMeter;
   /** See `CallOptions`. */
   patience: number | undefined;
-  watch: FirstTokenTimes;
+  firstTokens: FirstTokenTimes;
   /** See `TurnOptions`. */
   pass?: PassDelta | undefined;
   signal: AbortSignal;
 }
 
 /**
- * Asks one route once: gives its deltas as they come, and returns the whole turn. Ending the iteration or aborting the
- * signal closes the connection at once.
+ * Makes one call to a route: yields its deltas as they come, and returns the whole turn. Ending the iteration or aborting
+ * the signal closes the connection at once.
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, DecodedTurn, undefined> {
   const { target, wire, body, meter, signal } = options;
-  const deltas = new WaitingDeltas(options.pass);
-  using left = linkSignals([signal]);
+  const deltas = new DeltaQueue(options.pass);
+  using reader = linkSignals([signal]);
   const call = target.call<AttemptEnd>(
     {
       method: 'POST',
       path: wire.path,
       api: wire.api,
       headers: HEADERS,
-      // Bytes, as the HTTP client sends them: the text of a long research would be held beside them until its answer is read.
+      // Bytes, as the HTTP client sends them: a string would stay in memory beside them until the answer is read.
       body: joinedBytes(jsonTexts(body)),
     },
     {
@@ -77,110 +77,110 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
       unanswered: (failure) => ({ failure }),
       sent: () => meter.sent(),
       patience: options.patience,
-      watch: options.watch,
-      signal: left.signal,
+      watch: options.firstTokens,
+      signal: reader.signal,
     },
   );
-  call.then(deltas.over, deltas.over);
+  call.then(deltas.end, deltas.end);
   try {
     for (let ready = await deltas.next(); ready.length > 0; ready = await deltas.next()) yield* ready;
     const end = await call;
     if ('failure' in end) throw end.failure;
     return end.turn;
   } finally {
-    left.abort(READ_NO_FURTHER);
+    reader.abort(READER_STOPPED);
   }
 }
 
 const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream, application/json' };
 
-/** A reason of its own: without one, an exception with a stack trace is made for each turn. */
-const READ_NO_FURTHER = new Error('the turn is read no further');
+/** One shared reason: `abort()` without one makes an exception with a stack trace for each turn. */
+const READER_STOPPED = new Error('the turn is read no further');
 
 type AttemptEnd = { turn: DecodedTurn } | { failure: AttemptFailure };
 
-/** Deltas between the provider that sends and the turn's reader that takes. */
-class WaitingDeltas {
+/** Deltas between the provider, which pushes them, and the turn's reader, which pulls them. */
+class DeltaQueue {
   readonly #pass: PassDelta | undefined;
-  #ready: Delta[] = [];
+  #queued: Delta[] = [];
   #characters = 0;
   #isOver = false;
   #wake: (() => void) | undefined;
-  #onTaken: (() => void) | undefined;
+  #onDrained: (() => void) | undefined;
 
   constructor(pass: PassDelta | undefined) {
     this.#pass = pass;
   }
 
-  /** Whether the reader is far behind; `onTaken` is called once it is not. */
-  push(deltas: readonly Delta[], onTaken: () => void): boolean {
+  /** Whether the reader is far behind; `onDrained` is called once it has caught up. */
+  push(deltas: readonly Delta[], onDrained: () => void): boolean {
     for (const delta of deltas) {
-      if (this.#passOn(delta)) continue;
+      if (this.#passDirectly(delta)) continue;
       this.#characters += delta.delta.length + logprobSize(delta.logprobs ?? []);
-      this.#ready.push(delta);
+      this.#queued.push(delta);
     }
-    if (this.#ready.length > 0) this.#wake?.();
-    if (this.#characters < MAX_WAITING) return false;
-    this.#onTaken = onTaken;
+    if (this.#queued.length > 0) this.#wake?.();
+    if (this.#characters < MAX_QUEUED) return false;
+    this.#onDrained = onDrained;
     return true;
   }
 
-  #passOn(delta: Delta): boolean {
-    return this.#pass !== undefined && this.#wake !== undefined && this.#ready.length === 0 && this.#pass(delta);
+  #passDirectly(delta: Delta): boolean {
+    return this.#pass !== undefined && this.#wake !== undefined && this.#queued.length === 0 && this.#pass(delta);
   }
 
-  readonly over = (): void => {
+  readonly end = (): void => {
     this.#isOver = true;
     this.#wake?.();
   };
 
-  /** What came since the last call, waited for; nothing once all came. */
+  /** Waits for deltas and takes all that are queued; none once the call is over. */
   async next(): Promise<Delta[]> {
-    if (this.#ready.length === 0 && !this.#isOver) {
+    if (this.#queued.length === 0 && !this.#isOver) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       await promise;
       this.#wake = undefined;
     }
-    const taken = this.#ready;
-    this.#ready = [];
+    const deltas = this.#queued;
+    this.#queued = [];
     this.#characters = 0;
-    this.#onTaken?.();
-    this.#onTaken = undefined;
-    return taken;
+    this.#onDrained?.();
+    this.#onDrained = undefined;
+    return deltas;
   }
 }
 
 /** Reads a streamed turn. */
 class TurnReceiver implements Receiver<AttemptEnd> {
-  readonly #deltas: WaitingDeltas;
+  readonly #deltas: DeltaQueue;
   readonly #control: ReceiverControl<AttemptEnd>;
   readonly #options: AttemptOptions;
   readonly #stream = new EventStream();
   readonly #decoder: TurnReader;
-  readonly #masked: MaskedDeltas;
+  readonly #masking: MaskedDeltas;
   readonly #resume = () => this.#control.resume();
   #phase: 'waiting' | 'thinking' | 'speaking' | 'finished' = 'waiting';
-  /** Characters that were given as deltas. */
-  #given = 0;
-  #weight = 0;
-  /** Payloads since the answer grew last, and how long it was. */
-  #silent = 0;
+  /** The deltas emitted so far: their characters, and their tokens by estimate. */
+  #emittedCharacters = 0;
+  #emittedTokens = 0;
+  /** Payloads since the answer last grew, and how long it was then. */
+  #emptyPayloads = 0;
   #length = 0;
 
-  constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
+  constructor(deltas: DeltaQueue, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
     this.#deltas = deltas;
     this.#control = control;
     this.#options = options;
-    this.#masked = new MaskedDeltas(options.target.mask);
+    this.#masking = new MaskedDeltas(options.target.mask);
     this.#decoder = options.wire.reader({
-      ...options.reading,
+      ...options.decoding,
       failureOf: (payload) => options.target.failureOfStreamError(payload),
     });
   }
 
   data(chunk: Buffer): void {
-    const end = this.#caught(() => {
+    const end = this.#captureFailure(() => {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
       const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
@@ -190,16 +190,16 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   end(): AttemptEnd {
-    return this.#caught(() => {
+    return this.#captureFailure(() => {
       this.#read(this.#stream.end());
       return this.#end();
     });
   }
 
-  /** Once the finish reason is there the turn is whole; only what may follow did not come. */
+  /** After the finish reason the turn is whole: a timeout only cuts off what may follow. */
   broken(failure: AttemptFailure): AttemptEnd {
     if (!this.#decoder.finished || failure.kind !== 'timeout') return { failure };
-    return this.#caught(() => this.#end());
+    return this.#captureFailure(() => this.#end());
   }
 
   #read(payloads: readonly Record<string, unknown>[]): void {
@@ -207,45 +207,46 @@ class TurnReceiver implements Receiver<AttemptEnd> {
       this.#decoder.accept(payload);
       this.#requireGrowth();
     }
-    // White space is no beginning: until something is said another route can be asked.
-    if (this.#decoder.hasOutput) this.#give(this.#decoder.deltas.take());
+    // White space is not emitted alone: until there is visible output, another route can still be tried.
+    if (this.#decoder.hasOutput) this.#emit(this.#decoder.deltas.take());
     this.#count();
   }
 
-  /** @throws AttemptFailure where very much comes that is nothing. */
+  /** @throws AttemptFailure after too many payloads without output. */
   #requireGrowth(): void {
     const { characters } = this.#decoder.deltas;
-    this.#silent = characters > this.#length ? 0 : this.#silent + 1;
+    this.#emptyPayloads = characters > this.#length ? 0 : this.#emptyPayloads + 1;
     this.#length = characters;
-    if (this.#silent > MAX_SILENT) throw brokenStream('very many events that say nothing');
+    if (this.#emptyPayloads > MAX_EMPTY_PAYLOADS) throw brokenStream('very many events that say nothing');
   }
 
-  /** What is no delta, the arguments of tools, is counted by its length. */
+  /** Output that is no delta, such as the arguments of tools, is counted by its length. */
   #count(): void {
     const { usage, deltas } = this.#decoder;
     const { meter } = this.#options;
-    meter.deliveredInAll(this.#weight + Math.max(0, deltas.characters - this.#given) / CHARACTERS);
+    const others = Math.max(0, deltas.characters - this.#emittedCharacters);
+    meter.deliveredInAll(this.#emittedTokens + others / CHARACTERS_PER_TOKEN);
     if (usage) meter.reported(usage, { whole: false });
   }
 
-  #give(deltas: readonly Delta[]): void {
+  #emit(deltas: readonly Delta[]): void {
     for (const { delta } of deltas) {
-      this.#given += delta.length;
-      this.#weight += tokenWeight(delta);
+      this.#emittedCharacters += delta.length;
+      this.#emittedTokens += tokenWeight(delta);
     }
-    this.#show(this.#masked.push(deltas));
+    this.#enqueue(this.#masking.push(deltas));
   }
 
-  #show(deltas: readonly Delta[]): void {
+  #enqueue(deltas: readonly Delta[]): void {
     if (deltas.length > 0 && this.#deltas.push(this.#withLogprobs(deltas), this.#resume)) this.#control.pause();
   }
 
   #withLogprobs(deltas: readonly Delta[]): readonly Delta[] {
-    const { logprobs } = this.#options.reading;
+    const { logprobs } = this.#options.decoding;
     if (!logprobs) return deltas;
-    return deltas.map((shown) => {
-      const of = logprobs.of(shown.delta);
-      return shown.type === 'text' && of.length > 0 ? { ...shown, logprobs: of } : shown;
+    return deltas.map((delta) => {
+      const tokens = logprobs.take(delta.delta);
+      return delta.type === 'text' && tokens.length > 0 ? { ...delta, logprobs: tokens } : delta;
     });
   }
 
@@ -261,12 +262,12 @@ class TurnReceiver implements Receiver<AttemptEnd> {
 
   #end(): AttemptEnd {
     const { parts, turn } = this.#decoder.finish();
-    this.#give(parts);
-    this.#show(this.#masked.end());
+    this.#emit(parts);
+    this.#enqueue(this.#masking.end());
     return { turn };
   }
 
-  #caught<T>(work: () => T): T | { failure: AttemptFailure } {
+  #captureFailure<T>(work: () => T): T | { failure: AttemptFailure } {
     try {
       return work();
     } catch (error) {
@@ -276,21 +277,21 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 }
 
-/** Reads an answer that is no turn, up to 64 KiB: the beginning of a refusal is enough. */
+/** Reads an answer with an error status. */
 function refusalReceiver(
   head: AnswerHead,
   control: ReceiverControl<AttemptEnd>,
   { target, body }: AttemptOptions,
 ): Receiver<AttemptEnd> {
-  const refusal = (all: Buffer): AttemptEnd => {
-    const said = all.subarray(0, MAX_ERROR);
-    const failure = target.failureOfAnswer({ ...head, body: said });
-    return { failure: failure.with({ refusal: { text: said.toString('utf8'), body } }) };
+  const refusal = (received: Buffer): AttemptEnd => {
+    const answer = received.subarray(0, MAX_ERROR);
+    const failure = target.failureOfAnswer({ ...head, body: answer });
+    return { failure: failure.with({ refusal: { text: answer.toString('utf8'), body } }) };
   };
   return collectedBody(control, {
     limit: MAX_ERROR,
     whole: refusal,
     tooLong: refusal,
-    broken: (_, all) => refusal(all),
+    broken: (_, received) => refusal(received),
   });
 }

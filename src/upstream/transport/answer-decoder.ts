@@ -11,16 +11,16 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** Why an answer is refused that nobody can look into. */
+/** Why an answer in an unknown content coding is refused. */
 export const UNASKED = 'a content coding that was not asked for';
-/** More codings than this are a bomb. */
+/** An answer with more codings than this is a decompression bomb. */
 const MAX_CODINGS = 3;
 
 /**
- * What takes the compression off an answer; undefined where it has none. Providers compress although nobody asks for it,
- * and what is compressed can be neither judged nor counted, and can hide credentials. A body that is broken or cut is an
+ * A stream that decompresses an answer; undefined where it is not compressed. Some providers compress without being asked,
+ * and a compressed answer can be neither judged nor counted, and can hide credentials. A broken or truncated body is an
  * `error` of the stream, never a shorter answer.
- * @throws AttemptFailure for a coding that is not known.
+ * @throws AttemptFailure for an unknown coding.
  */
 export function decoderOf(headers: IncomingHttpHeaders): Duplex | undefined {
   const codings = (headers['content-encoding'] ?? '').split(',').map((coding) => coding.trim().toLowerCase());
@@ -31,13 +31,13 @@ export function decoderOf(headers: IncomingHttpHeaders): Duplex | undefined {
   return decoders.reduce((outer, inner) => compose(outer, inner));
 }
 
-/** Some servers send deflate without its frame, which begins with the number of the method: 8. */
+/** Inflates with or without the zlib header, which some servers omit; its first half byte is the method, 8. */
 async function* inflated(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   const first = await chunks.next();
   if (first.done) return;
   const inflate = (first.value[0] ?? 0) % 16 === 8 ? createInflate() : createInflateRaw();
-  // The callback keeps an error from being thrown where nobody reads any more.
+  // Without a callback, an error would be thrown after the reader has gone.
   yield* pipeline(withFirst(first.value, chunks), inflate, () => {});
 }
 

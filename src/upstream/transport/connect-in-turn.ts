@@ -1,40 +1,40 @@
 import type { buildConnector } from 'undici';
 
 /**
- * Connections that are made at a time. Of those that come at once a server holds some hundreds; the others wait for a
- * second, three or seven, until their first packet is sent again.
+ * How many connections are opened at once. A server's backlog takes a few hundred; beyond that, packets are dropped, and
+ * TCP sends them again after one, three or seven seconds.
  */
-const AT_ONCE = 256;
+const MAX_CONNECTING = 256;
 
-interface Waiting {
+interface QueuedConnection {
   since: number;
   begin(): void;
   fail(error: Error): void;
 }
 
 /**
- * Makes connections in the order in which they are asked for, a bounded number at a time. `timeoutMs`: how long making
- * one may take, in milliseconds; where one fails, those that have waited for half of that fail with it, so that nobody waits
- * for much longer in all.
+ * Opens connections in the order of their requests, a bounded number at a time. `timeoutMs`: how long one may take, in
+ * milliseconds. When one fails, those queued for at least half of that fail too, so that no request waits much longer
+ * than `timeoutMs` in total.
  */
 export function connectInTurn(
   connect: buildConnector.connector,
   { timeoutMs, now = () => performance.now() }: { timeoutMs: number; now?: () => number },
 ): buildConnector.connector {
-  const waiting: Waiting[] = [];
+  const queue: QueuedConnection[] = [];
   let connecting = 0;
 
   const next = (failure: Error | null) => {
     connecting--;
-    while (failure && waiting[0] && now() - waiting[0].since >= timeoutMs / 2) waiting.shift()?.fail(failure);
-    waiting.shift()?.begin();
+    while (failure && queue[0] && now() - queue[0].since >= timeoutMs / 2) queue.shift()?.fail(failure);
+    queue.shift()?.begin();
   };
   return (options, callback) => {
     const begin = () => {
       connecting++;
-      const done: buildConnector.Callback = (...made) => {
-        next(made[0]);
-        callback(...made);
+      const done: buildConnector.Callback = (...result) => {
+        next(result[0]);
+        callback(...result);
       };
       try {
         connect(options, done);
@@ -42,7 +42,7 @@ export function connectInTurn(
         done(thrown instanceof Error ? thrown : new Error(String(thrown)), null);
       }
     };
-    if (connecting < AT_ONCE) begin();
-    else waiting.push({ since: now(), begin, fail: (error) => callback(error, null) });
+    if (connecting < MAX_CONNECTING) begin();
+    else queue.push({ since: now(), begin, fail: (error) => callback(error, null) });
   };
 }

@@ -1,7 +1,7 @@
 import { AttemptFailure, brokenStream, timedOut } from '../routing/attempt-failure.ts';
 import type { Phase } from './deadline.ts';
 
-/** What a failed read or connect means. */
+/** The failure that a network error means. */
 export function failureOfConnection(error: unknown): AttemptFailure {
   if (error instanceof AttemptFailure) return error;
   const code = networkCode(error);
@@ -16,12 +16,12 @@ const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
   total: (ms) => `no whole answer within ${ms} ms`,
 };
 
-/** What a time limit that ran out means. */
+/** The failure that an exceeded time limit means. */
 export function failureOfDeadline(phase: Phase, ms: number): AttemptFailure {
   return timedOut(EXCEEDED[phase](ms));
 }
 
-/** The code of a network fault, wherever in the chain of causes it stands. */
+/** The first code of a network error in the chain of causes. */
 function networkCode(error: unknown): string {
   let current = error;
   for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {

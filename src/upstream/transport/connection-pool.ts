@@ -1,15 +1,15 @@
 import type { Dispatcher } from 'undici';
-// A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
+// These two modules are a quarter of undici and of its start-up cost: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { connectInTurn } from './connect-in-turn.ts';
 import { withoutContinue } from './without-continue.ts';
 
-/** How long an idle connection is kept, in milliseconds. */
+/** How long an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** A request that is held in memory, so that it can be sent again, on another route too. */
-export interface HeldRequest {
+/** A request whose body is in memory, so that it can be sent again, to another route too. */
+export interface BufferedRequest {
   method: string;
   /** Scheme, host and port. */
   origin: string;
@@ -20,15 +20,15 @@ export interface HeldRequest {
 }
 
 export interface PoolOptions {
-  /** Connections to one origin at most. */
+  /** How many connections to one origin may be open. */
   connections: number;
-  /** The limit of a connection's making, in milliseconds. */
+  /** How long opening a connection may take, in milliseconds. */
   connectMs: number;
 }
 
 /**
- * The connections to one provider. Requests go out on undici's lowest level: a quarter of the processor time that they
- * cost through Node's own client, and no promise or stream for what comes back.
+ * The connections to one provider. Requests go out on undici's lowest level, at a quarter of the processor time of Node's
+ * own client, and without a promise or stream for the answer.
  */
 export class ConnectionPool implements AsyncDisposable {
   readonly #agent: Agent;
@@ -39,7 +39,7 @@ export class ConnectionPool implements AsyncDisposable {
       connect: connectInTurn(withoutContinue(buildConnector({ timeout: connectMs, allowH2: false })), {
         timeoutMs: connectMs,
       }),
-      // Deadlines are ours; undici's would end a quiet exchange after 300 s.
+      // `Deadline` sets the limits; undici's own would end a quiet call after 300 s.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -47,12 +47,12 @@ export class ConnectionPool implements AsyncDisposable {
     });
   }
 
-  /** Sends a request; redirects are not followed, they could carry credentials elsewhere. @throws for a senseless one. */
-  dispatch({ origin, path, method, headers, body }: HeldRequest, handler: Dispatcher.DispatchHandler): void {
+  /** Sends a request. Redirects are not followed: they could carry credentials elsewhere. @throws for an invalid request. */
+  dispatch({ origin, path, method, headers, body }: BufferedRequest, handler: Dispatcher.DispatchHandler): void {
     this.#agent.dispatch({ origin, path, method, headers, body }, handler);
   }
 
-  /** Closes the pool once its last exchange is over. */
+  /** Closes the pool once its last call is over. */
   async close(): Promise<void> {
     await this.#agent.close();
   }

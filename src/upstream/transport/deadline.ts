@@ -1,17 +1,17 @@
 import { READING_MS, wasHeldUp } from '../../base/load/standstill.ts';
 
 /**
- * A timer runs for so long at most, in milliseconds: most calls are over by then, and the next phase of one, which mostly
- * has less time, needs no timer of its own.
+ * The longest time that one timer runs, in milliseconds: most calls are over by then, and a next phase with a shorter limit
+ * rarely needs a new timer.
  */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
-/** The phases of a call that have a time limit; `total` is that of the whole call. */
+/** The phases of a call that have a time limit; `total` is the whole call. */
 export type Phase = 'headers' | 'first token' | 'idle' | 'total';
 
 /**
- * The time limit of the phase that a call is in, and of the call as a whole. Calls come and go by the thousand and
- * chunks by the million: a chunk moves the limit, and the one timer that runs finds that out when it is due.
+ * The time limit of a call's current phase, and of the whole call. There are thousands of calls and millions of chunks, so
+ * a chunk only moves the limit, and the one timer finds that out when it fires.
  */
 export class Deadline {
   readonly #onExceeded: (phase: Phase, ms: number) => void;
@@ -21,11 +21,11 @@ export class Deadline {
   #phase: Phase = 'headers';
   #ms = Number.POSITIVE_INFINITY;
   #until = Number.POSITIVE_INFINITY;
-  /** When the timer that runs is due. */
+  /** When the running timer fires. */
   #due = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  /** Whether it was waited a little longer because the process had stood still. */
-  #spared = false;
+  /** Whether the limit was extended because the process had been suspended. */
+  #isExtended = false;
 
   /** `totalMs` begins now and does not stop for a pause. `now`: a clock that never goes back, in milliseconds. */
   constructor(
@@ -41,14 +41,14 @@ export class Deadline {
     this.#end = now() + totalMs;
   }
 
-  /** Begins a phase; it ends the one before. */
+  /** Starts a phase, which ends the previous one. */
   enter(phase: Exclude<Phase, 'total'>, ms: number): void {
     this.#phase = phase;
     this.#ms = ms;
     this.resume();
   }
 
-  /** Starts the clock of the phase anew, if it is this one. */
+  /** Restarts the clock if this is the current phase. */
   touch(phase: Phase): void {
     if (this.#phase === phase) this.#until = this.#now() + this.#ms;
   }
@@ -59,7 +59,7 @@ export class Deadline {
     this.#schedule();
   }
 
-  /** Starts the clock of the phase anew, after a pause or not. */
+  /** Restarts the clock of the phase, whether it was paused or not. */
   resume(): void {
     this.#until = this.#now() + this.#ms;
     this.#schedule();
@@ -75,7 +75,7 @@ export class Deadline {
     return Math.min(this.#until, this.#end);
   }
 
-  /** A timer that is due too early is left running: it finds the later limit by itself. */
+  /** A timer that fires too early is left running: it then finds the later limit. */
   #schedule(): void {
     if (this.#next === Number.POSITIVE_INFINITY) this.stop();
     else if (this.#next < this.#due) this.#wait(this.#next - this.#now());
@@ -83,7 +83,7 @@ export class Deadline {
 
   #wait(ms: number): void {
     clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(0, ms), LONGEST_WAIT_MS);
+    const wait = Math.min(Math.max(0, ms), MAX_WAIT_MS);
     this.#due = this.#now() + wait;
     this.#timer = setTimeout(() => this.#check(), wait);
   }
@@ -93,12 +93,11 @@ export class Deadline {
     const heldUp = wasHeldUp(this.#due, now);
     this.stop();
     if (this.#next - now > 1) {
-      // A chunk moved the limit, or it is further away than a timer runs; or the timer came a little early, which does
-      // not matter.
+      // A chunk moved the limit, the limit is further away than one timer runs, or the timer fired slightly early.
       this.#schedule();
-    } else if (heldUp && !this.#spared) {
-      // The process stood still: what the provider sent meanwhile is read first.
-      this.#spared = true;
+    } else if (heldUp && !this.#isExtended) {
+      // The process was suspended: what the provider sent meanwhile is read first.
+      this.#isExtended = true;
       this.#wait(READING_MS);
     } else if (this.#end - now <= 1) this.#onExceeded('total', this.#totalMs);
     else this.#onExceeded(this.#phase, this.#ms);

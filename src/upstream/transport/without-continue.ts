@@ -2,36 +2,36 @@ import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 
 const LETTER_H = 0x48;
-/** Where the status begins, behind `HTTP/1.1 `, and what it begins with in an interim answer. */
+/** The index of the status, after `HTTP/1.1 `, and the first digit of an interim status. */
 const STATUS = 9;
 const INTERIM = 0x31;
-/** Interim answers that tell a client to go on; parts of them are left to undici. */
+/** Complete `100 Continue` answers; incomplete ones are left to undici. */
 const CONTINUE = /^(?:HTTP\/1\.[01] 100[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)+/;
 
 /**
- * Connections on which a `100 Continue` that nobody asked for says nothing (RFC 9110, 15.2: a client must bear it).
- * undici takes it for the end of the connection (lib/dispatcher/client-h1.js, "bad response").
+ * A connector that drops unexpected `100 Continue` answers, which a client must tolerate (RFC 9110, 15.2). undici closes
+ * the connection on them (lib/dispatcher/client-h1.js, "bad response").
  */
 export function withoutContinue(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
-    connect(options, (...made) => {
-      if (made[1]) leaveOut(made[1]);
-      callback(...made);
+    connect(options, (...result) => {
+      if (result[1]) dropContinue(result[1]);
+      callback(...result);
     });
 }
 
-/** What comes first after something was written is the head of an answer; nothing in a body is left out. */
-function leaveOut(socket: Socket): void {
+/** Drops them only where the head of an answer must begin, after something was written: never inside a body. */
+function dropContinue(socket: Socket): void {
   const read = socket.read.bind(socket);
-  /** What was written when the last answer began, in bytes. */
-  let answered = -1;
+  /** How many bytes were written when the last answer began. */
+  let writtenAtAnswer = -1;
   socket.read = (size?: number) => {
     const chunk: unknown = read(size);
     if (!Buffer.isBuffer(chunk) || chunk[0] !== LETTER_H) return chunk;
     const written = socket.bytesWritten;
-    if (written === answered) return chunk;
+    if (written === writtenAtAnswer) return chunk;
     const interim = chunk[STATUS] === INTERIM ? (CONTINUE.exec(chunk.toString('latin1'))?.[0].length ?? 0) : 0;
-    if (interim < chunk.length) answered = written;
+    if (interim < chunk.length) writtenAtAnswer = written;
     return interim === 0 ? chunk : interim < chunk.length ? chunk.subarray(interim) : socket.read(size);
   };
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { textAmong } from '../../base/text.ts';
 import { TurnDecoder } from '../decoding/turn-decoder.ts';
 import { callExtras, replayOf } from '../dialects/requests/replay.ts';
-import { sentArguments } from '../dialects/requests/tool-arguments.ts';
+import { objectArguments } from '../dialects/requests/tool-arguments.ts';
 import { toolCallId } from '../dialects/requests/tool-call-ids.ts';
 import { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { ChatBody } from '../dialects/requests/trait.ts';
@@ -10,7 +10,7 @@ import { shapeChat, shapedRequest } from '../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../turn.ts';
 import type { BodyTarget, Wire, WireRequest } from './wire.ts';
 
-/** OpenAI's chat completions, spoken by nearly everybody. */
+/** OpenAI's chat completions, which nearly every provider offers. */
 export const chatWire: Wire = {
   path: '/chat/completions',
   api: 'chat_completions',
@@ -18,9 +18,9 @@ export const chatWire: Wire = {
   reader: (options) => new TurnDecoder(options),
 };
 
-/** A streamed chat completion as this route wants it, and how its tool names are read. */
-function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
-  const request = shapedRequest(asked, target.traits, 'chat_completions');
+/** A streamed chat completion as this route wants it, with its tool names. */
+function chatBody(turn: TurnRequest, target: BodyTarget): WireRequest {
+  const request = shapedRequest(turn, target.traits, 'chat_completions');
   const { tools = [] } = request;
   const names = new ToolNames(tools.map((tool) => tool.name));
   const body: ChatBody = {
@@ -71,14 +71,14 @@ function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames)
   }
 }
 
-/** Text alone goes as a string, which every server reads; images go as parts. */
+/** Text alone is sent as a string, which every server reads; anything else as parts. */
 function userContent(content: string | UserPart[]): string | JsonObject[] {
   if (typeof content === 'string') return content;
   if (content.every((part) => part.type === 'text')) return textAmong(content);
   return content.map((part) => ({ ...part }));
 }
 
-/** An assistant message that says nothing is left out: several providers refuse it. */
+/** An empty assistant message is left out, because several providers refuse it. */
 function assistantMessage(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
   const { provider, traits } = target;
   const calls = message.tool_calls ?? [];
@@ -93,7 +93,7 @@ function assistantMessage(message: AssistantMessage, target: BodyTarget, names: 
       tool_calls: calls.map((call) => ({
         id: toolCallId(call.id, traits),
         type: 'function',
-        function: { name: names.safe(call.name), arguments: sentArguments(call.arguments) },
+        function: { name: names.safe(call.name), arguments: objectArguments(call.arguments) },
         ...callExtras(message, call.id, provider, traits),
       })),
     },

@@ -3,17 +3,17 @@ import type { AssistantMessage, TurnMessage } from '../turn.ts';
 
 /** What one run learned about sending its own history back. */
 export interface RunTraits {
-  /** Earlier turns whose thoughts were refused, by `replayKey`. */
-  readonly stale: Set<string>;
-  /** The provider wants a thought that is gone: it is asked without thinking. */
+  /** Earlier turns whose reasoning was refused, by `replayKey`. */
+  readonly refusedReasoning: Set<string>;
+  /** The provider wants a thinking block that is gone, so later requests do not ask for thinking. */
   withoutThinking: boolean;
 }
 
 export function newRunTraits(): RunTraits {
-  return { stale: new Set(), withoutThinking: false };
+  return { refusedReasoning: new Set(), withoutThinking: false };
 }
 
-/** What a turn's thoughts are known by: their signature, their cipher, or an id. */
+/** A key for the reasoning of a turn: its signature, its ciphertext, or an id. */
 function replayKey({ replay }: AssistantMessage): string | undefined {
   if (!replay) return undefined;
   const parts = Object.values(replay.fields).flatMap((field) => (Array.isArray(field) ? field : []));
@@ -25,7 +25,7 @@ function replayKey({ replay }: AssistantMessage): string | undefined {
   return JSON.stringify(replay.fields);
 }
 
-/** Whether what a message's provider wants back holds thoughts, shown or not. */
+/** Whether the stored fields of a message hold reasoning, visible or not. */
 export function holdsThoughts({ replay }: AssistantMessage): boolean {
   if (!replay) return false;
   const { wire, content, output } = replay.fields;
@@ -34,7 +34,7 @@ export function holdsThoughts({ replay }: AssistantMessage): boolean {
   return parts.some((part) => isObject(part) && /^(?:reasoning|(?:redacted_)?thinking)$/.test(String(part.type)));
 }
 
-/** Refusals of thoughts that were sent back: another key, another model, another conversation, a fault of the service. */
+/** Refusals of replayed reasoning: of another key, model or conversation, or by a fault of the service. */
 const REFUSED: readonly RegExp[] = [
   /encrypted[ _]content.{0,200}(?:could not be|cannot be|invalid|not be) ?(?:verified|decrypted|parsed)?/is,
   /invalid_encrypted_content/i,
@@ -47,31 +47,31 @@ const REFUSED: readonly RegExp[] = [
   /cannot contain [`'"]?thinking/i,
 ];
 
-const WANTS_THOUGHT = /expected [`'"]?thinking/i;
+const WANTS_THINKING = /expected [`'"]?thinking/i;
 
 /**
- * Learns from the refusal of a history: its thoughts are left out, or none are asked for. True: the request may be asked
- * again in its new form.
+ * Learns from the refusal of a history to leave its reasoning out, or not to ask for thinking. True if the request may
+ * succeed in its new form.
  */
 export function learnReplayRefusal(text: string, messages: readonly TurnMessage[], run: RunTraits): boolean {
-  if (WANTS_THOUGHT.test(text) && !run.withoutThinking) {
+  if (WANTS_THINKING.test(text) && !run.withoutThinking) {
     run.withoutThinking = true;
     return true;
   }
   if (!REFUSED.some((refusal) => refusal.test(text))) return false;
-  let fresh = 0;
+  let added = 0;
   for (const message of messages) {
     const key = message.role === 'assistant' ? replayKey(message) : undefined;
-    if (key === undefined || run.stale.has(key)) continue;
-    run.stale.add(key);
-    fresh += 1;
+    if (key === undefined || run.refusedReasoning.has(key)) continue;
+    run.refusedReasoning.add(key);
+    added += 1;
   }
-  return fresh > 0;
+  return added > 0;
 }
 
 /**
- * The parts of an earlier turn to send back, if this provider and model wrote it and did not refuse it since. Thoughts
- * are encrypted or signed: nobody else can read them.
+ * The parts of an earlier turn to send back, if this provider and model wrote it and have not refused it since: its
+ * reasoning is encrypted or signed, and nobody else can read it.
  */
 export function replayedParts(
   message: AssistantMessage,
@@ -80,7 +80,7 @@ export function replayedParts(
 ): JsonObject[] | undefined {
   const { replay } = message;
   if (replay?.provider !== provider || replay.fields.model !== model) return undefined;
-  if (run.stale.size > 0 && run.stale.has(replayKey(message) ?? '')) return undefined;
+  if (run.refusedReasoning.size > 0 && run.refusedReasoning.has(replayKey(message) ?? '')) return undefined;
   const parts = replay.fields[field];
   return Array.isArray(parts) ? parts.filter((part): part is JsonObject => isObject(part)) : undefined;
 }

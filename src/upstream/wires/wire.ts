@@ -5,7 +5,7 @@ import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnRequest, TurnUsage } from '../turn.ts';
 import type { RunTraits } from './replayed.ts';
 
-/** What a request is made for. */
+/** The route that a request is written for. */
 export interface BodyTarget {
   provider: string;
   /** The provider's name of the model. */
@@ -14,7 +14,7 @@ export interface BodyTarget {
   run: RunTraits;
 }
 
-/** A request as it goes out, and how its tool names are read. */
+/** The body of a request, and the mapping of its tool names. */
 export interface WireRequest {
   body: JsonObject;
   names: ToolNames;
@@ -22,12 +22,12 @@ export interface WireRequest {
 
 /** Reads the payloads of one streamed turn. */
 export interface TurnReader {
-  /** Whether the provider told why it stopped. */
+  /** Whether the provider sent its finish reason. */
   readonly finished: boolean;
   readonly usage: TurnUsage | undefined;
-  /** Whether the model has said anything, delivered or not. */
+  /** Whether the model has produced any output, emitted or not. */
   readonly hasOutput: boolean;
-  /** Whether the provider told that the model thinks, where it may show nothing of that for long. */
+  /** Whether the provider says that the model is thinking, so that a long silence is normal. */
   readonly isThinking?: boolean;
   /** The output so far. */
   readonly deltas: Deltas;
@@ -37,12 +37,12 @@ export interface TurnReader {
   finish(): { parts: Delta[]; turn: DecodedTurn };
 }
 
-/** An API that a turn can be asked for: how a request looks and how its answer is read. */
+/** An API that turns are requested from: how a request is written and how its answer is read. */
 export interface Wire {
-  /** After the provider's base address. */
+  /** The path after the provider's base address. */
   path: string;
   api: string;
-  /** Nothing follows the event that tells the end: the end of the body need not be waited for. */
+  /** Nothing follows the final event, so the end of the body need not be awaited. */
   endsWithEvent?: true;
   request(request: TurnRequest, target: BodyTarget): WireRequest;
   reader(options: DecoderOptions): TurnReader;

@@ -76,6 +76,14 @@ describe('web_search: several providers', () => {
     assert.equal(first.asked.length, 1);
   });
 
+  it('asks a provider again that rejected queries and then failed once', async () => {
+    const rejected = new SearchFailure('rejected', 'rejects it');
+    const first = scripted('first', rejected, rejected, new SearchFailure('unavailable', 'is down'), { hits: [] });
+    const tool = createWebSearchTool({ providers: [first, good('second')] });
+    for (const query of ['a', 'b', 'c', 'd']) await callTool(tool, { queries: [query] });
+    assert.equal(first.asked.length, 4);
+  });
+
   it('waits for a provider that asks for a moment of patience when there is no other', async () => {
     const only = scripted('only', limited(30), { hits: [hit('https://late.test/')] });
     const tool = createWebSearchTool({ providers: [only] });

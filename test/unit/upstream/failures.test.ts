@@ -4,7 +4,7 @@ import { headerSecrets } from '../../../src/config/credential-places.ts';
 import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
 import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
 import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
-import { blamedBy } from '../../../src/upstream/routing/refusals.ts';
+import { blameOf } from '../../../src/upstream/routing/refusals.ts';
 import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
 const NONE = new SecretMask([]);
@@ -51,8 +51,8 @@ describe('context-length errors', () => {
 
 describe('an error answer', () => {
   it('that is a page is no answer of the API: another route may have one', () => {
-    assert.equal(blamedBy(400, '<!DOCTYPE html><html><title>400 Bad Request</title></html>'), 'route');
-    assert.equal(blamedBy(400, 'a <html> in a text'), 'request');
+    assert.equal(blameOf(400, '<!DOCTYPE html><html><title>400 Bad Request</title></html>'), 'route');
+    assert.equal(blameOf(400, 'a <html> in a text'), 'request');
   });
 
   const cases: [number, string, string, string][] = [

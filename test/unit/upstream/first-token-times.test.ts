@@ -1,47 +1,47 @@
 import assert from 'node:assert/strict';
 import { FirstTokenTimes } from '../../../src/upstream/routing/first-token-times.ts';
 
-const ask = { base: 30_000, most: 180_000, bytes: 0 };
+const ask = { base: 30_000, max: 180_000, bytes: 0 };
 
 describe('the patience with a silent route', () => {
   it('is what the configuration says until the route is known', () => {
     const times = new FirstTokenTimes();
-    for (const ms of [60_000, 70_000, 80_000]) times.spoke(ms);
+    for (const ms of [60_000, 70_000, 80_000]) times.record(ms);
     assert.equal(times.patience(ask), 30_000);
-    times.spoke(50_000);
+    times.record(50_000);
     assert.equal(times.patience(ask), 180_000, 'three times what it takes, and never more than it may take');
   });
 
   it('follows a model that thinks long, and one that does so no longer', () => {
     const times = new FirstTokenTimes();
-    for (let n = 0; n < 10; n += 1) times.spoke(35_000);
+    for (let n = 0; n < 10; n += 1) times.record(35_000);
     assert.equal(times.patience(ask), 105_000);
-    for (let n = 0; n < 32; n += 1) times.spoke(5000);
+    for (let n = 0; n < 32; n += 1) times.record(5000);
     assert.equal(times.patience(ask), 15_000);
   });
 
   it('is no shorter than ten seconds, or what the configuration says where that is less', () => {
     const times = new FirstTokenTimes();
-    for (let n = 0; n < 10; n += 1) times.spoke(20);
+    for (let n = 0; n < 10; n += 1) times.record(20);
     assert.equal(times.patience(ask), 10_000);
     assert.equal(times.patience({ ...ask, base: 400 }), 400);
   });
 
   it('is not stretched by a single delay, but by a long request', () => {
     const times = new FirstTokenTimes();
-    for (let n = 0; n < 10; n += 1) times.spoke(4000);
-    times.spoke(100_000);
+    for (let n = 0; n < 10; n += 1) times.record(4000);
+    times.record(100_000);
     assert.equal(times.patience(ask), 12_000);
     assert.equal(times.patience({ ...ask, bytes: 320_000 }), 22_000);
   });
 
   it('is doubled once for a route that is there and was left, and not at all for one that is not', () => {
     const times = new FirstTokenTimes();
-    times.left(30_000, { present: true });
+    times.gaveUp(30_000, { hadAnswered: true });
     assert.equal(times.patience(ask), 60_000);
-    times.left(60_000, { present: true });
+    times.gaveUp(60_000, { hadAnswered: true });
     assert.equal(times.patience(ask), 60_000);
-    times.left(60_000, { present: false });
+    times.gaveUp(60_000, { hadAnswered: false });
     assert.equal(times.patience(ask), 30_000);
   });
 });

@@ -16,7 +16,7 @@ function limiter() {
 describe('the shared rate limiter', () => {
   it('holds nobody back until the provider limits us', async () => {
     const { shared } = limiter();
-    for (let i = 0; i < 500; i += 1) await shared.enter({ signal });
+    for (let i = 0; i < 500; i += 1) await shared.acquire({ signal });
     assert.equal(shared.running, 500);
   });
 
@@ -45,15 +45,15 @@ describe('the shared rate limiter', () => {
 
   it('lets half as many run at once, then one more with each success', async () => {
     const { shared, pass } = limiter();
-    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
+    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire({ signal })));
     shared.limited(10);
     pass(10);
     for (const slot of slots) slot[Symbol.dispose]();
-    const first = await shared.enter({ signal });
-    await shared.enter({ signal });
+    const first = await shared.acquire({ signal });
+    await shared.acquire({ signal });
     const order: string[] = [];
-    const third = shared.enter({ signal }).then(() => order.push('third'));
-    const fourth = shared.enter({ signal }).then(() => order.push('fourth'));
+    const third = shared.acquire({ signal }).then(() => order.push('third'));
+    const fourth = shared.acquire({ signal }).then(() => order.push('fourth'));
     await new Promise(setImmediate);
     assert.deepEqual(order, [], 'two slots, two running');
     first[Symbol.dispose]();
@@ -66,14 +66,14 @@ describe('the shared rate limiter', () => {
 
   it('forgets those who left while they waited', async () => {
     const { shared, pass } = limiter();
-    await shared.enter({ signal });
+    await shared.acquire({ signal });
     const gone = new AbortController();
     shared.limited(5);
     pass(5);
-    const left = shared.enter({ signal: gone.signal });
+    const left = shared.acquire({ signal: gone.signal });
     gone.abort(new Error('left'));
     await assert.rejects(left, /left/);
-    const waiting = shared.enter({ signal });
+    const waiting = shared.acquire({ signal });
     shared.succeeded();
     await waiting;
     assert.equal(shared.running, 2);

@@ -5,31 +5,31 @@ import type { Embeddings } from '../search-provider.ts';
 import { embedTexts } from './embed-texts.ts';
 import type { ThreadReply } from './search-messages.ts';
 
-/** The heap of a thread, in MiB. Indexes lie outside of it, in SQLite's memory. */
+/** The heap of a thread, in MiB. Indexes are outside of it, in SQLite's memory. */
 const HEAP_MB = 512;
 
-/** Why a question has no answer: too many are asked, nobody answers any more, or the thread cannot. */
+/** Why a query failed: too many are pending, the owner was disposed of, the thread crashed, or it answered with an error. */
 export type NoAnswer = 'too many' | 'closed' | 'broken' | 'refused';
 
 export interface AskedThreadOptions {
-  /** The module that the thread runs, and what it begins with. */
+  /** The module that the thread runs, and its `workerData`. */
   entry: URL;
   data: object;
-  /** Questions under way at once, at most. */
+  /** How many queries may be pending. */
   mostWaiting: number;
-  /** Where the thread gets vectors from, as configured now. */
+  /** The currently configured embeddings, which the thread gets vectors from. */
   embeddings(): Embeddings | undefined;
   log: Logger | undefined;
-  /** Stands in lines of the log. */
+  /** Fields for log lines. */
   where: object;
-  /** What those who asked get; `reason` is what the thread said. */
+  /** Makes the error that callers get; `reason` is the thread's message. */
   failure(why: NoAnswer, reason?: string): Error;
 }
 
-/** A thread of indexes and what it is asked. It starts with the first question, and again after it broke down. */
-export class AskedThread<Question extends object, Answer> implements Disposable {
+/** A worker thread that holds indexes and answers queries. It starts with the first query, and again after a crash. */
+export class AskedThread<Query extends object, Answer> implements Disposable {
   readonly #options: AskedThreadOptions;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
+  readonly #pending = new Map<number, PromiseWithResolvers<Answer>>();
   readonly #closing = new AbortController();
   #thread: Worker | undefined;
   #lastId = 0;
@@ -43,17 +43,17 @@ export class AskedThread<Question extends object, Answer> implements Disposable 
   }
 
   /** @throws what `failure` makes. */
-  async ask(question: Question): Promise<Answer> {
+  async ask(query: Query): Promise<Answer> {
     const { failure, mostWaiting } = this.#options;
     if (this.#closing.signal.aborted) throw failure('closed');
-    if (this.#waiting.size >= mostWaiting) throw failure('too many');
+    if (this.#pending.size >= mostWaiting) throw failure('too many');
     const id = ++this.#lastId;
-    const answered = Promise.withResolvers<Answer>();
-    this.#waiting.set(id, answered);
+    const answer = Promise.withResolvers<Answer>();
+    this.#pending.set(id, answer);
     this.#thread ??= this.#start();
     this.#thread.ref();
-    this.#thread.postMessage({ id, ...question });
-    return await answered.promise;
+    this.#thread.postMessage({ id, ...query });
+    return await answer.promise;
   }
 
   [Symbol.dispose](): void {
@@ -68,36 +68,36 @@ export class AskedThread<Question extends object, Answer> implements Disposable 
       env: threadVariables(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
-    const gone = () => {
-      // One that breaks down ends a little later: what was asked since is for the next.
+    const onGone = () => {
+      // A crashed thread exits a little later; queries sent meanwhile belong to the next one.
       if (this.#thread !== thread) return;
       this.#thread = undefined;
-      for (const { reject } of this.#waiting.values()) reject(failure('broken'));
-      this.#waiting.clear();
+      for (const { reject } of this.#pending.values()) reject(failure('broken'));
+      this.#pending.clear();
     };
-    thread.on('message', (reply: ThreadReply<Answer>) => this.#take(reply, thread));
-    thread.once('error', gone);
-    thread.once('exit', gone);
-    // A thread that nobody waits for does not keep the process alive.
+    thread.on('message', (reply: ThreadReply<Answer>) => this.#onReply(reply, thread));
+    thread.once('error', onGone);
+    thread.once('exit', onGone);
+    // A thread without pending queries does not keep the process alive.
     thread.unref();
     return thread;
   }
 
-  #take(reply: ThreadReply<Answer>, thread: Worker): void {
+  #onReply(reply: ThreadReply<Answer>, thread: Worker): void {
     const { failure, embeddings, log, where } = this.#options;
     if ('trouble' in reply) {
       log?.warn(where, reply.trouble);
       return;
     }
     if ('texts' in reply) {
-      const asked = { embeddings: embeddings(), log, where };
-      void embedTexts(reply, asked, this.#closing.signal).then((texts) => thread.postMessage(texts));
+      const options = { embeddings: embeddings(), log, where };
+      void embedTexts(reply, options, this.#closing.signal).then((vectors) => thread.postMessage(vectors));
       return;
     }
-    const question = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if (this.#waiting.size === 0) this.#thread?.unref();
-    if ('value' in reply) question?.resolve(reply.value);
-    else question?.reject(failure('refused', reply.error));
+    const query = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    if (this.#pending.size === 0) this.#thread?.unref();
+    if ('value' in reply) query?.resolve(reply.value);
+    else query?.reject(failure('refused', reply.error));
   }
 }

@@ -7,37 +7,38 @@ import { publishedDate } from '../published.ts';
 export interface Chunk {
   heading: string;
   text: string;
-  /** On which page it begins, where the document has pages. */
+  /** The page on which it begins, where the document has pages. */
   page?: number;
-  /** The headings that it stands under, the outermost first; in a spreadsheet the sheet and the cells. */
+  /** The headings above it, the outermost first; in a spreadsheet the sheet and the cells. */
   section?: string;
 }
 
-/** A document cut for the index. */
+/** A document cut into passages for the index. */
 export interface ChunkedDocument {
   title: string;
-  /** ISO 8601, where the document says so. */
+  /** The publication date in ISO 8601, if the document has one. */
   published?: string;
   chunks: Chunk[];
 }
 
-/** Passages are about this long, in characters: long enough for context, short enough to rank and quote well. */
+/** The usual length of a passage, in characters: long enough for context, short enough to rank and quote well. */
 const TARGET = 1200;
+/** Sections shorter than this are joined with the next one, in characters. */
 const SMALL = 200;
-/** Between the headings of a section. */
-const BETWEEN = ' › ';
-/** As readers mark where a page or a slide begins. */
+/** Separates the headings of a section. */
+const SEPARATOR = ' › ';
+/** How the parsers mark the start of a page or a slide. */
 const PAGE_MARK = /^\[(?:Page|Slide) (\d{1,6})\]$/;
-/** As they mark which cells of a sheet come. */
+/** How the parsers mark a range of cells. */
 const CELLS_MARK = /^\[Cells ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\]$/;
-const LONGEST_SECTION = 300;
-/** A bound for files that are one endless document. */
+const MAX_SECTION = 300;
+/** How many passages one document may have. */
 const MAX_CHUNKS = 20_000;
-const LINES_A_STEP = 200;
+const LINES_PER_STEP = 200;
 
 /**
- * Cuts a document into titled passages. `name` is the file's name, the title of last resort. `places`: each passage stands
- * under one heading, however short that makes it, because it is cited with its place.
+ * Cuts a document into titled passages. `name`: the file's name, the title of last resort. `places`: each passage belongs
+ * to one heading, however short that makes it, because it is cited with its place.
  */
 export function chunkDocument(text: string, about: DocumentAbout): ChunkedDocument {
   return allSteps(chunkInSteps(text, about));
@@ -49,7 +50,7 @@ interface DocumentAbout {
   places?: boolean;
 }
 
-/** The same in steps of some lines each. */
+/** As `chunkDocument`, in steps of some lines each. */
 export function* chunkInSteps(text: string, about: DocumentAbout): Generator<void, ChunkedDocument> {
   if (about.contentType === 'text/html') {
     const page = htmlToText(text);
@@ -74,7 +75,7 @@ function withoutFrontMatter(text: string): { body: string; title: string; publis
   if (!match) return { body: text, title: '', published: undefined };
   const lines = (match[1] ?? '').split('\n');
   const fieldOf = (key: string) => {
-    const line = lines.find((each) => each.startsWith(`${key}:`)) ?? '';
+    const line = lines.find((candidate) => candidate.startsWith(`${key}:`)) ?? '';
     const value = line.slice(key.length + 1).trim();
     const isQuoted = value.length > 1 && (value[0] === '"' || value[0] === "'") && value.at(-1) === value[0];
     return isQuoted ? value.slice(1, -1) : value;
@@ -91,7 +92,7 @@ function plainInline(text: string): string {
     .trim();
 }
 
-/** Sections by heading (outside code fences), long ones at paragraphs, those shorter than `small` joined with the next. */
+/** Cuts at headings outside code fences, and long sections at paragraphs. A section below `small` joins the next one. */
 function* cut(text: string, small: number): Generator<void, Chunk[]> {
   const chunks: Chunk[] = [];
   let heading = '';
@@ -110,19 +111,19 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
     size = 0;
     hasBody = false;
     if (body === '') return;
-    const under = [section, cells].filter(Boolean).join(BETWEEN);
-    chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(under !== '' && { section: under }) });
+    const place = [section, cells].filter(Boolean).join(SEPARATOR);
+    chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(place !== '' && { section: place }) });
   };
 
   for (const [at, line] of text.split(/\r?\n/).entries()) {
-    if (at % LINES_A_STEP === LINES_A_STEP - 1) yield;
+    if (at % LINES_PER_STEP === LINES_PER_STEP - 1) yield;
     if (chunks.length >= MAX_CHUNKS) break;
     if (isFence(line)) inFence = !inFence;
-    const turned = PAGE_MARK.exec(line)?.[1];
-    if (turned !== undefined) {
-      // A page of its own: what is cited names the page.
+    const nextPage = PAGE_MARK.exec(line)?.[1];
+    if (nextPage !== undefined) {
+      // No passage spans two pages, because a citation names the page.
       flush();
-      page = Number(turned);
+      page = Number(nextPage);
       continue;
     }
     const range = CELLS_MARK.exec(line)?.[1];
@@ -138,12 +139,12 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
       const title = plainInline(found.text);
       path.splice(found.level - 1, path.length, ...Array(Math.max(0, found.level - 1 - path.length)).fill(''), title);
       if (size === 0) heading = title;
-      // Headings that follow each other are one place.
+      // Headings directly below each other share one passage.
       if (!hasBody) {
         section = path
           .filter((part) => part !== '')
-          .join(BETWEEN)
-          .slice(0, LONGEST_SECTION);
+          .join(SEPARATOR)
+          .slice(0, MAX_SECTION);
       }
     } else if (line.trim() !== '') hasBody = true;
     else if (size >= TARGET) flush();
@@ -157,7 +158,7 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
   return chunks;
 }
 
-/** A line, or its parts of at most `TARGET` characters where a whole document is one line. */
+/** The line, or parts of at most `TARGET` characters where a line is very long. */
 function pieces(line: string): string[] {
   if (line.length <= 2 * TARGET) return [line];
   const parts: string[] = [];

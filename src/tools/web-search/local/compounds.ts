@@ -1,17 +1,17 @@
-import { type IndexLanguage, type Stems, smallWords } from './languages.ts';
+import { type IndexLanguage, type Stems, stopWords } from './languages.ts';
 
-/** Words of a language that are remembered at most. */
+/** How many words of a language are remembered. */
 const MAX_WORDS = 200_000;
-/** Words shorter than this are not taken apart; in letters. */
+/** Words shorter than this are not split, in letters. */
 const MIN_COMPOUND = 8;
 const MAX_COMPOUND = 40;
 const MIN_PART = 4;
-/** Parts of one word at most. */
+/** How many parts a word may have. */
 const MAX_PARTS = 4;
-/** A part is a word that stands alone in so many passages. */
+/** In how many passages a word must stand alone to count as a part. */
 const MIN_SEEN = 2;
 
-/** What stands between two parts: nothing, or what German, Dutch and the languages of the north put there. */
+/** The linking letters between two parts: none, or those of German, Dutch and the Nordic languages. */
 const LINKS = ['', 's', 'es', 'n', 'en', 'er', 'e'];
 
 export interface LearnedWord {
@@ -20,7 +20,7 @@ export interface LearnedWord {
   count: number;
 }
 
-interface Parts {
+interface Split {
   parts: string[];
   score: number;
 }
@@ -28,14 +28,14 @@ interface Parts {
 interface PartSearch {
   known: ReadonlyMap<string, number>;
   language: IndexLanguage;
-  /** What was found for the ends of the word: each is looked at once. */
-  tails: Map<string, Parts | undefined>;
+  /** The best splits of the ends of the word, each computed once. */
+  tails: Map<string, Split | undefined>;
 }
 
 /**
- * The words of the documents in languages that write several words as one, and how long ones are taken apart: into
- * words that stand alone elsewhere in the same documents (Koehn and Knight, "Empirical Methods for Compound
- * Splitting", 2003), so that no dictionary is needed and the trade's own words are known.
+ * Splits compound words, in languages that have them, into words that stand alone elsewhere in the same documents (Koehn
+ * and Knight, "Empirical Methods for Compound Splitting", 2003): this needs no dictionary, and knows the terms of the
+ * documents' own field.
  */
 export class Compounds {
   readonly #stems: Stems;
@@ -46,18 +46,18 @@ export class Compounds {
     this.#stems = stems;
   }
 
-  /** Words known in a language. */
+  /** How many words of a language are known. */
   size(language: IndexLanguage): number {
     return this.#words.get(language)?.size ?? 0;
   }
 
-  /** Takes in the words of a passage, in lower case. */
+  /** Learns the words of a passage, which are in lower case. */
   learn(words: Iterable<string>, language: IndexLanguage): void {
-    const known = this.#of(language);
-    const small = smallWords(language);
+    const known = this.#wordsOf(language);
+    const ignored = stopWords(language);
     const stems = new Set<string>();
     for (const word of words)
-      if (word.length >= MIN_PART && !small.has(word)) stems.add(this.#stems.of(word, language));
+      if (word.length >= MIN_PART && !ignored.has(word)) stems.add(this.#stems.of(word, language));
     for (const stem of stems) {
       const count = known.get(stem);
       if (count === undefined && known.size >= MAX_WORDS) continue;
@@ -66,19 +66,19 @@ export class Compounds {
     }
   }
 
-  /** Takes back what was learned earlier. */
+  /** Restores what was learned earlier. */
   restore(words: Iterable<LearnedWord>): void {
-    for (const { language, stem, count } of words) this.#of(language).set(stem, count);
+    for (const { language, stem, count } of words) this.#wordsOf(language).set(stem, count);
   }
 
-  /** What was learned since this was last asked. */
+  /** Returns what was learned since the last call. */
   takeChanges(): LearnedWord[] {
     const changed = [...this.#changed.values()];
     this.#changed = new Map();
     return changed;
   }
 
-  /** The stems of the parts of a word in lower case, and of their parts; none for one that is not put together. */
+  /** The stems of the parts of a lower-case word, and of their own parts; none for a word that is no compound. */
   split(word: string, language: IndexLanguage): string[] {
     const known = this.#words.get(language);
     if (!known || word.length < MIN_COMPOUND || word.length > MAX_COMPOUND) return [];
@@ -88,28 +88,28 @@ export class Compounds {
   }
 
   /** The parts with the highest geometric mean of their counts. */
-  #best(word: string, search: PartSearch, left: number): Parts | undefined {
+  #best(word: string, search: PartSearch, maxParts: number): Split | undefined {
     const { known, language, tails } = search;
-    const asked = `${left} ${word}`;
-    if (tails.has(asked)) return tails.get(asked);
+    const key = `${maxParts} ${word}`;
+    if (tails.has(key)) return tails.get(key);
     const candidates: string[][] = [];
     const whole = this.#stems.of(word, language);
-    if (left < MAX_PARTS && this.#isWord(whole, known)) candidates.push([whole]);
-    for (let at = MIN_PART; left > 1 && at <= word.length - MIN_PART; at++) {
+    if (maxParts < MAX_PARTS && this.#isWord(whole, known)) candidates.push([whole]);
+    for (let at = MIN_PART; maxParts > 1 && at <= word.length - MIN_PART; at++) {
       const head = this.#head(word.slice(0, at), known, language);
-      const rest = head === undefined ? undefined : this.#best(word.slice(at), search, left - 1);
+      const rest = head === undefined ? undefined : this.#best(word.slice(at), search, maxParts - 1);
       if (head !== undefined && rest) candidates.push([head, ...rest.parts]);
     }
     const scored = candidates.map((parts) => ({ parts, score: meanLogarithm(parts, known) }));
-    const best = scored.reduce<Parts | undefined>(
-      (top, each) => (top && top.score >= each.score ? top : each),
+    const best = scored.reduce<Split | undefined>(
+      (top, candidate) => (top && top.score >= candidate.score ? top : candidate),
       undefined,
     );
-    tails.set(asked, best);
+    tails.set(key, best);
     return best;
   }
 
-  /** The stem of a part that is not the last one, without what links it to the next. */
+  /** The stem of a part before the last one, without its linking letters. */
   #head(text: string, known: ReadonlyMap<string, number>, language: IndexLanguage): string | undefined {
     for (const link of LINKS) {
       if (!text.endsWith(link) || text.length - link.length < MIN_PART) continue;
@@ -123,7 +123,7 @@ export class Compounds {
     return stem.length >= MIN_PART - 1 && (known.get(stem) ?? 0) >= MIN_SEEN;
   }
 
-  #of(language: IndexLanguage): Map<string, number> {
+  #wordsOf(language: IndexLanguage): Map<string, number> {
     const known = this.#words.get(language) ?? new Map<string, number>();
     this.#words.set(language, known);
     return known;

@@ -25,67 +25,67 @@ export interface IndexedDocument {
   document: ChunkedDocument;
 }
 
-/** The first of them, which are ranked anew by what they have in common. */
+/** How many of the first passages are reranked by what they have in common. */
 const RERANKED = 24;
 
-/** A long document goes in for so long at a time, in milliseconds, where nothing else is asked for. */
+/** The default length of one slice of writing, in milliseconds. */
 const SLICE_MS = 3;
 
-/** What others changed is taken in this often at most, in milliseconds, and so many words of theirs in one step. */
+/** How often changes of other connections are read at most, in milliseconds, and how many words in one step. */
 const FOLLOW_MS = 5000;
-const FOLLOWED = 500;
+const WORDS_PER_STEP = 500;
 
-/** Languages whose stems a query is looked up in, those of most documents first. */
+/** How many languages a query is stemmed in, starting with that of most documents. */
 const MAX_LANGUAGES = 5;
 
-/** Documents are looked at again for put-together words once a language has so many times more words than then. */
+/** By what factor the known words of a language must have grown before its documents are split into compounds again. */
 const GROWTH = 1.5;
 
 let lastTurn = Promise.resolve();
 
-/** A turn of the event loop that no other slice has: whatever goes into however many indexes, a search waits for one. */
+/** A turn of the event loop with no other slice in it: however much is written, a search waits for one slice only. */
 function ownTurn(): Promise<void> {
   lastTurn = lastTurn.then(yieldToEventLoop);
   return lastTurn;
 }
 
-function atOnce(work: () => void): boolean {
+function runNow(work: () => void): boolean {
   work();
   return true;
 }
 
 /**
- * Takes steps in slices, each in a turn of its own and of so many milliseconds. `slice` does what it is given, and may
- * refuse to go on.
+ * Runs steps in slices of `sliceMs` milliseconds, each in a turn of the event loop of its own. `slice` runs the work that it
+ * gets, and returns false to stop.
  */
 export async function takeInSlices<T>(
   steps: Generator<void, T>,
-  { slice = atOnce, sliceMs = SLICE_MS }: { slice?: (work: () => void) => boolean; sliceMs?: number | undefined } = {},
+  { slice = runNow, sliceMs = SLICE_MS }: { slice?: (work: () => void) => boolean; sliceMs?: number | undefined } = {},
 ): Promise<T | undefined> {
   let step: IteratorResult<void, T> | undefined;
   while (!step?.done) {
     await ownTurn();
     const until = performance.now() + sliceMs;
-    const goesOn = slice(() => {
+    const continues = slice(() => {
       do step = steps.next();
       while (!step.done && performance.now() < until);
     });
-    if (!goesOn) return undefined;
+    if (!continues) return undefined;
   }
   return step.value;
 }
 
 /**
- * A full-text index (SQLite FTS5), in a file or in memory. Documents are cut into passages: snippets of whole ones are
- * slow. Words stand in it as the stems of their document's language.
+ * A full-text index (SQLite FTS5), in a file or in memory. Documents are indexed by passage, since snippets of whole
+ * documents are slow. Words are stored as stems of their document's language.
  */
 export class DocumentIndex implements Disposable {
   readonly #db: DatabaseSync;
   readonly #sliceMs: number;
-  /** What tells whether another connection has changed something. */
+  /** Its value changes when another connection has changed the database. */
   readonly #version: StatementSync;
   #seenVersion: unknown;
-  #followsAgainAt = 0;
+  #nextFollowAt = 0;
   readonly #stems = new Stems();
   readonly #compounds = new Compounds(this.#stems);
   readonly #passages: PassageSearch;
@@ -99,78 +99,78 @@ export class DocumentIndex implements Disposable {
     this.#version = this.#db.prepare('PRAGMA data_version');
     this.#passages = new PassageSearch(this.#db);
     this.#writer = new IndexWriter(this.#db, { owner, stems: this.#stems, compounds: this.#compounds, sliceMs });
-    this.recall();
+    this.loadWords();
     this.#seenVersion = this.#version.get()?.data_version;
   }
 
-  /** The tables, for what else is kept of the documents. */
+  /** The database, for further tables about the documents. */
   get database(): DatabaseSync {
     return this.#db;
   }
 
-  /** Takes in what other connections learned of the words. */
-  recall(): void {
-    for (const _ of this.#recall());
+  /** Loads the words that were learned, also by other connections. */
+  loadWords(): void {
+    for (const _ of this.#loadWords());
   }
 
-  /** Takes in, now and then and in slices, what other connections changed of what is kept in memory. */
+  /** Loads what other connections changed, in slices, and not more often than every few seconds. */
   follow(): void {
-    if (performance.now() < this.#followsAgainAt) return;
+    if (performance.now() < this.#nextFollowAt) return;
     const version = this.#version.get()?.data_version;
     if (version === this.#seenVersion) return;
     this.#seenVersion = version;
-    this.#followsAgainAt = performance.now() + FOLLOW_MS;
-    const whileOpen = (work: () => void) => this.#db.isOpen && atOnce(work);
-    // What cannot be read now is read the next time.
-    takeInSlices(this.#recall(), { slice: whileOpen }).catch(() => {
+    this.#nextFollowAt = performance.now() + FOLLOW_MS;
+    const whileOpen = (work: () => void) => this.#db.isOpen && runNow(work);
+    // After a failure, the next call tries again.
+    takeInSlices(this.#loadWords(), { slice: whileOpen }).catch(() => {
       this.#seenVersion = undefined;
     });
   }
 
-  /** What was counted of words is not so any more: another connection took documents out. */
+  /** Drops the cached counts of words, after another connection removed documents. */
   forgetCounts(): void {
     this.#passages.forget();
   }
 
-  *#recall(): Generator<void> {
+  *#loadWords(): Generator<void> {
     const sql =
       'SELECT language, stem, count FROM learned WHERE (language, stem) > (?, ?) ORDER BY language, stem LIMIT ?';
-    const some = this.#db.prepare(sql);
+    const nextWords = this.#db.prepare(sql);
     let last = { language: '', stem: '' };
     for (;;) {
-      const rows = some.all(last.language, last.stem, FOLLOWED);
+      const rows = nextWords.all(last.language, last.stem, WORDS_PER_STEP);
       for (const { language, stem, count } of rows) {
         last = { language: String(language), stem: String(stem) };
         if (isLanguage(last.language))
           this.#compounds.restore([{ language: last.language, stem: last.stem, count: Number(count) }]);
       }
-      if (rows.length < FOLLOWED) return;
+      if (rows.length < WORDS_PER_STEP) return;
       yield;
     }
   }
 
-  /** The signature of every document in the index, or of the one at `path`, by path. */
+  /** The signatures of all documents, or of the one at `path`, by path. */
   signatures(path?: string): Map<string, string> {
     const all = 'SELECT path, signature FROM documents';
     const rows = path === undefined ? this.#db.prepare(all).all() : this.#db.prepare(`${all} WHERE path = ?`).all(path);
     return new Map(rows.map((row) => [String(row.path), String(row.signature)]));
   }
 
-  /** What was noted under a name; see `note`. */
+  /** The value stored under a key by `note`. */
   noted(key: string): string | undefined {
     const value = this.#db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
     return value === undefined ? undefined : String(value);
   }
 
-  /** Notes something for later and for other processes. */
+  /** Stores a value for later and for other processes. */
   note(key: string, value: string): void {
     const sql = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
     prepareWrite(this.#db, sql).run(key, value);
   }
 
   /**
-   * Puts documents in, in place of their earlier versions, and takes others out; all or nothing. With `until` it stops
-   * after the document at which that time (of `performance.now()`) is over.
+   * Replaces or adds documents and removes others, in one transaction. With `until` (of `performance.now()`) it stops
+   * after the document that exceeds that time.
    * @returns how many were put in.
    */
   update(change: { put: readonly IndexedDocument[]; remove: readonly string[]; until?: number }): number {
@@ -190,20 +190,20 @@ export class DocumentIndex implements Disposable {
   }
 
   /**
-   * Puts a document in, in place of its earlier version, so that searches come in between however long it is. Until all of
-   * it is there its signature is empty; it stays so where the index is closed or the document taken out meanwhile.
+   * Replaces or adds a document in slices, so that searches run in between. Its signature stays empty until all of it is
+   * in the index: for good, if the index is closed or the document removed meanwhile.
    */
   async putInSlices({ file, document }: IndexedDocument): Promise<void> {
     await this.#takeInSlices(this.#writer.put(file, document));
   }
 
-  /** Takes documents out, likewise. */
+  /** Removes documents in slices. */
   async removeInSlices(paths: readonly string[]): Promise<void> {
     this.#passages.forget();
     for (const path of paths) await this.#takeInSlices(this.#writer.delete(path));
   }
 
-  /** Writes the full-text index anew without what was taken out, likewise. */
+  /** Compacts the full-text index after removals, in slices. */
   async mergeInSlices(): Promise<void> {
     await this.#takeInSlices(this.#writer.merge());
   }
@@ -221,8 +221,8 @@ export class DocumentIndex implements Disposable {
   }
 
   /**
-   * Takes words apart, in up to `limit` documents, that were put in before enough of their language was known.
-   * @returns how many documents were looked at again.
+   * Splits compounds again in up to `limit` documents that were indexed before enough of their language was known.
+   * @returns how many documents were processed.
    */
   revisit(limit: number): number {
     const due = LANGUAGES.filter(hasCompounds).flatMap((language) =>
@@ -239,8 +239,8 @@ export class DocumentIndex implements Disposable {
   }
 
   /**
-   * The best documents for a query in plain words, with those whose passages are `near` in meaning, if it is known which.
-   * No query makes it throw.
+   * The best documents for a query in plain words, fused with those of the passages that are `near` in meaning. Never
+   * throws, whatever the query.
    */
   search(query: string, limit: number, near: readonly RankedPassage[] = []): DocumentHit[] {
     const { passages, words } = this.find(query);
@@ -254,30 +254,25 @@ export class DocumentIndex implements Disposable {
     }));
   }
 
-  /**
-   * How much of a query passages say: the share of its words that stand in each, in its title or in the headings above it.
-   */
+  /** How much of a query each passage covers: the share of its words in the text, the title or the headings above it. */
   coverage(query: string, passages: readonly RankedPassage[]): number[] {
     const languages = this.#languages();
     const { terms } = queryTerms(query, { languages, stems: this.#stems, compounds: this.#compounds });
     const wanted = terms.map(phrasesOf);
     return passages.map(({ title, section = '', text }) => {
-      const said = `${title} ${section} ${text}`;
-      const words = new Set(languages.flatMap((language) => indexWords(said, { language, stems: this.#stems })));
-      const met = wanted.filter((phrases) => phrases.some((phrase) => phrase.every((word) => words.has(word))));
-      return met.length / Math.max(1, wanted.length);
+      const content = `${title} ${section} ${text}`;
+      const words = new Set(languages.flatMap((language) => indexWords(content, { language, stems: this.#stems })));
+      const covered = wanted.filter((phrases) => phrases.some((phrase) => phrase.every((word) => words.has(word))));
+      return covered.length / Math.max(1, wanted.length);
     });
   }
 
-  /**
-   * The passages that match a query, best first, and the words to look for in them. `within`: only in these documents, by
-   * the ids of their rows.
-   */
+  /** The passages that match a query, best first, and the words to highlight in them. `within`: row ids of documents. */
   find(query: string, within?: readonly number[]): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);
     const rows = this.#passages.search(expressions, terms, within);
-    // The score of FTS5 is better the lower it is.
+    // Lower scores of FTS5 are better.
     const found = rows.map((row) => ({
       passage: passageOf(row, -Number(row.score)),
       language: knownLanguage(row.language),

@@ -6,13 +6,10 @@ import type { Embeddings } from '../search-provider.ts';
 import type { Embed } from './meaning.ts';
 import type { EmbeddedTexts, EmbedRequest } from './search-messages.ts';
 
-/** Time for the vectors of a query, and for those of passages, in milliseconds. */
+/** How long embedding a query, or a batch of passages, may take, in milliseconds. */
 const EMBEDDING_MS = { query: 3000, documents: 60_000 };
 
-/**
- * Answers a thread that has texts embedded. Without vectors, and with a line in the log that says `where`, if they cannot
- * be had. Never fails.
- */
+/** Embeds texts for a thread. If that fails, logs it with the fields of `where` and answers without vectors; never throws. */
 export async function embedTexts(
   { id, purpose, texts, trace }: EmbedRequest,
   { embeddings, log, where }: { embeddings: Embeddings | undefined; log: Logger | undefined; where: object },
@@ -27,34 +24,34 @@ export async function embedTexts(
   } catch (thrown) {
     if (!signal.aborted) {
       embeddings.observe?.(purpose, 'failed');
-      const told = { ...where, model: embeddings.model, err: messageOf(thrown) };
-      log?.warn(told, `the local search goes by words alone: no embeddings for ${purpose}`);
+      const fields = { ...where, model: embeddings.model, err: messageOf(thrown) };
+      log?.warn(fields, `the local search goes by words alone: no embeddings for ${purpose}`);
     }
     return { id, vectors: undefined };
   }
 }
 
-/** The other end, in a thread, which has no network: the gateway asks the provider. */
+/** Embeddings inside a thread, which has no network: it sends texts to the gateway, whose `embedTexts` answers. */
 export class AskedEmbeddings {
-  readonly #waiting = new Map<number, (vectors: Float32Array[] | undefined) => void>();
-  readonly #ask: (request: EmbedRequest) => void;
+  readonly #pending = new Map<number, (vectors: Float32Array[] | undefined) => void>();
+  readonly #send: (request: EmbedRequest) => void;
   #lastId = 0;
 
-  constructor(ask: (request: EmbedRequest) => void) {
-    this.#ask = ask;
+  constructor(send: (request: EmbedRequest) => void) {
+    this.#send = send;
   }
 
   readonly embed: Embed = (texts, purpose) => {
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#ask({ id, purpose, texts, trace: currentTrace() });
+      this.#pending.set(id, resolve);
+      this.#send({ id, purpose, texts, trace: currentTrace() });
     });
   };
 
   answered({ id, vectors }: EmbeddedTexts): void {
-    this.#waiting.get(id)?.(vectors);
-    this.#waiting.delete(id);
+    this.#pending.get(id)?.(vectors);
+    this.#pending.delete(id);
   }
 }

@@ -1,38 +1,38 @@
 import type { RankedPassage } from './ranking.ts';
 
-/** Passages that are taken for good ones. */
+/** How many of the best passages are assumed to be relevant. */
 const TRUSTED = 8;
-/** Words of theirs that are looked at. */
+/** How many of their words are used. */
 const MAX_WORDS = 40;
-/** What passages that are like the good ones gain, beside what the query gave them. */
+/** The weight of the similarity to the trusted passages, relative to the best score of the query. */
 const WEIGHT = 0.4;
 
-/** A passage with its words as they stand in the index. */
+/** A passage with its words as stored in the index. */
 export interface PassageWords {
   passage: RankedPassage;
   words: readonly string[];
 }
 
 /**
- * Ranks passages anew by what the best of them have in common (relevance feedback; Rocchio, 1971, and Lavrenko and
- * Croft, 2001): the words that several of them share are those of the subject, also where the query has others.
- * `share` is the share of all passages that have a word.
+ * Reranks passages by what the best of them have in common (relevance feedback; Rocchio, 1971, and Lavrenko and Croft,
+ * 2001): words that several of them share describe the subject, even where the query uses others. `share`: the share of
+ * all passages that have a word.
  */
 export function withFeedback(found: readonly PassageWords[], share: (word: string) => number): RankedPassage[] {
   const top = found[0]?.passage.score ?? 0;
   const passages = found.map(({ passage, words }) => ({ passage, counts: countsOf(words), length: words.length }));
   const mean = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
   const subject = subjectOf(passages.slice(0, TRUSTED), share);
-  const whole = subject.reduce((sum, [, weight]) => sum + weight, 0);
-  if (top <= 0 || whole <= 0) return found.map(({ passage }) => passage);
+  const total = subject.reduce((sum, [, weight]) => sum + weight, 0);
+  if (top <= 0 || total <= 0) return found.map(({ passage }) => passage);
   return passages
     .map(({ passage, counts, length }) => {
       const norm = 1.2 * (0.25 + (0.75 * length) / mean);
-      const like = subject.reduce((sum, [word, weight]) => {
+      const similarity = subject.reduce((sum, [word, weight]) => {
         const count = counts.get(word) ?? 0;
         return count === 0 ? sum : sum + (weight * count * 2.2) / (count + norm);
       }, 0);
-      return { ...passage, score: passage.score + WEIGHT * top * (like / whole) };
+      return { ...passage, score: passage.score + WEIGHT * top * (similarity / total) };
     })
     .sort((a, b) => b.score - a.score);
 }

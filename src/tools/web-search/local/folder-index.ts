@@ -9,51 +9,51 @@ import { FolderReader } from './folder-reader.ts';
 import { lockIndex } from './index-database.ts';
 import { type Embed, Meaning } from './meaning.ts';
 
-/** Documents that are read beside each other. */
+/** How many documents are read at once. */
 const BATCH = 16;
-/** Documents go into the index for so long at a time, in milliseconds; in between, queries are answered. */
+/** How long documents are written before queries are answered in between, in milliseconds. */
 const SLICE_MS = 5;
-/** Documents that are looked at again at a time. */
+/** How many documents are revisited at a time. */
 const REVISITED = 4;
 
-/** A query waits so long for changes to be taken in, from the moment the look for them began; in milliseconds. */
+/** How long a query waits for changes to be indexed, from the start of the scan for them, in milliseconds. */
 const PATIENCE_MS = 1500;
 
 /**
- * Looking for changes may take this share of the time: after a look that took 5 ms the next comes 100 ms later at the
- * earliest, so a small folder is always fresh and a huge one is not walked for every query.
+ * How many times as long as a scan for changes the pause after it is: after a scan of 5 ms the next one comes 100 ms later
+ * at the earliest, so a small folder is always fresh and a huge one is not walked for every query.
  */
 const REST_FACTOR = 20;
-/** An index that cannot be written to, or that another process writes to, is left alone for so long; in milliseconds. */
+/** The pause after an index cannot be written to, and while another process writes to it, in milliseconds. */
 const TROUBLE_REST_MS = 30_000;
 const OTHERS_REST_MS = 1000;
 
-/** How many documents of how many are in an index. */
+/** How many of all documents are in an index. */
 interface IndexProgress {
   indexed: number;
   all: number;
 }
 
-/** What was found, and how far the index is. */
+/** The hits of a search, and the progress of the index. */
 export interface FolderAnswer {
   hits: SearchHit[];
-  /** Set while documents are being taken in. */
+  /** Set while documents are being indexed. */
   progress?: IndexProgress;
 }
 
 export interface FolderIndexOptions {
   folder: string;
-  /** Where the index is kept, so that a restart finds it; absent: in memory. */
+  /** The file of the index, which survives a restart; absent: in memory. */
   indexFile?: string | undefined;
-  /** Finds by meaning beside the words. */
+  /** Adds semantic search to the search by words. */
   embeddings?: { model: string; embed: Embed } | undefined;
-  /** Called for what fails without keeping queries from being answered. */
+  /** Called with failures that do not keep queries from being answered. */
   onTrouble(message: string): void;
 }
 
 /**
- * A folder and its index, which follows the files: each query first has changed ones looked for. Several processes may
- * share an index in a file; one of them follows the files, another one after it.
+ * A folder and its index, which follows the files: each query first triggers a scan for changed ones. Several processes may
+ * share an index file; one of them, the owner, writes to it, and another one takes over when the owner ends.
  */
 export class FolderIndex implements Disposable {
   readonly #options: FolderIndexOptions;
@@ -61,12 +61,12 @@ export class FolderIndex implements Disposable {
   readonly #closing = new AbortController();
   readonly #file: string | undefined;
   readonly #index: DocumentIndex;
-  /** Held while this process is the one that follows the files. */
+  /** Set while this process owns the index file. */
   #ownership: Disposable | undefined;
   readonly #meaning: Meaning | undefined;
   #running: { done: Promise<void>; startedAt: number } | undefined;
   #progress: IndexProgress | undefined;
-  #nextLookAt = 0;
+  #nextScanAt = 0;
 
   constructor(options: FolderIndexOptions) {
     this.#options = options;
@@ -80,8 +80,8 @@ export class FolderIndex implements Disposable {
   }
 
   /**
-   * The best documents for a query in plain words. While a large folder is taken in for the first time, those that are
-   * in the index already.
+   * The best documents for a query in plain words. While a large folder is indexed for the first time, only those that are
+   * already in the index.
    * @throws Error of the file system if the folder cannot be read.
    */
   async search(text: string, limit: number): Promise<FolderAnswer> {
@@ -102,12 +102,12 @@ export class FolderIndex implements Disposable {
   }
 
   async #refresh(): Promise<void> {
-    if (!this.#running && performance.now() < this.#nextLookAt) return;
+    if (!this.#running && performance.now() < this.#nextScanAt) return;
     this.#running ??= this.#start();
     const { done, startedAt } = this.#running;
-    const left = startedAt + PATIENCE_MS - performance.now();
-    if (left <= 0) return;
-    using patience = linkSignals([], { what: 'looking for changes', timeoutMs: left });
+    const remaining = startedAt + PATIENCE_MS - performance.now();
+    if (remaining <= 0) return;
+    using patience = linkSignals([], { what: 'looking for changes', timeoutMs: remaining });
     try {
       await abortable(done, patience.signal);
     } catch (error) {
@@ -116,51 +116,51 @@ export class FolderIndex implements Disposable {
   }
 
   #start(): { done: Promise<void>; startedAt: number } {
-    const done = this.#look().finally(() => {
+    const done = this.#scan().finally(() => {
       this.#running = undefined;
     });
-    // Whoever waits hears of a failure; when nobody does any more, the next look tells.
+    // A waiting query gets a failure; with no query waiting, the next scan fails again.
     done.catch(() => {});
     return { done, startedAt: performance.now() };
   }
 
-  async #look(): Promise<void> {
+  async #scan(): Promise<void> {
     const started = performance.now();
-    this.#own();
+    this.#tryToOwn();
     if (this.#file !== undefined && !this.#ownership) {
       this.#followOthers();
-      this.#nextLookAt = performance.now() + OTHERS_REST_MS;
+      this.#nextScanAt = performance.now() + OTHERS_REST_MS;
       return;
     }
     try {
       await this.#update();
-      this.#nextLookAt = performance.now() + REST_FACTOR * (performance.now() - started);
+      this.#nextScanAt = performance.now() + REST_FACTOR * (performance.now() - started);
     } catch (thrown) {
       // Errors of SQLite have a number.
       if (!(thrown instanceof Error && 'errcode' in thrown)) throw thrown;
-      this.#nextLookAt = performance.now() + TROUBLE_REST_MS;
+      this.#nextScanAt = performance.now() + TROUBLE_REST_MS;
       this.#options.onTrouble(`the index of the local search cannot be written to: ${messageOf(thrown)}`);
     } finally {
       this.#progress = undefined;
     }
   }
 
-  /** Becomes the one that follows the files, where nobody else is. */
-  #own(): void {
+  /** Becomes the owner of the index file, unless another process is. */
+  #tryToOwn(): void {
     if (this.#file === undefined || this.#ownership) return;
     this.#ownership = lockIndex(this.#file);
-    if (this.#ownership) this.#index.recall();
+    if (this.#ownership) this.#index.loadWords();
   }
 
   #followOthers(): void {
-    this.#index.recall();
+    this.#index.loadWords();
     const [indexed = 0, all = 0] = (this.#index.noted(PROGRESS) ?? '').split('/').map(Number);
     this.#progress = all > 0 ? { indexed, all } : undefined;
   }
 
   async #update(): Promise<void> {
     const known = this.#index.signatures();
-    // Listing a large folder takes a while, and until then nobody knows how many there are.
+    // Listing a large folder takes a while; until then the number of documents is unknown.
     if (known.size === 0) this.#progress = { indexed: 0, all: 0 };
     const listed = await listDocuments(this.#options.folder, { signal: this.#closing.signal });
     const changed: CorpusFile[] = [];
@@ -169,9 +169,9 @@ export class FolderIndex implements Disposable {
       known.delete(file.path);
     }
     for (let at = 0; at < changed.length; at += BATCH) {
-      this.#tell({ indexed: listed.length - changed.length + at, all: listed.length });
+      this.#reportProgress({ indexed: listed.length - changed.length + at, all: listed.length });
       const files = changed.slice(at, at + BATCH);
-      await this.#take(await this.#reader.read(files, { signal: this.#closing.signal }));
+      await this.#indexInSlices(await this.#reader.read(files, { signal: this.#closing.signal }));
     }
     if (known.size > 0) this.#index.update({ put: [], remove: [...known.keys()] });
     while (this.#index.revisit(REVISITED) > 0) {
@@ -182,12 +182,12 @@ export class FolderIndex implements Disposable {
     this.#meaning?.work();
   }
 
-  #tell(progress: IndexProgress): void {
+  #reportProgress(progress: IndexProgress): void {
     this.#progress = progress;
     if (this.#file !== undefined) this.#index.note(PROGRESS, `${progress.indexed}/${progress.all}`);
   }
 
-  async #take(documents: readonly IndexedDocument[]): Promise<void> {
+  async #indexInSlices(documents: readonly IndexedDocument[]): Promise<void> {
     for (let at = 0; at < documents.length; ) {
       await yieldToEventLoop();
       this.#closing.signal.throwIfAborted();
@@ -197,7 +197,7 @@ export class FolderIndex implements Disposable {
   }
 }
 
-/** Under which name the index says how far it is. */
+/** The key of the progress in the index. */
 const PROGRESS = 'progress';
 
 /** The index in its file, or in memory where that does not work. */

@@ -6,7 +6,7 @@ import { ToolError } from '../../tool.ts';
 import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';
 
-/** Reads the documents of a folder as the index takes them. */
+/** Reads the documents of a folder into passages for the index. */
 export class FolderReader implements Disposable {
   readonly #folder: string;
   readonly #pool = new ParsePool();
@@ -15,7 +15,7 @@ export class FolderReader implements Disposable {
     this.#folder = folder;
   }
 
-  /** Reads several beside each other. @throws the signal's reason. */
+  /** Reads several documents at once. @throws the signal's reason. */
   async read(files: readonly CorpusFile[], options: { signal: AbortSignal }): Promise<IndexedDocument[]> {
     const documents = await Promise.all(
       files.map(async (file) => ({ file, document: await this.#read(file, options.signal) })),
@@ -39,14 +39,14 @@ export class FolderReader implements Disposable {
       const { chunks } = chunkDocument(content, { contentType: 'text/markdown', name });
       return { title: title || name, chunks, ...(published ? { published: published.slice(0, 10) } : {}) };
     } catch (error) {
-      // Gone since it was listed, or nothing that can be read: no document of the index.
+      // The file is gone since it was listed, or cannot be read: it has no passages.
       if (error instanceof ToolError || error instanceof ParseFailure) return { title: '', chunks: [] };
       throw error;
     }
   }
 }
 
-/** Kinds that are cut as they are; the others are read by the parsers of pages, in processes of their own. */
+/** Whether a document is cut as it is; the parsers of web pages read all others, in processes of their own. */
 function isText(contentType: string): boolean {
   return contentType === 'text/markdown' || contentType === 'text/html' || contentType === 'text/plain';
 }

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-/** Counted up with every change of the tables or of how texts get into them: older indexes are built anew. */
+/** Increased with every change of the tables or of how texts are indexed; an index of another version is rebuilt. */
 const VERSION = 3;
 
 const SCHEMA = `
@@ -21,21 +21,21 @@ const SCHEMA = `
 `;
 const TABLES = ['words', 'vectors', 'learned', 'chunks', 'documents', 'meta'];
 
-/** How long a connection waits for another one that writes, in milliseconds. */
+/** How long a connection waits for another one's write, in milliseconds. */
 const BUSY_MS = 2000;
 
 /**
- * Opens the index at `path`, or one in memory. One of another version is begun anew, and so is a damaged one by its
- * `owner`, who alone writes to it.
- * @throws Error of SQLite or the file system where the place cannot be used.
+ * Opens the index at `path`, or one in memory. An index of another version is emptied; a damaged one is replaced, but only
+ * by its `owner`, the one process that writes to it.
+ * @throws Error of SQLite or the file system where the file cannot be used.
  */
 export function openIndexDatabase(path: string | undefined, options: { owner: boolean }): DatabaseSync {
-  if (path === undefined) return prepared(new DatabaseSync(':memory:'));
+  if (path === undefined) return migrated(new DatabaseSync(':memory:'));
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     return open(path);
   } catch (thrown) {
-    if (!options.owner || !isDamage(thrown)) throw thrown;
+    if (!options.owner || !isCorruption(thrown)) throw thrown;
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     return open(path);
   }
@@ -44,20 +44,20 @@ export function openIndexDatabase(path: string | undefined, options: { owner: bo
 function open(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
-    // What a power loss takes from the index is read from the documents again.
+    // What a power loss takes from the index is indexed again from the documents.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536');
-    return prepared(db);
+    return migrated(db);
   } catch (thrown) {
     db.close();
     throw thrown;
   }
 }
 
-function prepared(db: DatabaseSync): DatabaseSync {
+function migrated(db: DatabaseSync): DatabaseSync {
   if (isCurrent(db)) return db;
   db.exec('BEGIN IMMEDIATE');
   try {
-    // Another process may have been faster.
+    // Another process may have done it meanwhile.
     if (isCurrent(db)) {
       db.exec('COMMIT');
       return db;
@@ -77,8 +77,8 @@ function isCurrent(db: DatabaseSync): boolean {
 }
 
 /**
- * A statement that changes something. The full-text index leaves numbers of rows behind that are no JavaScript numbers, and
- * any `run` reports the last one.
+ * Prepares a statement that writes. The full-text index makes row ids beyond JavaScript's safe integers, and every `run`
+ * reports the last row id.
  */
 export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
@@ -86,8 +86,8 @@ export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** Whether the file is no database, or one whose content makes no sense. */
-function isDamage(thrown: unknown): boolean {
+/** Whether the file is no database or a corrupt one. */
+function isCorruption(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || !('errcode' in thrown)) return false;
   const code = Number(thrown.errcode) & 0xff;
   return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
@@ -97,8 +97,8 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 /**
- * Makes its holder the only writer of the index at `path`, until it is disposed of or its process dies: several
- * processes of one gateway share an index, and one of them follows the files. Undefined where another one does.
+ * Locks the index at `path` for its only writer, until the lock is disposed of or its process dies: several processes of
+ * a gateway share an index, and one of them writes to it. Undefined if another process has the lock.
  */
 export function lockIndex(path: string): Disposable | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -5,30 +5,30 @@ import { prepareWrite } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, type IndexLanguage, type Stems } from './languages.ts';
 import { indexText, wordsOf } from './terms.ts';
 
-/** Passages of a document that are taken out in one step. */
-const DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
-/** Pages of the full-text index that are merged in one step, and after a slice for each so many milliseconds of it. */
-const MERGED = 16;
-const MERGED_EACH_MS = 10;
+/** The passages of a document that one step deletes. */
+const NEXT_DELETED = 'SELECT id FROM chunks WHERE document = ? ORDER BY id LIMIT 8';
+/** How many pages of the full-text index one step merges, and how many milliseconds of writing cause one such merge. */
+const MERGED_PAGES = 16;
+const MS_PER_MERGE = 10;
 
-/** The last is of the passages themselves, by which the others know them. */
+/** The passages themselves come last, because the other statements select by them. */
 const DELETIONS = [
-  `DELETE FROM words WHERE rowid IN (${DELETED})`,
-  `DELETE FROM vectors WHERE chunk IN (${DELETED})`,
-  `DELETE FROM chunks WHERE id IN (${DELETED})`,
+  `DELETE FROM words WHERE rowid IN (${NEXT_DELETED})`,
+  `DELETE FROM vectors WHERE chunk IN (${NEXT_DELETED})`,
+  `DELETE FROM chunks WHERE id IN (${NEXT_DELETED})`,
 ];
 
-/** Writes documents into the tables of an index, in steps: whoever takes some of them may let searches in between. */
+/** Writes documents into the tables of an index, in steps, so that a caller can let searches run in between. */
 export class IndexWriter {
   readonly #db: DatabaseSync;
   readonly #stems: Stems;
   readonly #compounds: Compounds;
-  readonly #merged: number;
+  readonly #pagesPerSlice: number;
   readonly #statements;
 
   constructor(db: DatabaseSync, about: { owner: boolean; stems: Stems; compounds: Compounds; sliceMs: number }) {
     this.#db = db;
-    this.#merged = MERGED * Math.ceil(about.sliceMs / MERGED_EACH_MS);
+    this.#pagesPerSlice = MERGED_PAGES * Math.ceil(about.sliceMs / MS_PER_MERGE);
     this.#stems = about.stems;
     this.#compounds = about.compounds;
     const write = (sql: string) => prepareWrite(db, sql);
@@ -48,11 +48,11 @@ export class IndexWriter {
       mergeSome: write(`INSERT INTO words (words, rank) VALUES ('merge', ?)`),
       deleteDocument: write('DELETE FROM documents WHERE id = ?'),
     };
-    // By itself it merges much at once now and then; here some with each step.
+    // Automatic merges are large and block; this class merges a little with each slice instead.
     if (about.owner) db.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 0)`);
   }
 
-  /** In steps of one passage each; whoever takes them all puts the document in. */
+  /** Adds a document, in steps of one passage each. */
   *put(file: { path: string; signature: string }, document: ChunkedDocument): Generator<void> {
     yield* this.delete(file.path);
     const language = languageOf(document);
@@ -75,15 +75,15 @@ export class IndexWriter {
     this.#statements.finish.run(file.signature, known, id);
   }
 
-  /** Keeps what was learned of the words, for other processes and the next start. */
+  /** Stores the words learned so far, for other processes and the next start. */
   rememberWords(): void {
     for (const { language, stem, count } of this.#compounds.takeChanges())
       this.#statements.remember.run(language, stem, count);
   }
 
   #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: IndexLanguage }): void {
-    const how = { language: about.language, stems: this.#stems };
-    const title = indexText(`${about.title} ${about.path}`, how);
+    const options = { language: about.language, stems: this.#stems };
+    const title = indexText(`${about.title} ${about.path}`, options);
     const parts = hasCompounds(about.language)
       ? [...new Set(wordsOf(`${chunk.heading} ${chunk.text}`))].flatMap((word) =>
           this.#compounds.split(word, about.language),
@@ -92,13 +92,13 @@ export class IndexWriter {
     this.#statements.insertWords.run(
       row,
       title,
-      indexText(chunk.heading, how),
-      indexText(chunk.text, how),
+      indexText(chunk.heading, options),
+      indexText(chunk.text, options),
       parts.join(' '),
     );
   }
 
-  /** Takes the words of a document apart once more. */
+  /** Splits the compounds of a document again. */
   revisit({ id, ...about }: { id: number; path: string; title: string; language: IndexLanguage }): void {
     const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
     this.#statements.deleteWords.run(id);
@@ -108,22 +108,22 @@ export class IndexWriter {
     prepareWrite(this.#db, sql).run(this.#compounds.size(about.language), id);
   }
 
-  /** In steps. A document of which something is missing has no signature. */
+  /** Deletes a document, in steps. Its signature is emptied first: an incomplete document has none. */
   *delete(path: string): Generator<void> {
     const row = this.#db.prepare('SELECT id FROM documents WHERE path = ?').get(path);
     if (!row?.id) return;
     this.#statements.finish.run('', 0, row.id);
-    for (let left = true; left; ) {
-      for (const statement of this.#statements.deletions) left = statement.run(row.id).changes > 0;
+    for (let hasMore = true; hasMore; ) {
+      for (const statement of this.#statements.deletions) hasMore = statement.run(row.id).changes > 0;
       yield;
     }
     this.#statements.deleteDocument.run(row.id);
   }
 
-  /** As SQLite says that an `optimize` is done in steps. */
+  /** Optimizes the full-text index in steps, as the documentation of FTS5 describes it ("The merge command"). */
   *merge(): Generator<void> {
     const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
-    for (let pages = -MERGED; ; pages = MERGED) {
+    for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
       const before = changes();
       this.#statements.mergeSome.run(pages);
       if (changes() - before < 2) return;
@@ -131,12 +131,12 @@ export class IndexWriter {
     }
   }
 
-  /** Does all of the work or none of it, and merges a little of the full-text index. */
+  /** Runs the work in a transaction, which also merges a little of the full-text index. */
   inTransaction(work: () => void): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
-      this.#statements.mergeSome.run(this.#merged);
+      this.#statements.mergeSome.run(this.#pagesPerSlice);
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#db.exec('ROLLBACK');
@@ -145,7 +145,7 @@ export class IndexWriter {
   }
 }
 
-/** What language a document is in, from its beginning and its middle. */
+/** The language of a document, detected from its beginning and its middle. */
 function languageOf({ title, chunks }: ChunkedDocument): IndexLanguage {
   const middle = chunks[Math.floor(chunks.length / 2)];
   const sample = [title, chunks[0]?.text, middle?.text].join('\n');

@@ -17,7 +17,7 @@ import { stemmer as swedish } from '@orama/stemmers/swedish';
 import { stemmer as turkish } from '@orama/stemmers/turkish';
 import { stemmer as ukrainian } from '@orama/stemmers/ukrainian';
 
-/** The languages whose words are brought to their stems (Snowball). */
+/** The stemmers by language (Snowball). */
 const STEMMERS = {
   en: english,
   de: german,
@@ -39,11 +39,11 @@ const STEMMERS = {
   tr: turkish,
 };
 
-/** Languages that put words together to longer ones, written as one. */
+/** Languages with compound words that are written as one word. */
 const COMPOUNDING: ReadonlySet<string> = new Set(['de', 'nl', 'sv', 'da', 'no', 'fi']);
 
-/** Small words that tell the language, and that no search is about: a line for each. */
-const SMALL = `
+/** Stop words, one line per language: they identify the language, and no search is about them. */
+const LISTS = `
   en: a about after all also an and any are as at be been between both but by can could did do does doing each for from had has have having how i if in into is it its just may me more most my no nor not of on one or other our out over should so some such than that the their them then there these they this those to under up us was we were what when where which while who whom whose why will with would you your tell explain describe please
   de: aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dem den denn der des die dies diese dieser dieses doch dort du durch ein eine einem einen einer eines er es etwa für gegen gibt hat hatte haben ich ihr im in ist ja jede jeder kann kein keine können man mehr mit muss nach nicht noch nur ob oder ohne sehr sein seine sich sie sind so über um und uns unter viel vom von vor war waren warum was wegen welche welchem welchen welcher welches wenn wer werden wie wieviel will wir wird wo wofür wozu wurde wurden zu zum zur zwischen
   fr: à au aux avec avait ce ces cet cette comme comment dans de depuis des dont du elle elles en entre est et été être était eux fait il ils je jusque la le les leur leurs lui ma mais même mes mon ne nos notre nous on ont ou où par pas pendant plus pour pourquoi quand que quel quelle quelles quels qui quoi sa sans se ses si son sont sous sur ta te tes ton tous tout toute toutes très tu un une vos votre vous y
@@ -66,7 +66,7 @@ const SMALL = `
 
 export type IndexLanguage = keyof typeof STEMMERS;
 
-/** The language of texts that do not tell. */
+/** The language of texts whose own cannot be detected. */
 export const FALLBACK: IndexLanguage = 'en';
 
 export const LANGUAGES: readonly IndexLanguage[] = Object.keys(STEMMERS).filter(isLanguage);
@@ -75,20 +75,20 @@ export function isLanguage(name: string): name is IndexLanguage {
   return Object.hasOwn(STEMMERS, name);
 }
 
-const SMALL_WORDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Array.from(SMALL.matchAll(/(\w\w): (.+)/g), ([, language = '', words = '']) => [language, new Set(words.split(' '))]),
+const STOP_WORDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Array.from(LISTS.matchAll(/(\w\w): (.+)/g), ([, language = '', words = '']) => [language, new Set(words.split(' '))]),
 );
 
-/** The languages that have a small word. */
+/** The languages that have each stop word. */
 const LANGUAGES_OF = new Map<string, IndexLanguage[]>();
 for (const language of LANGUAGES)
-  for (const word of smallWords(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), language]);
+  for (const word of stopWords(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), language]);
 
-export function smallWords(language: IndexLanguage): ReadonlySet<string> {
-  return SMALL_WORDS.get(language) ?? new Set();
+export function stopWords(language: IndexLanguage): ReadonlySet<string> {
+  return STOP_WORDS.get(language) ?? new Set();
 }
 
-/** Whether words of the language are put together to longer ones. */
+/** Whether the language has compound words. */
 export function hasCompounds(language: IndexLanguage): boolean {
   return COMPOUNDING.has(language);
 }
@@ -97,8 +97,8 @@ const SAMPLE = 4000;
 const LETTERS = /[\p{L}\p{M}]+/gu;
 
 /**
- * The language that a text is in, by its small words; undefined where they do not tell. One word in eight is one of
- * them in running text of any of these languages; half of that is enough.
+ * Detects the language of a text by its stop words; undefined where they do not decide. In running text of any of these
+ * languages, at least one word in eight is a stop word; half of that is enough.
  */
 export function detectLanguage(text: string): IndexLanguage | undefined {
   const words = text.slice(0, SAMPLE).toLowerCase().match(LETTERS) ?? [];
@@ -111,20 +111,20 @@ export function detectLanguage(text: string): IndexLanguage | undefined {
   return best.language;
 }
 
-/** Longer words are no words of a language. */
-const LONGEST = 40;
-/** Stems that are remembered at most, for each language. */
-const REMEMBERED = 50_000;
+/** Longer words are not stemmed, in characters. */
+const MAX_WORD = 40;
+/** How many stems are cached for each language. */
+const MAX_CACHED = 50_000;
 
-/** Brings words to their stems, and remembers them: most words of a text were seen before. */
+/** Stems words, with a cache, since most words of a text were seen before. */
 export class Stems {
   readonly #known = new Map<IndexLanguage, Map<string, string>>();
 
   /** The stem of a word in lower case. */
   of(word: string, language: IndexLanguage): string {
-    if (word.length > LONGEST) return word;
+    if (word.length > MAX_WORD) return word;
     let known = this.#known.get(language);
-    if (!known || known.size > REMEMBERED) {
+    if (!known || known.size > MAX_CACHED) {
       known = new Map();
       this.#known.set(language, known);
     }

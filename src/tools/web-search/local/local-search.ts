@@ -11,14 +11,14 @@ import type { SearchQuestion, SearchThreadData } from './search-messages.ts';
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
   folder: string;
-  /** The folder in which indexes are kept, so that a restart finds them; absent: they live in memory. */
+  /** The folder for index files, which survive a restart; absent: indexes live in memory. */
   indexFolder?: string | undefined;
   log?: Logger | undefined;
-  /** Finds by meaning beside the words. */
+  /** Adds semantic search to the search by words. */
   embeddings?: Embeddings | undefined;
 }
 
-/** Queries under way at once, at most: more would wait for longer than their time limit. */
+/** How many queries may be pending: further ones would wait for longer than their time limit. */
 const MAX_WAITING = 64;
 
 const FAILURES: Readonly<Record<NoAnswer, string>> = {
@@ -29,8 +29,8 @@ const FAILURES: Readonly<Record<NoAnswer, string>> = {
 };
 
 /**
- * Full-text search over a folder, in a thread of its own. The index is built from the first query on, follows the files
- * and is kept where `indexFolder` says. Hits have `corpus:///` URLs.
+ * Full-text search over a folder, in a thread of its own. The index is built from the first query on and follows the
+ * files. Hits have `corpus:///` URLs.
  */
 export function createLocalSearch(options: LocalSearchOptions): SearchProvider & Disposable {
   const { folder, log, embeddings } = options;
@@ -56,7 +56,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   };
 }
 
-/** One index for each folder that is searched. */
+/** The index file, one for each searched folder. */
 function indexFileOf({ folder, indexFolder }: LocalSearchOptions): string | undefined {
   if (indexFolder === undefined) return undefined;
   const name = createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 24);

@@ -1,29 +1,29 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { quote } from './terms.ts';
 
-/** Passages looked at per query before they are put together by document. */
+/** How many passages a query returns before they are grouped by document. */
 const CANDIDATES = 80;
 
-/** Passages that are scored per query: with more in the index, the rarest words of the query choose them. */
+/** How many passages a query scores: in a larger index, its rarest words choose them. */
 const SCORED = 2000;
-/** In an index of more passages than this, common words do not score either. */
+/** In an index of more passages than this, common words are not scored either. */
 const LARGE = 20_000;
-/** A word in so many passages is common there. */
+/** A word in this many passages of a large index is common. */
 const COMMON = 1500;
-/** A word in so many says nothing beside others, and to weigh it costs milliseconds: it is counted no further. */
+/** A word in this many passages distinguishes nothing, and scoring it costs milliseconds: counting stops here. */
 const EVERYWHERE = 50_000;
-/** Passages of common words that are scored at most in a large index. */
-const MOST_SCORED = 5000;
-/** To so few documents a search is confined by a list of all their passages, else each passage is looked up. */
+/** How many passages with common words are scored in a large index. */
+const MAX_SCORED = 5000;
+/** Up to this many documents, a search is confined by a list of all their passages; beyond, by a lookup for each passage. */
 const FEW_DOCUMENTS = 2000;
-/** All that there are, as SQLite says it. */
+/** SQLite's `LIMIT` without a limit. */
 const NO_LIMIT = -1;
 
-/** Terms whose counts are remembered at most, and how many times more passages there may be until they are counted anew. */
+/** How many terms have cached counts, and by what factor the passages may grow before they are counted again. */
 const MAX_COUNTS = 20_000;
 const GROWTH = 1.5;
 
-/** Words in titles weigh most, then those in headings; parts of put-together words least. */
+/** Words in titles weigh most; parts of compounds weigh least. */
 const rowsWhere = (condition: string) => `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
     chunks.page AS page, chunks.section AS section, documents.language AS language, found.score AS score
@@ -35,19 +35,19 @@ const rowsWhere = (condition: string) => `
   ORDER BY found.score
 `;
 
-/** The plus keeps SQLite from asking the full-text index for one passage after the other. */
+/** The plus keeps SQLite from querying the full-text index once for each passage. */
 const AMONG = 'words MATCH ? AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)';
 
-/** Only passages of some documents, a few or many; the list is JSON. */
+/** Conditions for passages of a few, or of many, documents; their ids come as JSON. */
 const WITHIN_FEW = `words MATCH ? AND +rowid IN
     (SELECT id FROM chunks WHERE document IN (SELECT value FROM json_each(?)))`;
 const WITHIN_MANY = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
     WHERE passage.id = words.rowid AND passage.document IN (SELECT value FROM json_each(?)))`;
 
-/** The passages that match an expression of the full-text index, best first; in a large index of the first so many. */
+/** The passages that match an FTS5 expression, best first; in a large index, the best of the first `MAX_SCORED`. */
 type Find = (match: string) => ReturnType<StatementSync['all']>;
 
-/** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
+/** Finds the passages that match a query. Scoring a passage costs ten times as much as matching it. */
 export class PassageSearch {
   readonly #statements;
   readonly #counts = new Map<string, number>();
@@ -65,9 +65,9 @@ export class PassageSearch {
   }
 
   /**
-   * The passages that match any of `expressions`, best first. `terms` are those that say something alone. In a middling
-   * index the rarest expressions choose the passages and all of them score; in a large one see `#rowsOfMany`. `within`:
-   * only in these documents.
+   * The passages that match any of `expressions`, best first. `terms`: the expressions of single terms. In a medium-sized
+   * index the rarest expressions choose the passages, and all expressions score them; for a large one see
+   * `#searchLarge`. `within`: only in these documents.
    */
   search(expressions: readonly string[], terms: readonly string[], within?: readonly number[]) {
     if (expressions.length === 0) return [];
@@ -76,7 +76,7 @@ export class PassageSearch {
       this.#counts.clear();
       this.#countedOf = all;
     }
-    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms, within);
+    if (all > LARGE && terms.length > 0) return this.#searchLarge(expressions, terms, within);
     const rarest = all > SCORED && !within ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
     return rarest.length > 0
@@ -85,34 +85,34 @@ export class PassageSearch {
   }
 
   #finder(within: readonly number[] | undefined, { isLarge }: { isLarge: boolean }): Find {
-    const most = isLarge ? MOST_SCORED : NO_LIMIT;
-    if (!within) return (match) => this.#statements.search.all(match, most);
+    const limit = isLarge ? MAX_SCORED : NO_LIMIT;
+    if (!within) return (match) => this.#statements.search.all(match, limit);
     const documents = JSON.stringify(within);
     const { withinFew, withinMany } = this.#statements;
     const statement = within.length <= FEW_DOCUMENTS ? withinFew : withinMany;
-    return (match) => statement.all(match, documents, most);
+    return (match) => statement.all(match, documents, limit);
   }
 
-  /** How many passages there are, or were. */
+  /** How many passages there are, counting removed ones. */
   #size(): number {
     return Number(this.#statements.last.get()?.id ?? 0);
   }
 
-  /** The share of all passages that have a word; for common ones at least so many. */
+  /** The share of all passages that have a word; a lower bound for common words. */
   share(word: string): number {
     return this.#countOf(quote(word)) / Math.max(1, this.#size());
   }
 
-  /** Has to be called when documents are taken out: what was common may be no more. */
+  /** Drops the cached counts. To be called when documents are removed: a common word may have become rare. */
   forget(): void {
     this.#counts.clear();
   }
 
   /**
-   * In a large index a word that half of the documents have says little and costs much, so the rare ones decide there; a
-   * query of common words alone wants passages that have all of them.
+   * In a large index a word that half of the documents have says little and costs much, so only rare words count. A query
+   * of common words alone finds passages that have all of them.
    */
-  #rowsOfMany(expressions: readonly string[], terms: readonly string[], within: readonly number[] | undefined) {
+  #searchLarge(expressions: readonly string[], terms: readonly string[], within: readonly number[] | undefined) {
     const find = this.#finder(within, { isLarge: true });
     const rare = terms.filter((term) => this.#isRare(term));
     if (rare.length > 0) {
@@ -121,16 +121,16 @@ export class PassageSearch {
       return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
     const counted = this.#counted(terms, EVERYWHERE);
-    const telling = counted.filter(({ count }) => count < EVERYWHERE);
-    // Of those that stand everywhere the two that are rarest.
-    const wanted = telling.length > 0 ? telling : this.#counted(terms, NO_LIMIT).slice(0, 2);
+    const distinctive = counted.filter(({ count }) => count < EVERYWHERE);
+    // If all words are everywhere, the two rarest.
+    const wanted = distinctive.length > 0 ? distinctive : this.#counted(terms, NO_LIMIT).slice(0, 2);
     const [rarest] = wanted;
     if (!rarest) return find(anyOf(expressions));
-    const together = find(wanted.map(({ term }) => term).join(' AND '));
-    return together.length > 0 ? together : find(rarest.term);
+    const withAll = find(wanted.map(({ term }) => term).join(' AND '));
+    return withAll.length > 0 ? withAll : find(rarest.term);
   }
 
-  /** Those that are there, the rarest first. */
+  /** The terms that occur, with their counts, the rarest first. */
   #counted(terms: readonly string[], limit = COMMON) {
     return terms
       .map((term) => ({ term, count: this.#countOf(term, limit) }))
@@ -143,7 +143,7 @@ export class PassageSearch {
     return count > 0 && count < COMMON;
   }
 
-  /** How many passages match a term, counted up to a limit; there may be more by now. */
+  /** How many passages match a term, counted up to a limit and cached, so there may be more by now. */
   #countOf(term: string, limit = COMMON): number {
     const name = `${limit} ${term}`;
     let count = this.#counts.get(name);
@@ -154,7 +154,7 @@ export class PassageSearch {
     return count;
   }
 
-  /** The rarest of expressions, as many as match `SCORED` passages together; none where all are common. */
+  /** The rarest expressions, as many as match `SCORED` passages together; none where all are common. */
   #rarest(expressions: readonly string[]): string[] {
     let sum = 0;
     return this.#counted(expressions)

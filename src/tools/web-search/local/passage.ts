@@ -1,24 +1,24 @@
 import { onOneLine } from '../../../base/text.ts';
 
-const LENGTH = 320;
+const MAX_LENGTH = 320;
 
-/** The part of `text` with the most of the query's words, at most a few hundred characters, on one line. */
+/** The part of `text` with most of the query's words, on one line of a few hundred characters at most. */
 export function bestPassage(text: string, words: readonly string[]): string {
   const withoutHeadings = text.replace(/^#{1,6}\s+.*$/gm, ' ');
   const plain = onOneLine(withoutHeadings.replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1'));
   const line = plain === '' ? onOneLine(text.replace(/^#+\s*/gm, '')) : plain;
-  if (line.length <= LENGTH) return line;
+  if (line.length <= MAX_LENGTH) return line;
   const lower = line.toLowerCase();
   const hits = words.flatMap((word) => positions(lower, stem(word)).map((at) => ({ at, word })));
   hits.sort((a, b) => a.at - b.at);
   let best = { start: 0, score: -1 };
   for (const { at } of hits) {
-    const within = hits.filter((hit) => hit.at >= at && hit.at < at + LENGTH - 40);
+    const within = hits.filter((hit) => hit.at >= at && hit.at < at + MAX_LENGTH - 40);
     const score = new Set(within.map((hit) => hit.word)).size * 10 + Math.min(within.length, 9);
     if (score > best.score) best = { start: at, score };
   }
   const start = sentenceStart(line, Math.max(0, best.start));
-  const end = wordEnd(line, Math.min(line.length, start + LENGTH));
+  const end = wordEnd(line, Math.min(line.length, start + MAX_LENGTH));
   return `${start > 0 ? '… ' : ''}${line.slice(start, end).trim()}${end < line.length ? ' …' : ''}`;
 }
 
@@ -35,7 +35,7 @@ function positions(text: string, word: string): number[] {
   return found;
 }
 
-/** The start of the sentence around `at`, if it is near; else the start of a word. */
+/** The start of the sentence at `at`, if it is near; else the start of a word. */
 function sentenceStart(text: string, at: number): number {
   const from = Math.max(0, at - 120);
   const before = text.slice(from, at);

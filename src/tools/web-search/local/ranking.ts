@@ -1,4 +1,4 @@
-/** A passage that was found, with its document. */
+/** A matching passage, with its document. */
 export interface RankedPassage {
   path: string;
   title: string;
@@ -23,7 +23,7 @@ export function passageOf(row: Record<string, unknown>, score: number): RankedPa
   };
 }
 
-/** A document whose passages were found. */
+/** A document with matching passages. */
 export interface RankedDocument {
   path: string;
   title: string;
@@ -32,16 +32,16 @@ export interface RankedDocument {
   published: string | undefined;
 }
 
-/** Further passages of a document that count for it. */
-const COUNTED = 4;
+/** How many passages of a document count towards its score. */
+const MAX_COUNTED = 4;
 
-/** Puts passages together by document, best first: the best one counts whole, further ones less and less. */
+/** Groups passages by document, best first: the best passage counts in full, further ones less and less. */
 export function documentsOf(passages: Iterable<RankedPassage>): RankedDocument[] {
   const documents = new Map<string, { document: RankedDocument; score: number; passages: number }>();
   for (const { path, title, text, published, score } of passages) {
     const known = documents.get(path);
     if (!known) documents.set(path, { document: { path, title, text, published }, score, passages: 1 });
-    else if (known.passages < COUNTED) {
+    else if (known.passages < MAX_COUNTED) {
       known.passages += 1;
       known.score += score / (4 * known.passages);
     }
@@ -49,47 +49,47 @@ export function documentsOf(passages: Iterable<RankedPassage>): RankedDocument[]
   return [...documents.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
 }
 
-/** How fast a place in a list loses weight (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
+/** How fast the weight of a rank falls (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
 const RANK_CONSTANT = 60;
 
-/** Joins lists, each best first: what stands high in several comes first. Of what is the same, `better` stays. */
+/** Fuses ranked lists: items that rank high in several come first. `better` chooses between two items of one name. */
 export function fuseByRank<T>(
   lists: readonly (readonly T[])[],
-  { nameOf, better = (one) => one }: { nameOf(one: T): string; better?: (one: T, other: T) => T },
+  { nameOf, better = (item) => item }: { nameOf(item: T): string; better?: (item: T, other: T) => T },
 ): T[] {
-  const fused = new Map<string, { one: T; score: number }>();
+  const fused = new Map<string, { item: T; score: number }>();
   for (const list of lists) {
-    for (const [rank, one] of list.entries()) {
-      const known = fused.get(nameOf(one));
+    for (const [rank, item] of list.entries()) {
+      const known = fused.get(nameOf(item));
       const score = (known?.score ?? 0) + 1 / (RANK_CONSTANT + rank + 1);
-      fused.set(nameOf(one), { one: known ? better(known.one, one) : one, score });
+      fused.set(nameOf(item), { item: known ? better(known.item, item) : item, score });
     }
   }
-  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ one }) => one);
+  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ item }) => item);
 }
 
-/** The first `limit` documents, of copies and versions of one document only the best. */
+/** The first `limit` documents, with only the best of several copies or versions of one. */
 export function withoutCopies(ranked: readonly RankedDocument[], limit: number): RankedDocument[] {
-  const shown: { document: RankedDocument; fingerprint: Set<number> }[] = [];
+  const chosen: { document: RankedDocument; fingerprint: Set<number> }[] = [];
   for (const document of ranked) {
-    if (shown.length >= limit) break;
+    if (chosen.length >= limit) break;
     const fingerprint = fingerprintOf(document.text);
-    if (!shown.some((other) => isNearlySame(other.fingerprint, fingerprint))) shown.push({ document, fingerprint });
+    if (!chosen.some((other) => isNearlySame(other.fingerprint, fingerprint))) chosen.push({ document, fingerprint });
   }
-  return shown.map(({ document }) => document);
+  return chosen.map(({ document }) => document);
 }
 
-/** How much of a passage tells whether it is a copy, in UTF-16 code units. */
+/** How much of a passage its fingerprint is made of, in UTF-16 code units. */
 const FINGERPRINTED = 800;
 
-/** Runs of three words, as numbers: what two passages have in common when one was copied from the other. */
+/** The runs of three words as numbers: a copied passage shares them with its original. */
 function fingerprintOf(text: string): Set<number> {
   const words =
     text
       .slice(0, FINGERPRINTED)
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  const numbers = words.map(numberOf);
+  const numbers = words.map(hashOf);
   const runs = new Set<number>();
   for (let at = 0; at + 2 < numbers.length; at++) {
     const [a = 0, b = 0, c = 0] = [numbers[at], numbers[at + 1], numbers[at + 2]];
@@ -98,14 +98,14 @@ function fingerprintOf(text: string): Set<number> {
   return runs;
 }
 
-/** A number for a word (FNV-1a). Two words with one number do not make passages alike. */
-function numberOf(word: string): number {
+/** A hash of a word (FNV-1a). A few collisions do not make passages alike. */
+function hashOf(word: string): number {
   let number = 0x811c9dc5;
   for (let at = 0; at < word.length; at++) number = Math.imul(number ^ word.charCodeAt(at), 0x01000193);
   return number;
 }
 
-/** Whether nine of ten runs are the same. Short passages say too little to tell. */
+/** Whether nine out of ten runs are the same. Short passages have too few runs to decide. */
 function isNearlySame(a: Set<number>, b: Set<number>): boolean {
   if (a.size < 12 || b.size < 12) return false;
   let shared = 0;

@@ -1,15 +1,15 @@
 import type { TraceContext } from '../../../base/trace-context.ts';
 import type { EmbeddingPurpose } from './meaning.ts';
 
-/** What the gateway asks the thread of the local search. */
+/** A query of the gateway to the thread of the local search. */
 export interface SearchQuestion {
   text: string;
   limit: number;
-  /** Of the run that searches. */
+  /** The trace of the run that searches. */
   trace: TraceContext | undefined;
 }
 
-/** A thread asks for the vectors of texts. */
+/** A thread's request for the vectors of texts. */
 export interface EmbedRequest {
   id: number;
   purpose: EmbeddingPurpose;
@@ -17,22 +17,22 @@ export interface EmbedRequest {
   trace: TraceContext | undefined;
 }
 
-/** The gateway's answer to that; without vectors if none could be had. */
+/** The gateway's answer to an `EmbedRequest`; without vectors if embedding failed. */
 export interface EmbeddedTexts {
   id: number;
   vectors: Float32Array[] | undefined;
 }
 
-/** What the thread is started with. */
+/** The `workerData` of the thread. */
 export interface SearchThreadData {
   folder: string;
-  /** Where the index is kept; absent: in memory. */
+  /** The file of the index; absent: in memory. */
   indexFile: string | undefined;
-  /** What vectors come from, where passages are found by meaning too. */
+  /** The embedding model; absent: no semantic search. */
   embeddingModel: string | undefined;
 }
 
-/** What a thread says: the answer to a numbered question, or why it failed; texts to embed; a line for the log. */
+/** A message of a thread: the answer to a query, or its error; texts to embed; a line for the log. */
 export type ThreadReply<Answer> =
   | { id: number; value: Answer }
   | { id: number; error: string }

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that keeps the index of the local search: reading, cutting and ranking documents takes time that
- * the event loop of the gateway does not have.
+ * The entry of the thread that holds the index of the local search: reading, cutting and ranking documents would block
+ * the event loop of the gateway.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../base/errors.ts';

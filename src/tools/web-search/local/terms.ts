@@ -1,41 +1,41 @@
 import type { Compounds } from './compounds.ts';
-import { detectLanguage, FALLBACK, type IndexLanguage, type Stems, smallWords } from './languages.ts';
+import { detectLanguage, FALLBACK, type IndexLanguage, type Stems, stopWords } from './languages.ts';
 
-/** Scripts written without spaces between words. They are indexed as overlapping pairs of characters. */
+/** Runs of scripts that are written without spaces, which are indexed as overlapping pairs of characters. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 
-/** Words: letters and digits, with the joints inside names such as `max_tool_calls`, `node.js` or `don't`. */
+/** Words: letters and digits, with punctuation inside names such as `max_tool_calls`, `node.js` or `don't`. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:[._'’/+-][\p{L}\p{N}\p{M}]+)*/gu;
 
-/** What the index sees as one word. */
+/** Words as the index splits them. */
 const LETTERS = /[\p{L}\p{N}\p{M}]+/gu;
 
 const MAX_TERMS = 64;
-/** What of a query is looked at, in UTF-16 units. */
+/** How much of a query is used, in UTF-16 code units. */
 const MAX_QUERY = 2000;
 
-/** Text in the form in which it goes into the index: unspaced scripts as pairs, words as their stems. */
-export function indexText(text: string, how: { language: IndexLanguage; stems: Stems }): string {
-  return inPairs(text).replace(lettersOf(text), (word) => how.stems.of(word.toLowerCase(), how.language));
+/** Text as it is stored in the index: unspaced scripts as pairs, words as their stems. */
+export function indexText(text: string, options: { language: IndexLanguage; stems: Stems }): string {
+  return inPairs(text).replace(lettersOf(text), (word) => options.stems.of(word.toLowerCase(), options.language));
 }
 
-/** The words of a text as they stand in the index, without small ones. */
-export function indexWords(text: string, how: { language: IndexLanguage; stems: Stems }): string[] {
-  const small = smallWords(how.language);
+/** The words of a text as stored in the index, without stop words. */
+export function indexWords(text: string, options: { language: IndexLanguage; stems: Stems }): string[] {
+  const ignored = stopWords(options.language);
   const found: string[] = [];
   for (const word of inPairs(text).toLowerCase().match(lettersOf(text)) ?? []) {
-    if (word.length > 1 && !small.has(word)) found.push(how.stems.of(word, how.language));
+    if (word.length > 1 && !ignored.has(word)) found.push(options.stems.of(word, options.language));
   }
   return found;
 }
 
-/** The words of a text in lower case, in the order in which they stand. */
+/** The words of a text, in lower case and in order. */
 export function wordsOf(text: string): string[] {
   return text.normalize('NFKC').replace(UNSPACED, ' ').toLowerCase().match(LETTERS) ?? [];
 }
 
-/** Text that classes of Unicode say nothing about: looking them up takes several times longer. */
+/** Finds text that needs the Unicode classes; the ASCII pattern is several times faster. */
 const NOT_ASCII = /[^ -~\s]/;
 const ASCII_LETTERS = /[a-z\d]+/gi;
 
@@ -48,33 +48,33 @@ function inPairs(text: string): string {
   return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairs(run).join(' ')} `);
 }
 
-/** `深度研究` as `深度 度研 研究 究`: the last character alone, so that a prefix finds every single character. */
+/** `深度研究` becomes `深度 度研 研究 究`: the last character is alone, so that a prefix search finds each of them. */
 function pairs(run: string): string[] {
   const characters = [...run];
   return characters.map((character, at) => character + (characters[at + 1] ?? ''));
 }
 
-/** What a query asks for, taken apart. */
+/** The parts of a query. */
 export interface QueryTerms {
-  /** What any of it matches: FTS5 expressions of quoted strings only; none if the query has no words. */
+  /** FTS5 expressions of which any may match, made of quoted strings only; none if the query has no words. */
   expressions: string[];
   /** Its single terms, each an expression: words in the stems of every language, and pairs of characters. */
   terms: string[];
-  /** The words and runs themselves, lower case, for finding a good passage. */
+  /** The words and unspaced runs themselves, in lower case, for choosing a snippet. */
   words: string[];
 }
 
-/** What a query is taken apart with. */
+/** How a query is parsed. */
 export interface QueryLanguages {
-  /** Those of the documents. */
+  /** The languages of the documents. */
   languages: readonly IndexLanguage[];
   stems: Stems;
   compounds: Compounds;
 }
 
 /**
- * Takes a query apart and quotes each term: raw text makes FTS5 throw on `"`, `AND`, `NEAR(`, `:` or `*`. Terms are
- * joined by OR, and the ranking prefers documents with more and rarer ones. Operators such as `site:` are dropped.
+ * Parses a query and quotes each term: raw text makes FTS5 throw on `"`, `AND`, `NEAR(`, `:` or `*`. Terms are joined by
+ * OR, and the ranking prefers documents with more and rarer ones. Operators such as `site:` are dropped.
  */
 export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
   const text = query
@@ -94,8 +94,8 @@ export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
     }
   }
   const spaced = [...text.replace(UNSPACED, ' ').matchAll(WORD)].map(([word]) => word.toLowerCase());
-  const isSmall = smallIn(text);
-  const wanted = spaced.filter((word) => !isSmall(word));
+  const isStopWord = stopWordTest(text);
+  const wanted = spaced.filter((word) => !isStopWord(word));
   for (const word of wanted.length > 0 || words.size > 0 ? wanted : spaced) {
     words.add(word);
     const parts = wordsOf(word);
@@ -103,16 +103,16 @@ export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
     for (const variant of variants) expressions.add(variant);
     if (variants.length > 0) terms.add(variants.length === 1 ? variants.join() : `(${variants.join(' OR ')})`);
     if (parts.length > 1) {
-      for (const part of parts.filter((each) => each.length > 1 && !isSmall(each)))
+      for (const part of parts.filter((word) => word.length > 1 && !isStopWord(word)))
         for (const variant of variantsOf([part], about)) expressions.add(variant);
     }
     for (const language of about.languages)
       for (const part of about.compounds.split(word, language)) expressions.add(quote(part));
   }
-  // Names of two words: where they stand side by side counts more than one of them in a title.
+  // Adjacent words are also searched as a phrase: a name of two words counts more than one of them in a title.
   for (const [index, word] of spaced.entries()) {
     const next = spaced[index + 1];
-    if (next === undefined || isSmall(word) || isSmall(next)) continue;
+    if (next === undefined || isStopWord(word) || isStopWord(next)) continue;
     for (const variant of variantsOf([...wordsOf(word), ...wordsOf(next)], about)) expressions.add(variant);
   }
   return {
@@ -122,25 +122,25 @@ export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
   };
 }
 
-/** Tells the words that no query is about, in English and in the language that it seems to be in. */
-function smallIn(query: string): (word: string) => boolean {
+/** A test for stop words, in English and in the detected language of the query. */
+function stopWordTest(query: string): (word: string) => boolean {
   const language = detectLanguage(query) ?? FALLBACK;
-  return (word) => smallWords(FALLBACK).has(word) || smallWords(language).has(word);
+  return (word) => stopWords(FALLBACK).has(word) || stopWords(language).has(word);
 }
 
-/** A word or phrase as each language of the documents has it in the index. */
+/** A word or phrase in the stems of each language of the documents. */
 function variantsOf(words: readonly string[], { languages, stems }: QueryLanguages): string[] {
   if (words.length === 0) return [];
   const phrases = languages.map((language) => words.map((word) => stems.of(word, language)).join(' '));
   return [...new Set(phrases)].map(quote);
 }
 
-/** The phrases that match a term of a query, each by its words. */
+/** The phrases of a term, each as a list of its words. */
 export function phrasesOf(term: string): string[][] {
   return [...term.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase.split(' '));
 }
 
-/** A term as FTS5 takes it. */
+/** A term quoted for FTS5. */
 export function quote(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }

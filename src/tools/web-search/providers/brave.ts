@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { retryAfter, serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { documentedLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = pageNamed({ texts: ['description', 'extra_snippets'], dates: ['page_age', 'age'], most: 2 });
+const page = pageSchema({ texts: ['description', 'extra_snippets'], dates: ['page_age', 'age'], maxTexts: 2 });
 
 const quota = z.object({ quota_limit: z.number().nullish(), quota_current: z.number().nullish() });
 const failure = z.object({
@@ -26,15 +26,15 @@ export const createSearch = searchWith({
     if (language) url.searchParams.set('search_lang', language);
     return { url, headers: { 'x-subscription-token': options.api_key ?? '' } };
   },
-  // `web` is absent if nothing was found.
+  // `web` is absent where there are no results.
   pages: z
     .object({ web: z.object({ results: z.array(page) }).nullish(), query: z.unknown() })
     .transform(({ web }) => web?.results ?? []),
   refusal({ headers, body }) {
     const { error } = failure.safeParse(body).data ?? {};
-    const known = kindOf(error?.code ?? '', error?.meta ?? {});
-    const retryAfterMs = retryAfter(headers) ?? (known === 'rate_limited' ? resetMs(headers) : undefined);
-    return { known, detail: error?.detail ?? error?.code ?? '', retryAfterMs };
+    const kind = kindOf(error?.code ?? '', error?.meta ?? {});
+    const retryAfterMs = retryAfter(headers) ?? (kind === 'rate_limited' ? resetMs(headers) : undefined);
+    return { kind, detail: error?.detail ?? error?.code ?? '', retryAfterMs };
   },
   restMs: (headers) => (firstOf(headers, 'x-ratelimit-remaining') === 0 ? resetMs(headers) : undefined),
 });
@@ -52,7 +52,7 @@ function resetMs(headers: Headers): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** `X-RateLimit-Remaining: 0, 1985` and `X-RateLimit-Reset: 1, 1419704`: the first of each is the limit per second. */
+/** The limit per second, the first of several in `X-RateLimit-Remaining: 0, 1985` and `X-RateLimit-Reset: 1, 1419704`. */
 function firstOf(headers: Headers, name: string): number | undefined {
   const value = Number.parseInt(headers.get(name) ?? '', 10);
   return Number.isFinite(value) ? value : undefined;

@@ -49,6 +49,6 @@ export const createSearch = searchWith({
   pages: z.object({ results: z.array(page) }).transform(({ results }) => results),
   refusal({ body }) {
     const { error, tag } = failure.safeParse(body).data ?? {};
-    return { known: KINDS[tag ?? ''], detail: error ?? tag ?? '' };
+    return { kind: KINDS[tag ?? ''], detail: error ?? tag ?? '' };
   },
 });

@@ -4,7 +4,7 @@ import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-/** Meta tags in which pages say when they were published. */
+/** Meta tags in which pages give their publication date. */
 const DATE_TAGS = ['article:published_time', 'datepublished', 'og:published_time', 'date', 'dc.date', 'pubdate'];
 
 const page = z
@@ -33,19 +33,19 @@ export const createSearch = searchWith({
     if (query.timeRange) url.searchParams.set('dateRestrict', `${query.timeRange[0]}1`);
     if (query.country) url.searchParams.set('gl', query.country.toLowerCase());
     if (options.language) url.searchParams.set('hl', options.language);
-    // In a header: addresses end up in logs.
+    // The key goes in a header because addresses end up in logs.
     return { url, headers: { 'x-goog-api-key': options.api_key ?? '' } };
   },
-  // `items` is absent if nothing was found.
+  // `items` is absent where there are no results.
   pages: z.object({ kind: z.string(), items: z.array(page).default([]) }).transform(({ items }) => items),
   refusal({ body }) {
     const { error } = failure.safeParse(body).data ?? {};
-    const given = [...(error?.errors ?? []), ...(error?.details ?? [])].map(({ reason }) => reason ?? '');
-    return { known: kindOf(given), detail: error?.message ?? '' };
+    const codes = [...(error?.errors ?? []), ...(error?.details ?? [])].map(({ reason }) => reason ?? '');
+    return { kind: kindOf(codes), detail: error?.message ?? '' };
   },
 });
 
-/** A wrong key answers 400 like a bad query, and an exhausted day 429 like a busy minute. */
+/** A wrong key answers 400 just as a bad query does, and a used-up daily quota 429 just as a busy minute does. */
 function kindOf(reasons: readonly string[]): SearchFailureKind | undefined {
   if (reasons.some((reason) => /API_KEY_INVALID|keyInvalid|keyExpired|accessNotConfigured/.test(reason))) {
     return 'unauthorized';

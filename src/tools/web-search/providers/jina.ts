@@ -1,21 +1,18 @@
 import { z } from 'zod';
 import { type ServiceAnswer, serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { interfaceLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = pageNamed({ texts: ['description'], dates: ['date'] });
+const page = pageSchema({ texts: ['description'], dates: ['date'] });
 
 const failure = z.object({ name: z.string().nullish(), message: z.string().nullish() });
 
-/** Nothing found is an error in Jina's words, with `data: null`. */
+/** Jina reports a search without results as an error, with `data: null`. */
 const nothing = z.object({ message: z.string().regex(/no search results/i) }).transform(() => []);
 
-/**
- * Jina Search, `GET https://s.jina.ai/?q=` (https://jina.ai/reader). Results without the text of their pages: reading
- * them is another tool's work.
- */
+/** Jina Search, `GET https://s.jina.ai/?q=` (https://jina.ai/reader), without the text of the pages. */
 export const createSearch = searchWith({
   request(query, options) {
     const url = serviceUrl('https://s.jina.ai/', options.url);
@@ -31,7 +28,7 @@ export const createSearch = searchWith({
     const { name, message } = failure.safeParse(body).data ?? {};
     return { detail: message ?? name ?? '' };
   },
-  ranges: { service: 'Jina', given: () => undefined },
+  ranges: { service: 'Jina', substitute: () => undefined },
 });
 
 function isNothing({ status, body }: ServiceAnswer): boolean {

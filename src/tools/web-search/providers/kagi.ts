@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { startOf } from '../published.ts';
 import { type ServiceAnswer, serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = pageNamed({ texts: ['snippet'], dates: ['time'] });
+const page = pageSchema({ texts: ['snippet'], dates: ['time'] });
 
 const failure = z.object({
   error: z
@@ -33,13 +33,13 @@ export const createSearch = searchWith({
       },
     };
   },
-  // Results by their kind; web pages are under `search`, absent if nothing was found.
+  // Results are grouped by kind; web pages are in `search`, which is absent where there are none.
   pages: z.object({ data: z.object({ search: z.array(page).nullish() }) }).transform(({ data }) => data.search ?? []),
   refuses: (answer) => answer.status !== 200 || errorOf(answer) !== undefined,
   refusal(answer) {
     const { code, message, msg } = errorOf(answer) ?? {};
     const detail = message ?? msg ?? '';
-    return { known: kindOf(answer.status, { code: code ?? '', detail }), detail };
+    return { kind: kindOf(answer.status, { code: code ?? '', detail }), detail };
   },
 });
 
@@ -49,7 +49,7 @@ function errorOf({ body }: ServiceAnswer) {
 
 const KINDS: Readonly<Record<string, SearchFailureKind>> = { 1: 'rejected', 2: 'unauthorized' };
 
-/** Numbers are codes of the service as a whole; 429 is both a busy minute and a limit that is used up. */
+/** The kind by Kagi's numeric error code; status 429 means either a busy minute or a used-up limit. */
 function kindOf(status: number, { code, detail }: { code: string; detail: string }): SearchFailureKind | undefined {
   const isSpent = code === '100' || code === '101' || /insufficient credit|exhausted|usage limit/i.test(detail);
   return isSpent && (status === 200 || status === 402 || status === 429) ? 'quota_exceeded' : KINDS[code];

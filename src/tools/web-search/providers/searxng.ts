@@ -18,12 +18,12 @@ const page = z
     published: publishedDate,
   }));
 
-/** Engines that did not answer, each with its reason. */
-const silence = z.array(z.array(z.unknown()));
+/** Engines that did not answer, each with the reason. */
+const unresponsive = z.array(z.array(z.unknown()));
 
 /**
  * SearXNG, `GET <instance>/search?format=json` (https://docs.searxng.org/dev/search_api.html). An instance without
- * `json` in its `search.formats` answers 403. With `engines: [duckduckgo]` it is a way to DuckDuckGo, which has no search
+ * `json` in its `search.formats` answers 403. With `engines: [duckduckgo]` it searches DuckDuckGo, which has no search
  * API of its own.
  */
 export const createSearch = searchWith({
@@ -32,13 +32,13 @@ export const createSearch = searchWith({
     if (!url.pathname.endsWith('/search')) url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
     url.searchParams.set('q', queryWithSites(query, { length: 400, words: 60 }));
     url.searchParams.set('format', 'json');
-    if (query.timeRange) url.searchParams.set('time_range', givenRange(query.timeRange));
+    if (query.timeRange) url.searchParams.set('time_range', supportedRange(query.timeRange));
     if (options.engines?.length) url.searchParams.set('engines', options.engines.join(','));
     if (options.language) url.searchParams.set('language', options.language);
     return { url, ...(options.api_key && { headers: { authorization: `Bearer ${options.api_key}` } }) };
   },
   pages: z
-    .object({ results: z.array(page), unresponsive_engines: silence.default([]) })
+    .object({ results: z.array(page), unresponsive_engines: unresponsive.default([]) })
     .transform(({ results, unresponsive_engines: silent }) => {
       if (results.length === 0 && silent.length > 0) throw silentEngines(silent);
       return results;
@@ -47,15 +47,15 @@ export const createSearch = searchWith({
     if (status !== 403) return {};
     throw new SearchFailure('unauthorized', 'refuses JSON (HTTP 403): add json to search.formats in its settings.yml');
   },
-  ranges: { service: 'SearXNG', given: givenRange },
+  ranges: { service: 'SearXNG', substitute: supportedRange },
 });
 
-/** Of the documented ranges, a month is the shortest that holds a week. */
-function givenRange(range: TimeRange): TimeRange {
+/** The shortest documented range that includes this one: SearXNG has no week. */
+function supportedRange(range: TimeRange): TimeRange {
   return range === 'week' ? 'month' : range;
 }
 
-/** No results because no engine answered is not the same as nothing found. */
+/** The failure of a search without results because no engine answered. */
 function silentEngines(engines: readonly unknown[][]): SearchFailure {
   const names = engines.slice(0, 4).map(([name, reason]) => `${String(name)} (${String(reason)})`);
   const limited = engines.every(([, reason]) => /too many requests|captcha|suspended/i.test(String(reason)));

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = pageNamed({ url: 'link', texts: ['snippet'], dates: ['date'] });
+const page = pageSchema({ url: 'link', texts: ['snippet'], dates: ['date'] });
 
 const failure = z.object({ message: z.string() });
 
@@ -17,7 +17,7 @@ export const createSearch = searchWith({
       q: queryWithSites(query, { length: 2000, words: 60 }),
       num: Math.min(query.limit, 20),
       ...(query.country ? { gl: query.country.toLowerCase() } : {}),
-      // Google's own parameter: `qdr:w` is the past week, the others go by their first letter too.
+      // Google's own parameter: `qdr:w` is the past week, and other ranges also go by their first letter.
       ...(query.timeRange ? { tbs: `qdr:${query.timeRange[0]}` } : {}),
       ...(options.language ? { hl: options.language } : {}),
     },
@@ -27,7 +27,7 @@ export const createSearch = searchWith({
     .transform(({ organic }) => organic),
   refusal({ body }) {
     const detail = failure.safeParse(body).data?.message;
-    // An empty account answers 400 like a bad query; only the text tells.
-    return { known: /credits/i.test(detail ?? '') ? 'quota_exceeded' : undefined, detail };
+    // An account without credits answers 400 like a bad query, so only the message tells them apart.
+    return { kind: /credits/i.test(detail ?? '') ? 'quota_exceeded' : undefined, detail };
   },
 });

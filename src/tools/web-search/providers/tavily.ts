@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const page = pageNamed({ texts: ['content'], dates: ['published_date'] });
+const page = pageSchema({ texts: ['content'], dates: ['published_date'] });
 
 const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.string() })]) });
 
-/** Tavily's own status codes: 432 is the plan's limit, 433 the one of pay-as-you-go. */
+/** Tavily's own status codes: 432 is the limit of the plan, 433 that of pay-as-you-go. */
 const KINDS: Readonly<Record<number, SearchFailureKind>> = { 432: 'quota_exceeded', 433: 'quota_exceeded' };
 
 /** Tavily, `POST /search` (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
@@ -20,7 +20,7 @@ export const createSearch = searchWith({
       query: text.slice(0, 400),
       max_results: Math.min(limit, 20),
       ...(timeRange ? { time_range: timeRange } : {}),
-      // The topic that knows countries is the default one.
+      // Only the default topic accepts a country.
       ...(country ? { country: nameOf(country) } : {}),
       ...(filters.allowedDomains.length > 0 ? { include_domains: filters.allowedDomains.slice(0, 300) } : {}),
       ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
@@ -29,11 +29,11 @@ export const createSearch = searchWith({
   pages: z.object({ results: z.array(page) }).transform(({ results }) => results),
   refusal({ status, body }) {
     const detail = failure.safeParse(body).data?.detail;
-    return { known: KINDS[status], detail: typeof detail === 'string' ? detail : detail?.error };
+    return { kind: KINDS[status], detail: typeof detail === 'string' ? detail : detail?.error };
   },
 });
 
-/** Countries that Tavily calls otherwise than Unicode does. */
+/** Countries with other names at Tavily than in Unicode. */
 const NAMES: Readonly<Record<string, string>> = {
   CG: 'congo',
   CZ: 'czech republic',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { serviceUrl } from '../remote/ask-service.ts';
-import { pageNamed } from '../remote/hits.ts';
+import { pageSchema } from '../remote/hits.ts';
 import { documentedLanguage } from '../remote/language-codes.ts';
 import { searchWith } from '../remote/search-service.ts';
 
-const page = pageNamed({ texts: ['description', 'snippets'], dates: ['page_age'], most: 2 });
+const page = pageSchema({ texts: ['description', 'snippets'], dates: ['page_age'], maxTexts: 2 });
 
 const failure = z.object({
   detail: z.string().nullish(),
@@ -25,7 +25,7 @@ export const createSearch = searchWith({
         count: Math.min(limit, 100),
         ...(timeRange ? { freshness: timeRange } : {}),
         ...(allowed.length > 0 ? { include_domains: allowed.slice(0, 500) } : {}),
-        // The two lists exclude each other; what is blocked is filtered here anyway.
+        // The API accepts only one of the two lists; blocked domains are filtered here anyway.
         ...(blocked.length > 0 && allowed.length === 0 ? { exclude_domains: blocked.slice(0, 500) } : {}),
         ...(country ? { country } : {}),
         ...(language ? { language: language.toUpperCase() } : {}),

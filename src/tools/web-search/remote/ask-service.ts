@@ -22,18 +22,18 @@ export interface ServiceRequest {
   json?: JsonValue;
 }
 
-/** What a service's own error says, where it says more than the status. */
+/** The details of a service's error, where it has more than the status. */
 export interface ServiceRefusal {
-  known?: SearchFailureKind | undefined;
+  kind?: SearchFailureKind | undefined;
   detail?: string | undefined;
   retryAfterMs?: number | undefined;
 }
 
-/** Sends one request to a search service and reads its JSON, without the credentials that it may quote. */
+/** Sends one request to a search service and reads its JSON, with credentials masked that the answer may quote. */
 export async function askService(
   options: { fetch: SafeFetch['fetch'] },
   request: ServiceRequest,
-  { signal, answered }: SearchCall,
+  { signal, onAnswer }: SearchCall,
 ): Promise<ServiceAnswer> {
   const response = await options.fetch(request.url, {
     method: request.json === undefined ? 'GET' : 'POST',
@@ -43,20 +43,20 @@ export async function askService(
       ...request.headers,
     },
     ...(request.json === undefined ? {} : { body: JSON.stringify(request.json) }),
-    // A key never follows a redirect.
+    // A redirect must not get the key.
     redirect: 'error',
     signal,
   });
-  answered?.(response.headers);
+  onAnswer?.(response.headers);
   const mask = new SecretMask([...headerSecrets(request.headers ?? {}), ...addressSecrets(request.url.href)]);
   const text = mask.text(await response.text(), REDACTED);
   return { status: response.status, headers: response.headers, body: parseReadable(text) };
 }
 
-/** The address to ask: the service's own, or the configured one with the service's path unless it has its own. */
-export function serviceUrl(own: string, configured: string | undefined): URL {
-  const url = new URL(configured ?? own);
-  if (configured !== undefined && url.pathname === '/') url.pathname = new URL(own).pathname;
+/** The configured address of a service, else its public one, whose path a configured address without a path gets. */
+export function serviceUrl(publicUrl: string, configured: string | undefined): URL {
+  const url = new URL(configured ?? publicUrl);
+  if (configured !== undefined && url.pathname === '/') url.pathname = new URL(publicUrl).pathname;
   return url;
 }
 
@@ -70,7 +70,7 @@ const KINDS: Readonly<Record<number, SearchFailureKind>> = {
   429: 'rate_limited',
 };
 
-const WORDS: Readonly<Record<SearchFailureKind, string>> = {
+const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
   rate_limited: 'refuses more searches for the moment',
   quota_exceeded: 'has no searches left for this account',
   unauthorized: 'does not accept the configured key',
@@ -78,25 +78,25 @@ const WORDS: Readonly<Record<SearchFailureKind, string>> = {
   unavailable: 'failed',
 };
 
-/** The failure that an answer stands for. */
-export function failureOf(answer: ServiceAnswer, about: ServiceRefusal): SearchFailure {
-  const kind = about.known ?? KINDS[answer.status] ?? 'unavailable';
-  const detail = onOneLine(about.detail ?? '').slice(0, 160);
-  const retryAfterMs = about.retryAfterMs ?? retryAfter(answer.headers);
-  const message = `${WORDS[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
+/** The failure that a service's refusal means. */
+export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
+  const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
+  const detail = onOneLine(refusal.detail ?? '').slice(0, 160);
+  const retryAfterMs = refusal.retryAfterMs ?? retryAfter(answer.headers);
+  const message = `${MESSAGES[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
 /** The failure of a 200 whose body is not what the service documents. */
 export function unexpectedAnswer(): SearchFailure {
-  return new SearchFailure('unavailable', 'answered with something that is not its result format');
+  return new SearchFailure('unavailable', 'onAnswer with something that is not its result format');
 }
 
-/** Milliseconds of a `Retry-After` header, in seconds or as a date. */
+/** The wait of a `Retry-After` header, which has seconds or a date, in milliseconds. */
 export function retryAfter(headers: Headers): number | undefined {
-  const given = headers.get('retry-after');
-  if (given === null) return undefined;
-  const seconds = Number(given);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(given) - Date.now();
+  const value = headers.get('retry-after');
+  if (value === null) return undefined;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

@@ -4,10 +4,10 @@ import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
 
 const MAX_SNIPPET = 500;
-/** What is looked at of a service's text, before and after its markup is taken out; in characters. */
-const MAX_GIVEN = 5000;
+/** How much of a service's text is read, in characters. */
+const MAX_TEXT = 5000;
 
-/** A result in a service's own words. */
+/** A result as a service returns it. */
 export interface FoundPage {
   url: string;
   title?: string | null | undefined;
@@ -18,34 +18,37 @@ export interface FoundPage {
 
 const word = z.string().nullish();
 
-/** Reads a page by what a service calls its parts. Of a list of texts `most` count, of several dates the first. */
-export function pageNamed(names: { url?: string; texts: readonly string[]; dates: readonly string[]; most?: number }) {
-  const { url = 'url', texts, dates, most = 10 } = names;
+/** The names of a page's fields. */
+type PageFields = { url?: string; texts: readonly string[]; dates: readonly string[]; maxTexts?: number };
+
+/** A schema that reads a page by a service's field names: up to `maxTexts` of each list of texts, and the first date. */
+export function pageSchema({ url = 'url', texts, dates, maxTexts = 10 }: PageFields) {
   const parts = [...texts, ...dates].map((name) => [name, z.union([word, z.array(z.string())])] as const);
   return z.object({ ...Object.fromEntries(parts), title: word, [url]: z.string() }).transform((page): FoundPage => {
-    const told = (name: string) => [page[name] ?? []].flat();
-    const [title] = told('title');
-    const [published] = dates.flatMap(told);
-    return { url: told(url).join(''), title, texts: texts.flatMap((name) => told(name).slice(0, most)), published };
+    const valuesOf = (name: string) => [page[name] ?? []].flat();
+    const [title] = valuesOf('title');
+    const [published] = dates.flatMap(valuesOf);
+    const snippets = texts.flatMap((name) => valuesOf(name).slice(0, maxTexts));
+    return { url: valuesOf(url).join(''), title, texts: snippets, published };
   });
 }
 
-/** A hit from a service's words: markup and entities removed, nothing but http(s) addresses. */
+/** The hits in a service's results: without markup and entities, and with only http(s) addresses. */
 export function toHits(found: readonly FoundPage[], options: { limit: number; now: number }): SearchHit[] {
   const hits: SearchHit[] = [];
-  for (const { url, title, texts, published: given } of found) {
+  for (const { url, title, texts, published: date } of found) {
     if (hits.length >= options.limit) break;
     const parsed = url.length > 4000 ? null : URL.parse(url);
     if (!parsed || !/^https?:$/.test(parsed.protocol)) continue;
     const snippet = texts
       .slice(0, 10)
-      .map((text) => stripMarkup((text ?? '').slice(0, MAX_GIVEN)))
+      .map((text) => stripMarkup((text ?? '').slice(0, MAX_TEXT)))
       .filter(Boolean)
       .join(' … ');
-    const published = publishedDate(given, options.now);
+    const published = publishedDate(date, options.now);
     hits.push({
       url,
-      title: stripMarkup((title ?? '').slice(0, MAX_GIVEN)) || parsed.host,
+      title: stripMarkup((title ?? '').slice(0, MAX_TEXT)) || parsed.host,
       snippet: shorten(snippet),
       ...(published ? { published } : {}),
     });
@@ -54,20 +57,20 @@ export function toHits(found: readonly FoundPage[], options: { limit: number; no
 }
 
 /**
- * The hits of a service that cannot limit a search to the range that is asked for: those whose date is known to be older
- * are left out, and the model is told of those without one. `asked`: the longer range that the service was given.
+ * The hits of a service that cannot limit a search to the requested range: those known to be older are dropped, and a note
+ * tells the model about those without a date. `searched`: the longer range that the service did search, if any.
  */
 export function hitsInRange(
   found: readonly FoundPage[],
   query: SearchQuery & { timeRange: TimeRange },
-  options: { service: string; asked: TimeRange | undefined; now: number },
+  options: { service: string; searched: TimeRange | undefined; now: number },
 ): SearchAnswer {
-  const { service, asked, now } = options;
+  const { service, searched, now } = options;
   const all = toHits(found, { limit: found.length, now });
   const hits = all.filter(({ published }) => isInRange(published, query.timeRange, now)).slice(0, query.limit);
   const isUndated = hits.some(({ published }) => published === undefined);
-  const from = asked === undefined ? 'of any age' : `of the past ${asked}`;
-  const note = `${service} cannot search the past ${query.timeRange} alone: results without a date may be ${from}.`;
+  const age = searched === undefined ? 'of any age' : `of the past ${searched}`;
+  const note = `${service} cannot search the past ${query.timeRange} alone: results without a date may be ${age}.`;
   return { hits, ...(isUndated ? { note } : {}) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Languages of results that Brave (`search_lang`) and You.com (`language`) document, in lower case. Both refuse the whole
- * search for any other code, plain `zh`, `pt` and `ja` included.
+ * The result languages that Brave (`search_lang`) and You.com (`language`) document, in lower case. Both refuse a search
+ * with any other code, even plain `zh`, `pt` and `ja`.
  */
 const KNOWN = new Set(
   (
@@ -9,8 +9,8 @@ const KNOWN = new Set(
   ).split(' '),
 );
 
-/** What stands there for the codes that people write. */
-const WRITTEN: Readonly<Record<string, string>> = {
+/** The documented codes for common ones that are not. */
+const ALIASES: Readonly<Record<string, string>> = {
   ja: 'jp',
   no: 'nb',
   pt: 'pt-br',
@@ -20,14 +20,14 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'zh-tw': 'zh-hant',
 };
 
-/** The code of a configured language such as `de-AT` for these services; undefined if they do not know the language. */
+/** The documented code for a configured language such as `de-AT`; undefined if there is none. */
 export function documentedLanguage(language: string): string | undefined {
   const code = language.toLowerCase();
   const base = code.split('-', 1)[0] ?? '';
-  return [WRITTEN[code] ?? code, WRITTEN[base] ?? base].find((candidate) => KNOWN.has(candidate));
+  return [ALIASES[code] ?? code, ALIASES[base] ?? base].find((candidate) => KNOWN.has(candidate));
 }
 
-/** The code of a configured language for services that take Google's `hl` in lower case: `zh-cn`, `pt-br`, `de`. */
+/** The code for a configured language at services that accept Google's `hl` in lower case: `zh-cn`, `pt-br`, `de`. */
 export function interfaceLanguage(language: string): string {
   const code = language.toLowerCase();
   const base = code.split('-', 1)[0] ?? '';

@@ -12,18 +12,18 @@ import {
 } from './ask-service.ts';
 import { type FoundPage, hitsInRange, toHits } from './hits.ts';
 
-/** How one service is asked and what its words mean. */
+/** How one service is queried and how its answers are read. */
 export interface SearchService {
   request(query: SearchQuery, options: SearchProviderOptions): ServiceRequest;
   /** Reads the pages out of an answer. */
   pages: z.ZodType<FoundPage[]>;
-  /** What an answer of another status than 200 says. */
+  /** The details of a refusal. */
   refusal(answer: ServiceAnswer): ServiceRefusal;
-  /** Whether an answer is one, where the status does not tell. */
+  /** Whether an answer is a refusal; where absent, one whose status is not 200 is. */
   refuses?(answer: ServiceAnswer): boolean;
-  /** For a service that does not know every range: its name, and the range that it is given instead of another. */
-  ranges?: { service: string; given(range: TimeRange): TimeRange | undefined };
-  /** How long the service wants no further search after this answer, in milliseconds. */
+  /** For a service without every range: its name, and the range to search instead of the requested one. */
+  ranges?: { service: string; substitute(range: TimeRange): TimeRange | undefined };
+  /** How long the service wants to get no further search after this answer, in milliseconds. */
   restMs?(headers: Headers): number | undefined;
 }
 
@@ -40,9 +40,9 @@ export function searchWith(service: SearchService): (options: SearchProviderOpti
       const restMs = service.restMs?.(response.headers);
       const { limit, timeRange } = query;
       const now = options.now();
-      const asked = timeRange && service.ranges?.given(timeRange);
-      if (service.ranges && timeRange && asked !== timeRange) {
-        return hitsInRange(pages.data, { ...query, timeRange }, { service: service.ranges.service, asked, now });
+      const searched = timeRange && service.ranges?.substitute(timeRange);
+      if (service.ranges && timeRange && searched !== timeRange) {
+        return hitsInRange(pages.data, { ...query, timeRange }, { service: service.ranges.service, searched, now });
       }
       return { hits: toHits(pages.data, { limit, now }), ...(restMs === undefined ? {} : { restMs }) };
     },

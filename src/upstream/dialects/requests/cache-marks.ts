@@ -3,16 +3,16 @@ import type { RefusedParameters } from './refused-parameters.ts';
 import { type ChatBody, refuses, type Trait } from './trait.ts';
 
 interface CacheMarks {
-  /** Whether the cache is marked in the messages of a chat completion: some providers cache nothing else. */
+  /** Whether chat completions carry cache marks: some providers cache only what is marked. */
   cacheMarks: boolean;
 }
 
-/** Models whose providers cache only what is marked, by the names that gateways in front of them have for them. */
+/** The names that gateways use for models whose providers cache only what is marked. */
 const WANTS_MARKS = /(?:^|[/.:~-])claude(?:-|$)/i;
 const WANTS_TEXT =
   /content.{0,80}(?:must be|should be|expected|valid|not) (?:a |an )?(?:valid )?(?:string|str\b|array|list)/i;
 
-/** Relays refuse marks that they do not know, and so do those that know no content in parts. */
+/** Cache marks, until they are refused: by relays that do not know them, or do not accept content in parts. */
 export const cacheMarks: Trait<CacheMarks, CacheMarks & RefusedParameters> = {
   start: () => ({ cacheMarks: false }),
   learn({ text, body }, { refusedParameters: refused }) {
@@ -31,12 +31,12 @@ export function wantsCacheMarks(model: string): boolean {
 }
 
 const MARK: JsonObject = { type: 'ephemeral' };
-/** A mark finds what was cached before it within so many blocks. */
+/** How many blocks back from a mark the provider looks for an earlier cache entry. */
 const LOOK_BACK = 20;
-/** Marks in the conversation; one more stands behind the instructions, and there may be four. */
-const MOST = 3;
+/** Marks in the conversation. One more is at the end of the instructions, and four are allowed. */
+const MAX_MARKS = 3;
 
-/** As gateways in front of Anthropic's models take it: behind the instructions, and at the end of the conversation. */
+/** Adds the marks of gateways to Anthropic's models: at the end of the instructions and of the conversation. */
 function markChat(body: ChatBody): void {
   const messages = [...body.messages];
   const mark = (at: number): boolean => {
@@ -51,7 +51,7 @@ function markChat(body: ChatBody): void {
   body.messages = messages;
 }
 
-/** The content with a mark at its end; undefined if nothing in it can be marked. */
+/** The content with a mark at its end; undefined if it cannot be marked. */
 function markedContent(content: JsonValue | undefined): JsonValue | undefined {
   if (typeof content === 'string' && content.trim() !== '') return [marked({ type: 'text', text: content })];
   const last = Array.isArray(content) ? content.at(-1) : undefined;
@@ -62,11 +62,11 @@ export function marked(block: JsonObject): JsonObject {
   return { ...block, cache_control: MARK };
 }
 
-/** Marks the end of `length` blocks, and further ones where a mark looks back no further. `mark`: false if it cannot. */
+/** Marks the last of `length` blocks, and one more after every `LOOK_BACK`. `mark`: false if a block cannot be marked. */
 export function markFromEnd(length: number, mark: (at: number) => boolean): void {
   let since = LOOK_BACK;
   let marks = 0;
-  for (let at = length - 1; at >= 0 && marks < MOST; at -= 1) {
+  for (let at = length - 1; at >= 0 && marks < MAX_MARKS; at -= 1) {
     since += 1;
     if (since < LOOK_BACK || !mark(at)) continue;
     since = 0;

@@ -1,7 +1,7 @@
 import type { Trait } from './trait.ts';
 
 interface EmptyContent {
-  /** What an assistant message without text has as its content. */
+  /** The content of an assistant message without text: null, or an empty string. */
   emptyContent: 'null' | 'text';
 }
 
@@ -10,7 +10,7 @@ const REFUSED = [
   /(?:null|none|missing|required).{0,80}content|NoneType/is,
 ];
 
-/** Servers and chat templates that cannot read `content: null` beside tool calls. */
+/** Some servers and chat templates cannot read `content: null` beside tool calls. */
 export const emptyContent: Trait<EmptyContent> = {
   start: () => ({ emptyContent: 'null' }),
   learn({ text, body: { messages } }, traits) {

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../../base/json.ts';
 import { refuses, type Trait } from './trait.ts';
 
 interface InstructionRole {
-  /** Who speaks instructions; `user`: they go into the first user message. */
+  /** The role of the instructions; `user`: they go into the first user message. */
   instructionRole: 'system' | 'developer' | 'user';
   refusedRoles: Set<'system' | 'developer'>;
 }
 
 /**
- * Who speaks the instructions: `system` nearly everywhere; some models want `developer`, and chat templates of others
- * (Gemma, early reasoning models) know neither, so that the instructions go in front of the first user message.
+ * The role of the instructions: `system` nearly everywhere. Some models want `developer`, and the chat templates of others
+ * (Gemma, early reasoning models) know neither, so the instructions go before the first user message.
  */
 export const instructionRole: Trait<InstructionRole> = {
   start: () => ({ instructionRole: 'system', refusedRoles: new Set() }),
@@ -23,7 +23,7 @@ export const instructionRole: Trait<InstructionRole> = {
     return true;
   },
   shapeChat(body, { instructionRole: role }) {
-    if (role === 'user') body.messages = toldToUser(body.messages);
+    if (role === 'user') body.messages = mergedIntoUser(body.messages);
     else if (role === 'developer') {
       body.messages = body.messages.map((message) => (message.role === 'system' ? { ...message, role } : message));
     }
@@ -38,13 +38,13 @@ export const instructionRole: Trait<InstructionRole> = {
  */
 function saysRoleRefused(text: string, role: 'system' | 'developer'): boolean {
   if (/only user and assistant roles/i.test(text)) return true;
-  const about =
+  const isAboutRole =
     new RegExp(`\\b${role}\\b`, 'i').test(text) &&
     /\broles?\b|\bvariant\b|\binstructions?\b|system (?:message|prompt)/i.test(text);
-  return about && refuses(text, role);
+  return isAboutRole && refuses(text, role);
 }
 
-function toldToUser(messages: readonly JsonObject[]): JsonObject[] {
+function mergedIntoUser(messages: readonly JsonObject[]): JsonObject[] {
   const { system = [], rest = [] } = Object.groupBy(messages, ({ role }) => (role === 'system' ? 'system' : 'rest'));
   if (system.length === 0) return rest;
   const text = system.map((message) => String(message.content)).join('\n\n');

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../base/json.ts';
 import type { TurnMessage } from '../../turn.ts';
 
-/** The messages with one more instruction, at the end of the system message. */
+/** The messages with an instruction added to the end of the system message. */
 export function withInstruction(messages: readonly TurnMessage[], instruction: string): TurnMessage[] {
   const at = messages.findIndex((message) => message.role === 'system');
   const system = messages[at];
@@ -9,7 +9,7 @@ export function withInstruction(messages: readonly TurnMessage[], instruction: s
   return messages.with(at, { role: 'system', content: `${system.content}\n\n${instruction}` });
 }
 
-/** What stands in the instructions where the provider knows no `response_format`. */
+/** The instruction that replaces `response_format` for providers without it. */
 export function formatInstruction(format: JsonObject): string {
   const schema = typeof format.json_schema === 'object' ? JSON.stringify(format.json_schema) : undefined;
   const what =

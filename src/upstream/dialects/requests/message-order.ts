@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import type { Trait } from './trait.ts';
 
 interface MessageOrder {
-  /** Roles must alternate: neighbours of one role are joined. */
+  /** Roles must alternate, so neighbours of one role are joined. */
   alternatingRoles: boolean;
   /** The last message must not be the assistant's. */
   endsWithUser: boolean;
 }
 
-/** What the user says where the assistant must not have the last word of a request. */
+/** The user message that is added where a request must not end with the assistant's. */
 export const GO_ON = 'Go on exactly where you stopped. Repeat nothing.';
 
 const WORDINGS = {
@@ -17,7 +17,7 @@ const WORDINGS = {
     /expected last role user|last message must be|must end with a user|prefill|last message.{0,40}(?:role|from) ['"`]?user/i,
 };
 
-/** Chat templates that raise unless user and assistant take turns, and APIs that want the last word to be the user's. */
+/** Chat templates that raise unless roles alternate, and APIs that want the last message to be the user's. */
 export const messageOrder: Trait<MessageOrder> = {
   start: () => ({ alternatingRoles: false, endsWithUser: false }),
   learn({ text }, traits) {
@@ -28,7 +28,7 @@ export const messageOrder: Trait<MessageOrder> = {
     return learned !== undefined;
   },
   shapeChat(body, traits) {
-    if (traits.alternatingRoles) body.messages = joined(body.messages);
+    if (traits.alternatingRoles) body.messages = joinNeighbours(body.messages);
     if (traits.endsWithUser && body.messages.at(-1)?.role === 'assistant') {
       body.messages = [...body.messages, { role: 'user', content: GO_ON }];
     }
@@ -37,18 +37,18 @@ export const messageOrder: Trait<MessageOrder> = {
     alternatingRoles && !before.alternatingRoles ? ['roles must alternate'] : [],
 };
 
-function joined(messages: readonly JsonObject[]): JsonObject[] {
+function joinNeighbours(messages: readonly JsonObject[]): JsonObject[] {
   const result: JsonObject[] = [];
   for (const message of messages) {
     const last = result.at(-1);
     const joins = last && last.role === message.role && message.role !== 'tool' && !last.tool_calls;
-    if (joins) result.splice(-1, 1, { ...last, ...message, content: join(last.content, message.content) });
+    if (joins) result.splice(-1, 1, { ...last, ...message, content: joinContents(last.content, message.content) });
     else result.push(message);
   }
   return result;
 }
 
-function join(a: JsonValue | undefined, b: JsonValue | undefined): JsonValue {
+function joinContents(a: JsonValue | undefined, b: JsonValue | undefined): JsonValue {
   if (Array.isArray(a) || Array.isArray(b)) return [...parts(a), ...parts(b)];
   return [a, b].filter((text) => text !== null && text !== undefined && text !== '').join('\n\n');
 }

@@ -4,16 +4,16 @@ import { type RefusedRequest, refuses, type Trait } from './trait.ts';
 interface OutputLimit {
   /** Which field bounds the output of a chat completion. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
-  /** The largest output that the model allows, where a refusal named it. */
+  /** The model's output limit in tokens, where a refusal named it. */
   outputLimit: number | undefined;
 }
 
-/** The least output that is worth asking for. */
-const LEAST = 256;
+/** A limit below this is not believed, in tokens. */
+const MIN_LIMIT = 256;
 
 /**
- * How the output is bounded: OpenAI's newer models refuse `max_tokens`, most others know nothing else, and some name
- * the largest value they take.
+ * How the output is bounded: OpenAI's newer models refuse `max_tokens`, most others know nothing else, and some name the
+ * largest value that they accept.
  */
 export const outputLimit: Trait<OutputLimit, OutputLimit & RefusedParameters> = {
   start: () => ({ outputLimitField: 'max_tokens', outputLimit: undefined }),
@@ -24,13 +24,13 @@ export const outputLimit: Trait<OutputLimit, OutputLimit & RefusedParameters> = 
     if (!(field in body) || largestAllowed(text) !== undefined || !refuses(text, field)) return false;
     traits.refusedParameters.add(field);
     const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-    // Both refused: then none is sent.
+    // Where both are refused, neither is sent.
     if (!traits.refusedParameters.has(other)) traits.outputLimitField = other;
     return true;
   },
   shape(request, { outputLimit: limit }) {
-    const { maxOutputTokens: asked } = request;
-    return asked === undefined || limit === undefined || asked <= limit
+    const { maxOutputTokens: requested } = request;
+    return requested === undefined || limit === undefined || requested <= limit
       ? request
       : { ...request, maxOutputTokens: limit };
   },
@@ -45,11 +45,11 @@ export const outputLimit: Trait<OutputLimit, OutputLimit & RefusedParameters> = 
   ],
 };
 
-/** The largest output that the provider named in its refusal, also of a request that did not fit. */
+/** Learns the output limit that a refusal names, including the refusal of a request that exceeds the context. */
 export function learnLargestOutput({ text, body }: RefusedRequest, traits: OutputLimit): boolean {
   const allowed = largestAllowed(text);
-  const asked = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
-  if (allowed === undefined || allowed < LEAST || !(allowed < asked)) return false;
+  const requested = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
+  if (allowed === undefined || allowed < MIN_LIMIT || !(allowed < requested)) return false;
   traits.outputLimit = allowed;
   return true;
 }

@@ -7,7 +7,7 @@ export interface RefusedParameters {
   refusedParameters: Set<string>;
 }
 
-/** Parameters without which the request still means the same, or nearly so, and by what words they are refused. */
+/** Parameters that a request can do without, each with a pattern of the words in which it is refused. */
 const OPTIONAL: Readonly<Record<string, string>> = {
   temperature: 'temperature',
   top_p: 'top_p',
@@ -15,7 +15,7 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   parallel_tool_calls: 'parallel_tool_calls',
   tool_choice: 'tool_choice',
   response_format: 'response_format',
-  // Of the Messages API, where the instructions say the same.
+  // In the Messages API, where the instructions say the same.
   output_config: '(?:output_config|output_format|structured outputs?)',
   reasoning_effort: 'reasoning_effort',
   verbosity: 'verbosity',
@@ -39,7 +39,7 @@ export const refusedParameters: Trait<RefusedParameters> = {
     for (const [name] of refused) known.add(name);
     return refused.length > 0;
   },
-  /** A refused format becomes an instruction; tools that nobody can be told not to call are not offered. */
+  /** A refused format becomes an instruction; tools are left out where `tool_choice: none` would be refused. */
   shape(request, { refusedParameters: refused }) {
     const { responseFormat, ...rest } = request;
     const shaped =
@@ -48,19 +48,19 @@ export const refusedParameters: Trait<RefusedParameters> = {
         : request;
     return request.toolChoice === 'none' && refused.has('tool_choice') ? { ...shaped, tools: [] } : shaped;
   },
-  shapeChat: leaveOutRefused,
+  shapeChat: dropRefused,
   findings({ refusedParameters: refused }, before) {
     const names = [...refused.difference(before.refusedParameters)];
     return names.length === 0 ? [] : [`refused: ${names.join(', ')}`];
   },
 };
 
-/** Whether a body has a parameter: `verbosity` stands in `text` in the Responses API. */
+/** Whether a body has a parameter. The Responses API has `verbosity` inside `text`. */
 function isIn(body: Readonly<Record<string, unknown>>, name: string): boolean {
   return name in body || (name === 'verbosity' && isObject(body.text) && name in body.text);
 }
 
-/** Leaves out of a body, of any wire, what was refused. */
-export function leaveOutRefused(body: JsonObject, traits: RefusedParameters): void {
+/** Removes refused parameters from a body of any wire. */
+export function dropRefused(body: JsonObject, traits: RefusedParameters): void {
   for (const name of traits.refusedParameters) if (Object.hasOwn(OPTIONAL, name)) delete body[name];
 }

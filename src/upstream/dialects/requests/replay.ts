@@ -1,20 +1,20 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import type { AssistantMessage } from '../../turn.ts';
-import { REPLAYED } from '../replay-fields.ts';
+import { REPLAY_FIELDS } from '../replay-fields.ts';
 import { refuses, type Trait } from './trait.ts';
 
-/** Fields of our own making; the others bear the provider's names. */
+/** The one field with a name of ours; the others have the provider's names. */
 const EXTRAS = 'tool_call_extras';
 
 interface Replay {
-  /** Whether `reasoning_content` must be there even for messages that came without one. */
+  /** Whether every assistant message must have `reasoning_content`, even one that came without it. */
   reasoningRequired: boolean;
-  /** Fields of replayed messages that were refused. */
+  /** Replayed fields that were refused. */
   refusedReplay: Set<string>;
 }
 
 /**
- * What of an earlier turn's reasoning is sent back. It goes only to the provider that produced it. Beside that,
+ * How much of an earlier turn's reasoning is sent back, which is only ever to the provider that produced it. Otherwise
  * providers disagree: DeepSeek and Moonshot answer 400 without the `reasoning_content` of tool-call turns, OpenRouter
  * and Gemini lose track without their signed details, others refuse the fields.
  */
@@ -45,16 +45,16 @@ const MISSING = [
   /(?:missing|required|must (?:pass|provide|include)).{0,80}reasoning_content/is,
 ];
 
-/** The replayed fields of an assistant message for this provider. */
+/** The fields of an assistant message to send back to this provider. */
 export function replayOf(message: AssistantMessage, provider: string, traits: Replay): JsonObject {
-  // What another wire keeps has no place in chat completions.
-  const own = message.replay?.provider === provider && message.replay.fields.wire === undefined;
-  const fields = own ? (message.replay?.fields ?? {}) : {};
+  // Fields stored by another wire have no place in chat completions.
+  const isOurs = message.replay?.provider === provider && message.replay.fields.wire === undefined;
+  const fields = isOurs ? (message.replay?.fields ?? {}) : {};
   const result: JsonObject = {};
   for (const [field, value] of Object.entries(fields)) {
     if (field === EXTRAS || traits.refusedReplay.has(field)) continue;
-    if (message.rebased && isBound(field, value)) continue;
-    if (wanted(field, fields, message)) result[field] = value;
+    if (message.rebased && isSigned(field, value)) continue;
+    if (isWanted(field, fields, message)) result[field] = value;
   }
   if (traits.reasoningRequired && result.reasoning_content === undefined) {
     result.reasoning_content = fields.reasoning_content ?? ' ';
@@ -62,13 +62,13 @@ export function replayOf(message: AssistantMessage, provider: string, traits: Re
   return result;
 }
 
-/** Signed thoughts are bound to what stood before them: providers refuse them behind anything else. */
-function isBound(field: string, value: unknown): boolean {
+/** Whether reasoning is signed, and so bound to the history before it: providers refuse it after any other. */
+function isSigned(field: string, value: unknown): boolean {
   if (field === 'thinking_blocks') return true;
   return Array.isArray(value) && value.some((part) => isObject(part) && typeof part.signature === 'string');
 }
 
-/** What the provider attached to one tool call. */
+/** The extras that the provider attached to one tool call. */
 export function callExtras(message: AssistantMessage, callId: string, provider: string, traits: Replay): JsonObject {
   if (message.replay?.provider !== provider || traits.refusedReplay.has('extra_content')) return {};
   const extras = message.replay.fields[EXTRAS];
@@ -76,8 +76,8 @@ export function callExtras(message: AssistantMessage, callId: string, provider: 
   return extra === undefined ? {} : { extra_content: extra };
 }
 
-/** Plain reasoning matters in tool loops only, and details say the same better. */
-function wanted(field: string, fields: JsonObject, message: AssistantMessage): boolean {
+/** Plain reasoning is sent back only with tool calls, and only where no details say the same. */
+function isWanted(field: string, fields: JsonObject, message: AssistantMessage): boolean {
   if (field !== 'reasoning_content' && field !== 'reasoning') return true;
   if (fields.reasoning_details !== undefined) return false;
   return (message.tool_calls?.length ?? 0) > 0;
@@ -85,7 +85,7 @@ function wanted(field: string, fields: JsonObject, message: AssistantMessage): b
 
 function sentFields(messages: unknown): string[] {
   if (!Array.isArray(messages)) return [];
-  const sent: string[] = REPLAYED.filter((field) => messages.some((message) => message?.[field] !== undefined));
+  const sent: string[] = REPLAY_FIELDS.filter((field) => messages.some((message) => message?.[field] !== undefined));
   const extras = messages.some((message) =>
     message?.tool_calls?.some?.((call: unknown) => isObject(call) && call.extra_content),
   );

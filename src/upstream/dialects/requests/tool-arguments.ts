@@ -1,14 +1,14 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import { repairJson } from '../json-repair.ts';
 
-/** Arguments of an earlier call to be sent back: chat templates raise on what is not a JSON object, so that is mended. */
-export function sentArguments(text: string): string {
+/** The arguments of an earlier call as a JSON object, repaired if need be: chat templates raise on anything else. */
+export function objectArguments(text: string): string {
   if (isObject(parseJson(text))) return text;
   const repaired = repairJson(text)?.value;
   return JSON.stringify(isObject(repaired) ? repaired : { raw: text });
 }
 
-/** The text that a custom tool was called with, which stands in an object; a model that left that out meant the same. */
+/** The input of a custom tool's call: `input` of an object, or the whole text where the model left the object out. */
 export function customText(args: string): string {
   const value = parseJson(args);
   return isObject(value) && typeof value.input === 'string' ? value.input : args;

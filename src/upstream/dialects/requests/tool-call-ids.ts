@@ -6,10 +6,10 @@ interface ToolCallIds {
   toolCallIds: 'any' | 'short';
 }
 
-/** The longest id that OpenAI takes. */
-const LONGEST = 40;
+/** The longest id that OpenAI accepts. */
+const MAX_ID = 40;
 
-/** Mistral takes ids of nine letters and digits only, which ids of other providers are not. */
+/** Mistral accepts only ids of nine letters and digits, unlike those of other providers. */
 export const toolCallIds: Trait<ToolCallIds> = {
   start: () => ({ toolCallIds: 'any' }),
   learn({ text }, traits) {
@@ -22,8 +22,8 @@ export const toolCallIds: Trait<ToolCallIds> = {
     learned.toolCallIds === before.toolCallIds ? [] : ['ids of tool calls have nine characters'],
 };
 
-/** The id to send for a call; the same one always becomes the same. */
+/** The id to send for a call; the same id always maps to the same. */
 export function toolCallId(id: string, traits: ToolCallIds): string {
-  if (traits.toolCallIds === 'any') return id.length <= LONGEST ? id : hash('sha256', id).slice(0, LONGEST);
+  if (traits.toolCallIds === 'any') return id.length <= MAX_ID ? id : hash('sha256', id).slice(0, MAX_ID);
   return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hash('sha256', id).slice(0, 9);
 }

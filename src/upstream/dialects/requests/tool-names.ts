@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 
-/** What every provider takes as a tool's name (OpenAI: `^[a-zA-Z0-9_-]{1,64}$`). */
+/** Tool names that every provider accepts (OpenAI: `^[a-zA-Z0-9_-]{1,64}$`). */
 const SAFE = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Names of tools as a provider sees them and back: `server.tool` becomes `server__tool`, since most providers refuse
- * dots. The same names always map the same way, so that earlier turns keep theirs.
+ * Maps tool names to what a provider accepts and back: `server.tool` becomes `server__tool`, since most providers refuse
+ * dots. The mapping is stable, so that calls of earlier turns keep their names.
  */
 export class ToolNames {
   readonly #safe = new Map<string, string>();
@@ -25,7 +25,7 @@ export class ToolNames {
     return safe;
   }
 
-  /** The name that a provider's name stands for; models also write prefixes and the real name. */
+  /** The tool that a name in an answer stands for; models also add prefixes, or write the real name. */
   original(safe: string): string {
     const exact = this.#original.get(safe);
     if (exact !== undefined) return exact;

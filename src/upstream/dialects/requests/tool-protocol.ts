@@ -1,6 +1,6 @@
 import type { AssistantMessage, TurnMessage, TurnTool } from '../../turn.ts';
 import { withInstruction } from './instructions.ts';
-import { sentArguments } from './tool-arguments.ts';
+import { objectArguments } from './tool-arguments.ts';
 import type { Trait } from './trait.ts';
 
 interface ToolProtocol {
@@ -15,7 +15,7 @@ const REFUSED = [
   /enable-auto-tool-choice|tools? param requires --jinja/i,
 ];
 
-/** Models or servers that take no `tools`: the tools are described in the instructions, calls are read from the text. */
+/** For models or servers without `tools`: the instructions describe the tools, and calls are read from the text. */
 export const toolProtocol: Trait<ToolProtocol> = {
   start: () => ({ toolProtocol: 'native' }),
   learn({ text, body }, traits) {
@@ -24,41 +24,42 @@ export const toolProtocol: Trait<ToolProtocol> = {
     traits.toolProtocol = 'text';
     return true;
   },
-  /** Only the text of chat completions is searched for calls. */
+  /** Only for chat completions: the answers of other wires are not searched for calls. */
   shape(request, traits, api) {
     if (traits.toolProtocol === 'native' || api !== 'chat_completions') return request;
-    const told = toldInText(request.messages);
     const { tools = [], toolChoice } = request;
     const isOffered = tools.length > 0 && toolChoice !== 'none';
-    return { ...request, tools: [], messages: isOffered ? withInstruction(told, toolDescription(tools)) : told };
+    const messages = toTextMessages(request.messages);
+    const described = isOffered ? withInstruction(messages, toolDescription(tools)) : messages;
+    return { ...request, tools: [], messages: described };
   },
 };
 
-/** The messages with calls and results told in text. */
-function toldInText(messages: readonly TurnMessage[]): TurnMessage[] {
-  const told: TurnMessage[] = [];
+/** The messages with calls and results written as text. */
+function toTextMessages(messages: readonly TurnMessage[]): TurnMessage[] {
+  const result: TurnMessage[] = [];
   for (const message of messages) {
-    if (message.role === 'assistant') told.push({ role: 'assistant', content: withCalls(message) });
-    else if (message.role === 'tool') addResult(told, `<tool_response>\n${message.content}\n</tool_response>`);
-    else told.push(message);
+    if (message.role === 'assistant') result.push({ role: 'assistant', content: withCalls(message) });
+    else if (message.role === 'tool') addResult(result, `<tool_response>\n${message.content}\n</tool_response>`);
+    else result.push(message);
   }
-  return told;
+  return result;
 }
 
 function withCalls(message: AssistantMessage): string {
   const calls = (message.tool_calls ?? []).map(
     (call) =>
-      `<tool_call>\n{"name": ${JSON.stringify(call.name)}, "arguments": ${sentArguments(call.arguments)}}\n</tool_call>`,
+      `<tool_call>\n{"name": ${JSON.stringify(call.name)}, "arguments": ${objectArguments(call.arguments)}}\n</tool_call>`,
   );
   return [message.content, ...calls].filter((text) => text !== '').join('\n');
 }
 
-/** Results of one turn go into one user message, as chat templates have it. */
-function addResult(told: TurnMessage[], text: string): void {
-  const last = told.at(-1);
+/** Results of one turn go into one user message, as chat templates expect. */
+function addResult(messages: TurnMessage[], text: string): void {
+  const last = messages.at(-1);
   if (last?.role === 'user' && typeof last.content === 'string' && last.content.endsWith('</tool_response>')) {
-    told.splice(-1, 1, { role: 'user', content: `${last.content}\n${text}` });
-  } else told.push({ role: 'user', content: text });
+    messages.splice(-1, 1, { role: 'user', content: `${last.content}\n${text}` });
+  } else messages.push({ role: 'user', content: text });
 }
 
 function toolDescription(tools: readonly TurnTool[]): string {

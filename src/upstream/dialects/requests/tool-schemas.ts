@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts
 import type { Trait } from './trait.ts';
 
 interface ToolSchemas {
-  /** Tool schemas are reduced to the keywords that everybody knows. */
+  /** Whether tool schemas are reduced to the keywords that every provider knows. */
   plainSchemas: boolean;
 }
 
@@ -11,7 +11,7 @@ const REFUSED = [
   /(?:invalid|unsupported|unknown).{0,60}(?:json ?schema|function parameters|tool(?:s|_| )?(?:schema|parameters|\[))/i,
 ];
 
-/** Providers that refuse schemas with keywords they do not know (Gemini: `$schema`, `additionalProperties`). */
+/** For providers that refuse schemas with unknown keywords (Gemini: `$schema`, `additionalProperties`). */
 export const toolSchemas: Trait<ToolSchemas> = {
   start: () => ({ plainSchemas: false }),
   learn({ text, body }, traits) {
@@ -33,7 +33,7 @@ const KNOWN = new Set(
   ).split(' '),
 );
 
-/** A schema reduced to what everybody knows. */
+/** A schema reduced to the known keywords. */
 function plainSchema(schema: JsonObject): JsonObject {
   const plain: JsonObject = {};
   for (const [key, value] of Object.entries(schema)) {

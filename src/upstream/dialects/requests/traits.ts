@@ -13,13 +13,13 @@ import { toolProtocol } from './tool-protocol.ts';
 import { toolSchemas } from './tool-schemas.ts';
 import type { ChatBody, RefusedRequest, Trait } from './trait.ts';
 
-/** What a route wants its requests to look like. Starts from the provider's dialect and learns from refusals. */
+/** How a route wants its requests: the provider's dialect at first, then what refusals teach. */
 export type RequestTraits = ReturnType<typeof defaultTraits>;
 
 export function defaultTraits() {
   return {
-    /** Learned from answers: reasoning is counted beside the completion, and the total leaves it out. */
-    reasoningBeside: false,
+    /** Learned from answers: reasoning is counted in neither the completion tokens nor the total. */
+    excludesReasoning: false,
     /** Learned from answers: the model begins with reasoning and writes only the closing tag. */
     startsThinking: false,
     ...cacheMarks.start(),
@@ -37,7 +37,7 @@ export function defaultTraits() {
   };
 }
 
-/** From the most to the least specific: the first that recognises itself in a refusal learns from it. */
+/** From the most to the least specific: the first that recognises a refusal learns from it. */
 const TRAITS: readonly Trait<object, RequestTraits>[] = [
   toolCallIds,
   outputLimit,
@@ -52,15 +52,15 @@ const TRAITS: readonly Trait<object, RequestTraits>[] = [
   instructionRole,
   emptyContent,
 ];
-/** The general shape of a request comes before its details. */
+/** The general shape of a request is settled before its details. */
 const SHAPING = TRAITS.toReversed();
 
-/** Learns from a refusal what the route wants. True: the request may be asked again in its new form. */
+/** Learns from a refusal what the route wants. True if the request may succeed in its new form. */
 export function learn(refusal: RefusedRequest, traits: RequestTraits): boolean {
   return TRAITS.some((trait) => trait.learn?.(refusal, traits));
 }
 
-/** The request as the route wants it; of an API of the wires. */
+/** The request as the route wants it. `api`: see `Wire`. */
 export function shapedRequest(request: TurnRequest, traits: RequestTraits, api: string): TurnRequest {
   return SHAPING.reduce((shaped, trait) => trait.shape?.(shaped, traits, api) ?? shaped, request);
 }
@@ -70,7 +70,7 @@ export function shapeChat(body: ChatBody, traits: RequestTraits): void {
   for (const trait of SHAPING) trait.shapeChat?.(body, traits);
 }
 
-/** What refusals taught since `before`, for people. */
+/** What refusals taught since `before`, for people to read. */
 export function learnedSince(before: RequestTraits, learned: RequestTraits): string[] {
   return TRAITS.flatMap((trait) => trait.findings?.(learned, before) ?? []);
 }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../b
 import type { TurnTool } from '../../turn.ts';
 import { repairJson } from '../json-repair.ts';
 
-/** A call as found in text, with its name resolved. */
+/** A call found in text, with its name resolved. */
 export interface FoundCall {
   id?: string;
   name: string;
@@ -10,7 +10,7 @@ export interface FoundCall {
   arguments: string;
 }
 
-/** The tools that the model may call, for reading calls that it wrote as text. */
+/** The tools on offer, for reading calls that the model wrote as text. */
 export class OfferedTools {
   readonly #tools: ReadonlyMap<string, TurnTool>;
 
@@ -22,7 +22,7 @@ export class OfferedTools {
     return [...this.#tools.keys()];
   }
 
-  /** The offered tool that a written name means: exactly, with its server, or with a prefix that models add. */
+  /** The offered tool that a written name means: exact, with its server's name, or with a prefix that models add. */
   resolve(name: string, server?: string): string | undefined {
     const written = name.trim();
     if (server) {
@@ -32,11 +32,11 @@ export class OfferedTools {
     if (this.#tools.has(written)) return written;
     const plain = written.replace(/^(?:functions?|tools?|default_api|default)[.:/]/, '').replace(/:\d+$/, '');
     if (this.#tools.has(plain)) return plain;
-    const alike = this.names.filter((known) => fold(known) === fold(plain) || known.endsWith(`.${plain}`));
+    const alike = this.names.filter((known) => normalize(known) === normalize(plain) || known.endsWith(`.${plain}`));
     return alike.length === 1 ? alike[0] : undefined;
   }
 
-  /** A call to a written name; an unknown one is kept as written, so that the model can be told. */
+  /** A call to a written name. An unknown name stays as written, so that the model gets an error about it. */
   call(name: string, args: string, server?: string): FoundCall | undefined {
     const written = name.trim();
     if (written === '' || /[\s<>{}"]/.test(written) || written.length > 200) return undefined;
@@ -44,7 +44,7 @@ export class OfferedTools {
     return { name: this.resolve(written, server) ?? fallback, arguments: args };
   }
 
-  /** A parameter written as text, as the tool's schema wants it: text stays text, everything else is read as JSON. */
+  /** An argument written as text, converted by the tool's schema: strings stay text, everything else is read as JSON. */
   argument(tool: string, parameter: string, text: string): JsonValue {
     const type = this.#typeOf(tool, parameter);
     if (type === 'string') return text;
@@ -66,7 +66,7 @@ export class OfferedTools {
   }
 }
 
-/** Arguments as JSON text: as written where that is JSON, repaired where possible, else as written. */
+/** Arguments as JSON text: repaired where they are not JSON and that is possible, else as written. */
 export function argumentsText(written: unknown): string {
   if (typeof written !== 'string') return JSON.stringify(written ?? {});
   const text = written.trim();
@@ -77,8 +77,8 @@ export function argumentsText(written: unknown): string {
 }
 
 /**
- * The calls in a JSON value: `{name, arguments}` in the words of Hermes, OpenAI, Llama (`parameters`), Anthropic
- * (`input`) and others, or a list of them. Undefined where it is something else.
+ * The calls in a JSON value: `{name, arguments}` in the form of Hermes, OpenAI, Llama (`parameters`), Anthropic (`input`)
+ * and others, or a list of them. Undefined for anything else.
  */
 export function callsInJson(value: JsonValue, offered: OfferedTools): FoundCall[] | undefined {
   if (Array.isArray(value)) {
@@ -99,11 +99,11 @@ export function callsInJson(value: JsonValue, offered: OfferedTools): FoundCall[
   return [id === undefined ? call : { ...call, id }];
 }
 
-function fold(name: string): string {
+function normalize(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
-/** Calls written as JSON (`{"name": ..., "arguments": {...}}`), one or several after each other, or a list. */
+/** Calls written as JSON (`{"name": ..., "arguments": {...}}`): one, several in a row, or a list. */
 export function jsonCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
   const calls: FoundCall[] = [];
   let rest = block.trim();
@@ -118,19 +118,19 @@ export function jsonCalls(block: string, offered: OfferedTools): FoundCall[] | u
   return foundCalls(calls);
 }
 
-/** The calls that could be read, if there are any. */
+/** The calls that could be read, or undefined if there are none. */
 export function foundCalls(calls: Iterable<FoundCall | undefined>): FoundCall[] | undefined {
   const found = [...calls].filter((call) => call !== undefined);
   return found.length > 0 ? found : undefined;
 }
 
-/** A text before and after the first of a mark; no second half without one. */
+/** The text before and after the first occurrence of a mark; no second half where there is none. */
 export function halves(text: string, mark: string): [string, string?] {
   const at = text.indexOf(mark);
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-/** What stands behind each opening mark, up to the closing one or the next opening one. */
+/** The text after each opening mark, up to the closing mark or the next opening one. */
 export function sections(text: string, { opening, closing }: { opening: string; closing: string }): string[] {
   return text
     .split(opening)

@@ -1,28 +1,28 @@
 import { textAmong } from '../../../base/text.ts';
 import type { TurnMessage } from '../../turn.ts';
 
-/** Shorter calls say too little to be told from a quotation, in letters and digits. */
-const LEAST = 16;
+/** Shorter calls are too common to be recognised as a quotation, in letters and digits. */
+const MIN_LENGTH = 16;
 
 /**
- * Tells calls that stand in what the model was given to read: in results of tools and in messages of users. Where tools
- * are offered natively, a call that is written as text and stands there word for word is a quotation, however the page
- * or the model set its brackets.
+ * Recognises calls that the model only quotes from what it was given to read: tool results and user messages. Where tools
+ * are offered natively, a call written as text that occurs there word for word is a quotation, however the page or the
+ * model punctuated it.
  */
 export function quotationsIn(messages: readonly TurnMessage[]): (block: string) => boolean {
-  let read: string | undefined;
+  let source: string | undefined;
   return (block) => {
     const words = lettersOf(block);
-    if (words.length < LEAST) return false;
-    read ??= messages
+    if (words.length < MIN_LENGTH) return false;
+    source ??= messages
       .filter(({ role }) => role === 'tool' || role === 'user')
       .map(({ content }) => lettersOf(textAmong(content)))
       .join('\n');
-    return read.includes(words);
+    return source.includes(words);
   };
 }
 
-/** Letters and digits in lower case. Results are JSON: what it escapes is no letter. */
+/** Only the letters and digits, in lower case. Tool results are JSON, so escape sequences are removed first. */
 function lettersOf(text: string): string {
   return text
     .replace(/\\(?:u[\da-f]{4}|[nrtbf])/gi, ' ')

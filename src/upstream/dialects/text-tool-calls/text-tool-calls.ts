@@ -8,14 +8,14 @@ import { namedTagCall, xmlCalls } from './xml-block.ts';
 /** A block longer than this is no tool call, in characters. */
 const MAX_BLOCK = 256 * 1024;
 
-/** Calls in one turn at most. */
+/** How many calls one turn may have; further ones stay text. */
 const MAX_CALLS = 64;
 
 /** How a kind of block begins and ends, and how the calls in it are read. Markers in lower case. */
 interface BlockFormat {
-  /** Closing markers; none: the block goes on to the end of the text. */
+  /** Closing markers; if there are none, the block extends to the end of the text. */
   closings: readonly string[];
-  /** What the opening marker itself tells is part of the block. */
+  /** The opening marker isBuffering a part of the call, so it is read with the block. */
   keepsOpening?: boolean;
   read(block: string, offered: OfferedTools): FoundCall[] | undefined;
 }
@@ -51,8 +51,8 @@ const FORMATS: Readonly<Record<string, BlockFormat>> = {
 };
 
 /**
- * Finds tool calls that a model wrote into its text, wherever the chunks cut them, and keeps them out of the text.
- * A block that turns out to be no call is text again, exactly as it came.
+ * Finds tool calls that a model wrote into its text, even across chunk boundaries, and removes them from the text.
+ * A block that turns out to be no call is emitted as text, exactly as it came.
  */
 export class TextToolCalls {
   readonly #emit: (text: string) => void;
@@ -60,18 +60,18 @@ export class TextToolCalls {
   readonly #isQuotation: (block: string) => boolean;
   readonly #formats: Readonly<Record<string, BlockFormat>>;
   readonly #openings: readonly string[];
-  /** Those that were found so far. */
+  /** The calls found so far. */
   readonly calls: TurnToolCall[] = [];
   readonly #splitter = new MarkerSplitter({
     markers: () => this.#block?.format.closings ?? this.#openings,
-    text: (text) => this.#take(text),
-    marker: (marker, written) => this.#cross(marker, written),
+    text: (text) => this.#onText(text),
+    marker: (marker, written) => this.#onMarker(marker, written),
   });
   readonly #edge = new EdgeSpace();
-  /** The block that is being collected, with its opening marker as it was written. */
+  /** The block in progress, with its opening marker as written. */
   #block: { format: BlockFormat; opening: string; text: string } | undefined;
 
-  /** @param isQuotation tells blocks that repeat what the model was given to read: they are no calls. */
+  /** @param isQuotation whether a block repeats what the model was given to read, and so is no call. */
   constructor(
     tools: readonly TurnTool[],
     emit: (text: string) => void,
@@ -85,13 +85,13 @@ export class TextToolCalls {
   }
 
   push(text: string): void {
-    if (this.#block === undefined && !this.#splitter.holds && !/[<[`]/.test(text)) this.#give(text);
+    if (this.#block === undefined && !this.#splitter.isBuffering && !/[<[`]/.test(text)) this.#emitTrimmed(text);
     else this.#splitter.push(text);
   }
 
   /**
-   * Reads a block that was not closed, and gives what was held back. `cut`: the answer ended for its length, so that
-   * an open block is no call.
+   * Reads a block that was not closed, and emits what is buffered. `cut`: the answer was cut at its length limit, so an
+   * open block is no call.
    */
   end(options: { cut: boolean }): void {
     this.#splitter.end();
@@ -102,24 +102,24 @@ export class TextToolCalls {
     if (space !== '') this.#emit(space);
   }
 
-  #take(text: string): void {
+  #onText(text: string): void {
     const block = this.#block;
     if (block === undefined) {
-      this.#give(text);
+      this.#emitTrimmed(text);
       return;
     }
     block.text += text;
     if (block.text.length <= MAX_BLOCK) return;
     this.#block = undefined;
-    this.#give(block.opening + block.text);
+    this.#emitTrimmed(block.opening + block.text);
   }
 
-  #cross(marker: string, written: string): void {
+  #onMarker(marker: string, written: string): void {
     const block = this.#block;
     const format = this.#formats[marker];
     if (block) this.#close(block, written);
     else if (format) this.#block = { format, opening: written, text: '' };
-    else this.#give(written);
+    else this.#emitTrimmed(written);
   }
 
   #close(block: { format: BlockFormat; opening: string; text: string }, closing: string): void {
@@ -128,19 +128,19 @@ export class TextToolCalls {
     const whole = format.keepsOpening ? opening + text + closing : text;
     const found = this.calls.length < MAX_CALLS ? format.read(whole, this.#offered) : undefined;
     if (found === undefined || this.#isQuotation(whole)) {
-      this.#give(opening + text + closing);
+      this.#emitTrimmed(opening + text + closing);
       return;
     }
     this.#edge.cut();
-    for (const call of found) this.calls.push({ ...call, id: this.#freeId(call.id) });
+    for (const call of found) this.calls.push({ ...call, id: this.#uniqueId(call.id) });
   }
 
-  #give(text: string): void {
-    const given = this.#edge.give(text);
-    if (given !== '') this.#emit(given);
+  #emitTrimmed(text: string): void {
+    const trimmed = this.#edge.trim(text);
+    if (trimmed !== '') this.#emit(trimmed);
   }
 
-  #freeId(id: string | undefined): string {
+  #uniqueId(id: string | undefined): string {
     return id !== undefined && !this.calls.some((call) => call.id === id) ? id : newCallId();
   }
 }

@@ -53,7 +53,7 @@ export function mistralCalls(block: string, offered: OfferedTools): FoundCall[] 
   return calls.length > 0 ? calls : undefined;
 }
 
-/** `[TOOL_CALLS]name[CALL_ID]id[ARGS]`, of which only the name has to be there, and what comes after it. */
+/** The name in `[TOOL_CALLS]name[CALL_ID]id[ARGS]`, of which only the name is required, and the text after it. */
 function mistralHead(text: string): { name: string; rest: string } | undefined {
   let rest = withoutStart(text, '[TOOL_CALLS]').trimStart();
   const name = /^[\w.:/-]+/.exec(rest)?.[0];
@@ -72,9 +72,7 @@ export function harmonyCalls(block: string, offered: OfferedTools): FoundCall[] 
   return call ? [call] : undefined;
 }
 
-/**
- * A fenced block: only a call to an offered tool counts, since other JSON in a fence is part of the answer.
- */
+/** A fenced block: only a call to an offered tool counts, since other JSON in a fence is part of the answer. */
 export function fencedCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
   const body = block.replace(/^[\w-]*[ \t]*\r?\n?/, '').trim();
   if (!/^[{[]/.test(body)) return undefined;

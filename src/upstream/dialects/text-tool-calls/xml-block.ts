@@ -27,7 +27,7 @@ export function namedTagCall(name: string, inner: string, offered: OfferedTools)
 /** A block with more tags than this is no call. */
 const MAX_TAGS = 200;
 
-/** The tags of a text, each with what stands in it. A closing tag is looked for once for each opening one. */
+/** The tags of a text, each with its content. The closing tag is searched for once per opening tag. */
 function* childTags(text: string): Iterable<[name: string, inner: string]> {
   const opening = /<([A-Za-z_][\w.-]*)>/g;
   for (let tags = 0; tags < MAX_TAGS; tags++) {
@@ -98,7 +98,7 @@ function argumentsOf(tool: string, pairs: Iterable<[key: string, value: string]>
   return JSON.stringify(args);
 }
 
-/** What stands in the first of a tag; nothing in one that is not closed, unless it may be. */
+/** The content of the first tag with this name; undefined if the tag is not closed, unless `mayBeOpen`. */
 function inTag(text: string, name: string, { mayBeOpen = false } = {}): string | undefined {
   const [, rest] = halves(text, `<${name}>`);
   if (rest === undefined) return undefined;
@@ -106,7 +106,7 @@ function inTag(text: string, name: string, { mayBeOpen = false } = {}): string |
   return end === undefined && !mayBeOpen ? undefined : inner.trim();
 }
 
-/** A value as it was meant. One line break on each side belongs to the markup. */
+/** A value without its markup: one line break on each side, and entities. */
 function plainText(value: string): string {
   const inner = value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '');
   return inner.replace(/&(lt|gt|amp|quot|apos);/g, (_, name: string) => ENTITIES[name] ?? '');

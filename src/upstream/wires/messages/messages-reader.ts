@@ -10,29 +10,29 @@ import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
 
-/** Content blocks of one answer at most. */
+/** How many content blocks one answer may have. */
 const MAX_BLOCKS = 1024;
-/** Counts of one answer at most. */
+/** How many different counts the usage of one answer may have. */
 const MAX_COUNTS = 100;
 
 interface Block {
   content: JsonObject;
-  /** The JSON of a call's input that came so far. */
+  /** The JSON of a call's input received so far. */
   input: string;
   /** Whether the provider said that the block is whole. */
   isWhole: boolean;
 }
 
-/** Reads the events of Anthropic's Messages API. Every block is kept as it came, with fields nobody here knows. */
+/** Reads the events of Anthropic's Messages API. Every block is stored as it came, with unknown fields. */
 export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
   #blocks = new Map<number, Block>();
-  /** The block that was begun last. */
+  /** The block that started last. */
   #last: Block | undefined;
   #counts: Record<string, number> = {};
   #stopReason: string | undefined;
-  /** Whether the last event was there. */
+  /** Whether the last event has come. */
   finished = false;
 
   constructor(options: DecoderOptions) {
@@ -86,7 +86,7 @@ export class MessagesReader implements TurnReader {
     return this.deltas.finish({ reason, calls, text, usage: this.usage, replay }, { isEmpty });
   }
 
-  /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */
+  /** A message starts, or restarts because a proxy retried; deltas already emitted stay emitted. */
   #start(message: unknown): void {
     if (!isObject(message)) return;
     this.#blocks = new Map();
@@ -102,7 +102,7 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
-    const content = this.deltas.keep(value);
+    const content = this.deltas.copyForReplay(value);
     if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     this.#last = { content, input: '', isWhole: false };
@@ -118,18 +118,18 @@ export class MessagesReader implements TurnReader {
     if (!block || !isObject(delta)) return;
     const { content } = block;
     const added = (field: string) => (typeof delta[field] === 'string' ? delta[field] : '');
-    const grow = (field: 'text' | 'thinking') => {
+    const append = (field: 'text' | 'thinking') => {
       content[field] = `${typeof content[field] === 'string' ? content[field] : ''}${added(field)}`;
       this.deltas.push(field === 'text' ? 'text' : 'reasoning', added(field));
     };
-    if (delta.type === 'text_delta') grow('text');
-    else if (delta.type === 'thinking_delta') grow('thinking');
+    if (delta.type === 'text_delta') append('text');
+    else if (delta.type === 'thinking_delta') append('thinking');
     else if (delta.type === 'signature_delta' && added('signature') !== '') content.signature = added('signature');
     else if (delta.type === 'input_json_delta') {
       block.input += added('partial_json');
       this.deltas.count(added('partial_json'));
     } else if (delta.type === 'citations_delta') {
-      const citation = this.deltas.keep(delta.citation);
+      const citation = this.deltas.copyForReplay(delta.citation);
       if (!Array.isArray(content.citations)) content.citations = [];
       if (citation) content.citations.push(citation);
     }
@@ -143,15 +143,15 @@ export class MessagesReader implements TurnReader {
     if (input !== undefined) block.content.input = input;
   }
 
-  #readEnd(told: unknown): void {
-    if (isObject(told) && typeof told.stop_reason === 'string') this.#stopReason = told.stop_reason;
+  #readEnd(delta: unknown): void {
+    if (isObject(delta) && typeof delta.stop_reason === 'string') this.#stopReason = delta.stop_reason;
   }
 
-  /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */
+  /** Counts are cumulative: later ones replace earlier ones, and absent ones stay as they were. */
   #readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
-    const told = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
-    const counts = { ...this.#counts, ...Object.fromEntries(told) };
+    const reported = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+    const counts = { ...this.#counts, ...Object.fromEntries(reported) };
     if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
   }
 
@@ -160,7 +160,7 @@ export class MessagesReader implements TurnReader {
     return [...texts].filter((text) => typeof text === 'string').join('');
   }
 
-  /** `cut`: the answer ended for its length, so a call with broken input does not count. */
+  /** `cut`: the answer was cut at its length limit, so a call with broken input is dropped. */
   #calls(cut: boolean): TurnToolCall[] {
     const calls: TurnToolCall[] = [];
     const ids = new Set<string>();

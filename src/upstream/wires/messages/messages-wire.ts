@@ -3,8 +3,8 @@ import { parseReadable } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
 import { formatInstruction, withInstruction } from '../../dialects/requests/instructions.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
-import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
-import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
+import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
+import { objectArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
 import { shapedRequest } from '../../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, TurnToolChoice, UserPart } from '../../turn.ts';
@@ -14,7 +14,7 @@ import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
 import { MessagesReader } from './messages-reader.ts';
 import { outputConfig } from './output-format.ts';
 
-/** Anthropic's Messages API as an upstream: thinking goes back with its signatures, the cache is marked. */
+/** Anthropic's Messages API: thinking is sent back with its signatures, and the cache is marked. */
 export const messagesWire: Wire = {
   path: '/messages',
   api: 'messages',
@@ -23,10 +23,10 @@ export const messagesWire: Wire = {
   reader: (options) => new MessagesReader(options),
 };
 
-/** The field is required; thinking counts in. */
+/** The default of `max_tokens`, which the API requires, in tokens; thinking counts towards it. */
 const DEFAULT_OUTPUT = 16_384;
 const CALL_IDS = { pattern: /^[a-zA-Z0-9_-]+$/, longest: 64 };
-/** The least and the most that older models are given to think, in tokens. */
+/** The bounds of the thinking budget of older models, in tokens. */
 const MIN_THINKING = 1024;
 const MAX_THINKING = 16_000;
 const THINKING_OF_EFFORT = new Map([
@@ -38,40 +38,40 @@ const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 type Turn = { role: string; content: JsonObject[] };
 
-function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
+function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   const { traits } = target;
-  const request = shapedRequest(asked, traits, 'messages');
-  const names = new ToolNames((asked.tools ?? []).map((tool) => tool.name));
+  const request = shapedRequest(turn, traits, 'messages');
+  const names = new ToolNames((turn.tools ?? []).map((tool) => tool.name));
   const { responseFormat: format } = request;
   const formatted = format ? withInstruction(request.messages, formatInstruction(format)) : request.messages;
-  const told = withUniqueCallIds(formatted, CALL_IDS);
-  const [first, ...rest] = told;
-  // A system prompt alone is what is asked: the API takes none without a message.
+  const input = withUniqueCallIds(formatted, CALL_IDS);
+  const [first, ...rest] = input;
+  // The API requires a message, so a system prompt alone is sent as one.
   const isPrompt = first?.role === 'system' && first.content !== '' && rest.length > 0;
   const system = isPrompt ? [textBlock(first.content)] : undefined;
-  const history = system === undefined ? told : rest;
+  const history = system === undefined ? input : rest;
   const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
-  // A model that is made to call a tool must not think first.
+  // The API refuses thinking together with a forced tool call.
   const { reasoningEffort: effort } = request;
   const thinking = isForced(request) ? undefined : thinkingFor(history, target, { maxTokens, effort });
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
-  // Nobody who thinks, and no newer model, goes on with words put into its mouth.
+  // Newer models, and any that think, refuse to continue an assistant message.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
   const output_config = { ...outputConfig(format), ...effortFor(thinking, target, effort) };
-  const marks = !traits.refusedParameters.has('cache_control');
-  if (marks) markTurns(messages);
+  const marksCache = !traits.refusedParameters.has('cache_control');
+  if (marksCache) markTurns(messages);
   const body: JsonObject = {
     model: target.model,
     max_tokens: maxTokens,
     stream: true,
-    ...(system && { system: marks ? system.map(marked) : system }),
+    ...(system && { system: marksCache ? system.map(marked) : system }),
     messages,
     ...(thinking ? { thinking } : samplingOf(request)),
     ...toolsOf(withCalledTools(request), names),
     ...(request.stop && { stop_sequences: [...request.stop] }),
     ...(Object.keys(output_config).length > 0 && { output_config }),
   };
-  leaveOutRefused(body, traits);
+  dropRefused(body, traits);
   return { body, names };
 }
 
@@ -82,7 +82,7 @@ function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
   };
 }
 
-/** A history with calls needs its tools defined, also where none is on offer any more. */
+/** The API wants the tools of a history with calls defined, even where none is on offer any more. */
 function withCalledTools(request: TurnRequest): TurnRequest {
   if (request.tools?.length) return request;
   const calls = request.messages.flatMap((message) => (message.role === 'assistant' && message.tool_calls) || []);
@@ -99,9 +99,9 @@ function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest
   const offered = tools.map(({ name, description, parameters }) => {
     return { name: names.safe(name), description, input_schema: { type: 'object', ...parameters } };
   });
-  const one = oneCallAtOnce && toolChoice !== 'none';
-  const choice = { ...choiceOf(toolChoice, names), ...(one && { disable_parallel_tool_use: true }) };
-  return { tools: offered, ...((one || toolChoice !== 'auto') && { tool_choice: choice }) };
+  const isSingle = oneCallAtOnce && toolChoice !== 'none';
+  const choice = { ...choiceOf(toolChoice, names), ...(isSingle && { disable_parallel_tool_use: true }) };
+  return { tools: offered, ...((isSingle || toolChoice !== 'auto') && { tool_choice: choice }) };
 }
 
 function choiceOf(choice: TurnToolChoice, names: ToolNames): JsonObject {
@@ -113,21 +113,21 @@ function isForced({ tools = [], toolChoice = 'auto' }: TurnRequest): boolean {
   return tools.length > 0 && toolChoice !== 'auto' && toolChoice !== 'none';
 }
 
-/** Marks where the cache ends: at the end of the conversation. A turn with many results gets further marks. */
+/** Marks the end of the conversation for the cache. A turn with many results gets further marks. */
 function markTurns(turns: readonly Turn[]): void {
   const blocks = turns.flatMap(({ content }) => content.map((block, at) => ({ content, block, at })));
   markFromEnd(blocks.length, (place) => {
-    const found = blocks[place];
-    // Thoughts cannot be marked.
-    if (!found || !/^(?:text|tool_use|tool_result|image|document)$/.test(String(found.block.type))) return false;
-    found.content[found.at] = marked(found.block);
+    const target = blocks[place];
+    // Thinking blocks cannot be marked.
+    if (!target || !/^(?:text|tool_use|tool_result|image|document)$/.test(String(target.block.type))) return false;
+    target.content[target.at] = marked(target.block);
     return true;
   });
 }
 
 /**
- * The thinking that is asked for. Older models, which think only on request, refuse a tool loop that does not begin
- * with a thought: a loop that another provider began goes on without.
+ * The `thinking` parameter. Older models, which think only on request, refuse a tool loop that does not begin with a
+ * thinking block, so a loop that another provider began continues without thinking.
  */
 function thinkingFor(
   history: readonly TurnMessage[],
@@ -140,36 +140,36 @@ function thinkingFor(
   if (thinking === 'adaptive') return { type: 'adaptive' };
   const caller = history.findLast((message) => message.role === 'assistant' && message.tool_calls);
   const isInLoop = history.at(-1)?.role === 'tool';
-  if (isInLoop && caller?.role === 'assistant' && !startsWithThought(caller, target)) return undefined;
+  if (isInLoop && caller?.role === 'assistant' && !startsWithThinking(caller, target)) return undefined;
   const budget = Math.min(THINKING_OF_EFFORT.get(effort) ?? MAX_THINKING, Math.floor(maxTokens / 2));
   return budget < MIN_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-/** How much a model that thinks by its own measure is asked to. Words of other APIs become the nearest of this one. */
+/** The effort that an adaptive model is asked for. Efforts of other APIs become the nearest one of this API. */
 function effortFor(thinking: JsonObject | undefined, target: BodyTarget, effort = ''): JsonObject {
-  const { mostEffort } = target.traits;
-  const asked = effort === 'minimal' ? 'low' : effort;
-  if (thinking?.type !== 'adaptive' || mostEffort === 'none' || !EFFORTS.includes(asked)) return {};
-  return { effort: mostEffort === 'high' && (asked === 'xhigh' || asked === 'max') ? 'high' : asked };
+  const { maxEffort } = target.traits;
+  const requested = effort === 'minimal' ? 'low' : effort;
+  if (thinking?.type !== 'adaptive' || maxEffort === 'none' || !EFFORTS.includes(requested)) return {};
+  return { effort: maxEffort === 'high' && (requested === 'xhigh' || requested === 'max') ? 'high' : requested };
 }
 
-function startsWithThought(message: AssistantMessage, target: BodyTarget): boolean {
+function startsWithThinking(message: AssistantMessage, target: BodyTarget): boolean {
   const [first] = message.rebased ? [] : (replayedBlocks(message, target) ?? []);
-  return first !== undefined && isThought(first);
+  return first !== undefined && isThinking(first);
 }
 
-interface Telling {
+interface BlockContext {
   target: BodyTarget;
   names: ToolNames;
   keepsThinking: boolean;
 }
 
-/** The messages, with neighbours of one role joined: results of calls first, then what the user says. */
-function turnsOf(history: readonly TurnMessage[], telling: Telling): Turn[] {
+/** The messages with neighbours of one role joined, as the API requires. */
+function turnsOf(history: readonly TurnMessage[], context: BlockContext): Turn[] {
   const turns: Turn[] = [];
   for (const message of history) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = blocksOf(message, telling);
+    const content = blocksOf(message, context);
     if (content.length === 0) continue;
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
@@ -179,7 +179,7 @@ function turnsOf(history: readonly TurnMessage[], telling: Telling): Turn[] {
   return turns;
 }
 
-function blocksOf(message: TurnMessage, telling: Telling): JsonObject[] {
+function blocksOf(message: TurnMessage, context: BlockContext): JsonObject[] {
   switch (message.role) {
     case 'system':
       return message.content.trim() === '' ? [] : [textBlock(message.content)];
@@ -190,29 +190,29 @@ function blocksOf(message: TurnMessage, telling: Telling): JsonObject[] {
       return [{ type: 'tool_result', tool_use_id: id, ...(content === '' ? {} : { content }) }];
     }
     case 'assistant':
-      return assistantBlocks(message, telling);
+      return assistantBlocks(message, context);
   }
 }
 
-function assistantBlocks(message: AssistantMessage, { target, names, keepsThinking }: Telling): JsonObject[] {
+function assistantBlocks(message: AssistantMessage, { target, names, keepsThinking }: BlockContext): JsonObject[] {
   const received = replayedBlocks(message, target);
   const calls = message.tool_calls ?? [];
-  if (received && saysTheSame(received, message, names)) {
+  if (received && matchesMessage(received, message, names)) {
     const ids = calls.map(({ id }) => id);
     return received
-      .filter((block) => (keepsThinking && !message.rebased) || !isThought(block))
+      .filter((block) => (keepsThinking && !message.rebased) || !isThinking(block))
       .map((block) => (block.type === 'tool_use' ? { ...block, id: ids.shift() ?? block.id ?? '' } : block));
   }
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
-    // Clients send arguments as a text, and what is too deep in one could not be written as JSON again.
-    const input = parseReadable(sentArguments(text));
+    // Arguments come from clients as text; those nested too deep to be written as JSON again stay text.
+    const input = parseReadable(objectArguments(text));
     blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : { raw: text } });
   }
   return blocks;
 }
 
-/** The blocks as they were received. A thought without its signature, of a cut stream, is never valid. */
+/** The blocks as received, without thinking that has no signature (of a cut stream), which is never valid. */
 function replayedBlocks(message: AssistantMessage, target: BodyTarget): JsonObject[] | undefined {
   return replayedParts(message, 'content', target)?.filter(({ type, signature, text }) => {
     if (type === 'thinking') return (signature ?? '') !== '';
@@ -220,15 +220,15 @@ function replayedBlocks(message: AssistantMessage, target: BodyTarget): JsonObje
   });
 }
 
-/** Whether blocks still say what the message says; it may have been changed since. */
-function saysTheSame(blocks: readonly JsonObject[], message: AssistantMessage, names: ToolNames): boolean {
+/** Whether the received blocks still match the message, which may have been changed since. */
+function matchesMessage(blocks: readonly JsonObject[], message: AssistantMessage, names: ToolNames): boolean {
   const text = blocks.map((block) => (block.type === 'text' ? String(block.text) : '')).join('');
   const used = blocks.filter((block) => block.type === 'tool_use').map((block) => names.original(String(block.name)));
   const called = (message.tool_calls ?? []).map(({ name }) => name);
   return text.trim() === message.content.trim() && used.join('\n') === called.join('\n');
 }
 
-function isThought({ type }: JsonObject): boolean {
+function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
@@ -250,7 +250,7 @@ function userBlock(part: UserPart): JsonObject {
         title: part.file.filename,
       };
     case 'input_audio':
-      // The configuration offers it over this API to nobody; a key may have routes of its own.
+      // The configuration refuses audio models on this wire, but a key may have routes of its own.
       return textBlock('(audio that cannot be heard here)');
   }
 }

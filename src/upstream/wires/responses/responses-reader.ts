@@ -14,35 +14,35 @@ import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
 
-/** Items of one answer at most. */
+/** How many items one answer may have. */
 const MAX_ITEMS = 1024;
 
 const THOUGHTS = new Set(['response.reasoning_summary_text.delta', 'response.reasoning_text.delta']);
 const INPUTS = new Set(['response.function_call_arguments.delta', 'response.custom_tool_call_input.delta']);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-interface Shown {
-  /** What of the item was shown so far, to tell what its end adds. */
+/** What was emitted of one item, so that only the rest is emitted when it is done. */
+interface EmittedItem {
   text: string;
   reasoning: string;
-  /** Notes of the model before its answer, shown as a thought. */
+  /** The item is a note of the model before its answer, emitted as reasoning. */
   isCommentary: boolean;
   phase?: MessagePhase | undefined;
 }
 
 /**
- * Reads the events of the Responses API. The item in `output_item.done` is the truth, deltas are for showing: there are
- * servers that send none. Items are known by their position, since a relay gives them another id in every event.
+ * Reads the events of the Responses API. The item in `output_item.done` is authoritative; deltas are only emitted early,
+ * and some servers send none. Items are identified by position, since a relay gives them another id in every event.
  */
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
   readonly #items = new Map<number, JsonObject>();
-  readonly #shown = new Map<number, Shown>();
+  readonly #emitted = new Map<number, EmittedItem>();
   usage: TurnUsage | undefined;
   #end: { status: unknown; reason: unknown } | undefined;
   #hasCall = false;
-  /** The position of a reasoning item that has begun and is not done. */
+  /** The position of a reasoning item that has started and is not done. */
   #thinking: number | undefined;
 
   constructor(options: DecoderOptions) {
@@ -73,9 +73,9 @@ export class ResponsesReader implements TurnReader {
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
     const reason = this.#reason();
     const calls = callsOf(items, reason === 'length');
-    // What the provider did by itself, searches and programs, says something.
-    const isSilent = items.every(({ type }) => type === 'message' || type === 'reasoning');
-    const isEmpty = !this.hasOutput && isSilent && !this.#options.mayBeEmpty;
+    // Items of the provider's own tools, such as searches, are output too.
+    const hasOnlyMessages = items.every(({ type }) => type === 'message' || type === 'reasoning');
+    const isEmpty = !this.hasOutput && hasOnlyMessages && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
     return this.deltas.finish({ reason, calls, usage: this.usage, replay }, { isEmpty });
   }
@@ -85,10 +85,10 @@ export class ResponsesReader implements TurnReader {
     const delta = typeof payload.delta === 'string' ? payload.delta : '';
     if (type === 'response.output_item.added') this.#added(index, payload.item);
     else if (type === 'response.output_text.delta') {
-      this.#options.logprobs?.note(payload.logprobs);
-      this.#show(index, 'text', delta);
-    } else if (type === 'response.refusal.delta') this.#show(index, 'text', delta, { refuses: true });
-    else if (THOUGHTS.has(type)) this.#show(index, 'reasoning', delta);
+      this.#options.logprobs?.add(payload.logprobs);
+      this.#emit(index, 'text', delta);
+    } else if (type === 'response.refusal.delta') this.#emit(index, 'text', delta, { refuses: true });
+    else if (THOUGHTS.has(type)) this.#emit(index, 'reasoning', delta);
     else if (INPUTS.has(type)) this.deltas.count(delta);
     else if (type === 'response.output_item.done') this.#done(index, payload.item);
     else if (ENDS.has(type) && isObject(payload.response)) this.#whole(payload.response);
@@ -96,36 +96,36 @@ export class ResponsesReader implements TurnReader {
 
   #added(index: number, item: unknown): void {
     if (!isObject(item)) return;
-    const shown = this.#shownOf(index);
+    const emitted = this.#emittedOf(index);
     if (item.type === 'message') {
-      shown.phase = messagePhase.safeParse(item.phase).data;
-      // Where tools are on offer it is said to the user; a turn that only answers has it as a thought.
-      shown.isCommentary = shown.phase === 'commentary' && !this.#options.tools?.length;
+      emitted.phase = messagePhase.safeParse(item.phase).data;
+      // With tools on offer, commentary is text for the user; in a turn that only answers it counts as reasoning.
+      emitted.isCommentary = emitted.phase === 'commentary' && !this.#options.tools?.length;
     }
     if (isClientCall(item)) this.#hasCall = true;
     this.#thinking = item.type === 'reasoning' && !this.#items.has(index) ? index : undefined;
   }
 
   #done(index: number, value: unknown): void {
-    const item = this.deltas.keep(value);
+    const item = this.deltas.copyForReplay(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     this.#items.set(index, item);
     this.#added(index, item);
     if (item.type === 'message') {
-      this.#takeLogprobs(item, { isShown: this.#shownOf(index).text !== '' });
-      this.#showRest(index, 'text', textOfParts(item.content), refusalOf(item));
-    } else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
+      this.#takeLogprobs(item, { isEmitted: this.#emittedOf(index).text !== '' });
+      this.#emitRest(index, 'text', textOfParts(item.content), refusalOf(item));
+    } else if (item.type === 'reasoning') this.#emitRest(index, 'reasoning', reasoningOf(item));
     else if (isClientCall(item)) this.deltas.count('.');
   }
 
-  /** What a message says of its tokens, where no delta did; with what is sent back it would only be read again. */
-  #takeLogprobs({ content }: JsonObject, { isShown }: { isShown: boolean }): void {
+  /** Reads the log probabilities of a message without deltas, and removes them: sent back they would cost input. */
+  #takeLogprobs({ content }: JsonObject, { isEmitted }: { isEmitted: boolean }): void {
     const { logprobs } = this.#options;
     if (!logprobs || !Array.isArray(content)) return;
     for (const part of content) {
       if (!isObject(part) || !Array.isArray(part.logprobs)) continue;
-      if (!isShown) logprobs.note(part.logprobs);
+      if (!isEmitted) logprobs.add(part.logprobs);
       part.logprobs = [];
     }
   }
@@ -149,28 +149,28 @@ export class ResponsesReader implements TurnReader {
     return this.#end.reason === 'content_filter' ? 'content_filter' : 'length';
   }
 
-  #shownOf(index: number): Shown {
-    return this.#shown.getOrInsertComputed(index, () => {
-      if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
+  #emittedOf(index: number): EmittedItem {
+    return this.#emitted.getOrInsertComputed(index, () => {
+      if (this.#emitted.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
       return { text: '', reasoning: '', isCommentary: false };
     });
   }
 
-  #show(index: number, type: Delta['type'], delta: string, how: DeltaKind = {}): void {
-    const shown = this.#shownOf(index);
-    shown[type] += delta;
-    if (shown.isCommentary) this.deltas.push('reasoning', delta);
-    else this.deltas.push(type, delta, { ...how, ...(type === 'text' && shown.phase && { phase: shown.phase }) });
+  #emit(index: number, type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
+    const emitted = this.#emittedOf(index);
+    emitted[type] += delta;
+    if (emitted.isCommentary) this.deltas.push('reasoning', delta);
+    else this.deltas.push(type, delta, { ...kind, ...(type === 'text' && emitted.phase && { phase: emitted.phase }) });
   }
 
-  /** What the deltas left out. */
-  #showRest(index: number, type: Delta['type'], whole: string, how: DeltaKind = {}): void {
-    const shown = this.#shownOf(index)[type];
-    if (whole.startsWith(shown)) this.#show(index, type, whole.slice(shown.length), how);
+  /** Emits what the deltas left out. */
+  #emitRest(index: number, type: Delta['type'], whole: string, kind: DeltaKind = {}): void {
+    const emitted = this.#emittedOf(index)[type];
+    if (whole.startsWith(emitted)) this.#emit(index, type, whole.slice(emitted.length), kind);
   }
 }
 
-/** Calls in order; one whose arguments were cut does not count. */
+/** The calls in order. `cut`: the answer was cut at its length limit, so an incomplete call is dropped. */
 function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
   const ids = new Set<string>();
@@ -204,13 +204,13 @@ export function textOfParts(content: JsonValue | undefined): string {
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
-/** Whether a message says nothing but that its model will not answer. */
+/** Whether a message is the model's refusal to answer. */
 function refusalOf({ content }: JsonObject): DeltaKind {
   const [first] = Array.isArray(content) ? content : [];
   return isObject(first) && first.type === 'refusal' ? { refuses: true } : {};
 }
 
-/** Open models give the thoughts themselves, others a summary of them. */
+/** Open models return the reasoning itself, others a summary of it. */
 function reasoningOf({ summary, content }: JsonObject): string {
   return (Array.isArray(summary) && textOfParts(summary)) || (Array.isArray(content) ? textOfParts(content) : '');
 }

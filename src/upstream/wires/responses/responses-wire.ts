@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
 import { GO_ON } from '../../dialects/requests/message-order.ts';
-import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
-import { customText, sentArguments } from '../../dialects/requests/tool-arguments.ts';
+import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
+import { customText, objectArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
 import { shapedRequest } from '../../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../../turn.ts';
@@ -12,8 +12,8 @@ import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
 import { isClientCall, ResponsesReader, textOfParts } from './responses-reader.ts';
 
 /**
- * OpenAI's Responses API as an upstream: stateless (`store: false`), with the reasoning encrypted in the answer and sent
- * back with the next request, so that it survives between turns.
+ * OpenAI's Responses API, used statelessly (`store: false`): the reasoning comes encrypted in the answer and is sent back
+ * with the next request, so that it survives between turns.
  */
 export const responsesWire: Wire = {
   path: '/responses',
@@ -25,28 +25,28 @@ export const responsesWire: Wire = {
 
 const CALL_IDS = { pattern: /^[\x21-\x7e]+$/, longest: 64 };
 
-function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
-  const request = shapedRequest(asked, target.traits, 'responses');
-  const names = new ToolNames((asked.tools ?? []).map((tool) => tool.name));
+function responsesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
+  const request = shapedRequest(turn, target.traits, 'responses');
+  const names = new ToolNames((turn.tools ?? []).map((tool) => tool.name));
   const messages = withUniqueCallIds(request.messages, CALL_IDS);
   const [first, ...rest] = messages;
   const instructions = first?.role === 'system' ? first.content : undefined;
   const custom = new Set((request.tools ?? []).flatMap(({ name, grammar }) => (grammar ? [name] : [])));
-  const said = instructions === undefined ? messages : rest;
-  const input = asCustom(
-    said.flatMap((message) => inputOf(message, target, names)),
+  const history = instructions === undefined ? messages : rest;
+  const input = withCustomCalls(
+    history.flatMap((message) => inputOf(message, target, names)),
     { custom, names },
   );
   if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: GO_ON });
-  const tells = request.logprobs !== undefined && !target.traits.refusedParameters.has('top_logprobs');
+  const wantsLogprobs = request.logprobs !== undefined && !target.traits.refusedParameters.has('top_logprobs');
   const body: JsonObject = {
     model: target.model,
     ...(instructions !== undefined && { instructions }),
     input,
     stream: true,
     store: false,
-    include: ['reasoning.encrypted_content', ...(tells ? ['message.output_text.logprobs'] : [])],
-    ...(tells && { top_logprobs: request.logprobs }),
+    include: ['reasoning.encrypted_content', ...(wantsLogprobs ? ['message.output_text.logprobs'] : [])],
+    ...(wantsLogprobs && { top_logprobs: request.logprobs }),
     reasoning: { summary: 'auto', ...(request.reasoningEffort !== undefined && { effort: request.reasoningEffort }) },
     ...toolsOf(request, names),
     ...(request.maxOutputTokens !== undefined && { max_output_tokens: request.maxOutputTokens }),
@@ -55,31 +55,34 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
     ...textOf(request, target),
   };
-  leaveOutRefused(body, target.traits);
+  dropRefused(body, target.traits);
   return { body, names };
 }
 
 function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
-  // `strict` left out means true, which refuses free schemas.
+  // An absent `strict` means true, which refuses schemas with open objects.
   const offered = tools.map(({ name, description, parameters, strict = false, grammar }): JsonObject => {
     if (grammar) return { type: 'custom', name: names.safe(name), description, format: { ...grammar } };
     return { type: 'function', name: names.safe(name), description, parameters, strict };
   });
-  const isCustom = (called: string) => tools.some(({ name, grammar }) => name === called && grammar);
-  const named =
+  const isCustom = (chosen: string) => tools.some(({ name, grammar }) => name === chosen && grammar);
+  const choice =
     typeof toolChoice === 'object'
       ? { type: isCustom(toolChoice.name) ? 'custom' : 'function', name: names.safe(toolChoice.name) }
       : toolChoice;
   return {
     tools: offered,
-    ...(named !== 'auto' && { tool_choice: named }),
+    ...(choice !== 'auto' && { tool_choice: choice }),
     ...(oneCallAtOnce && { parallel_tool_calls: false }),
   };
 }
 
-/** Calls of tools that are offered as custom ones, and the outputs of all custom calls, in the form that goes with them. */
-function asCustom(items: readonly JsonObject[], { custom, names }: { custom: ReadonlySet<string>; names: ToolNames }) {
+/** The items with calls of custom tools, and the outputs of all custom calls, in the form for custom tools. */
+function withCustomCalls(
+  items: readonly JsonObject[],
+  { custom, names }: { custom: ReadonlySet<string>; names: ToolNames },
+) {
   const calls = new Set<unknown>();
   return items.map((item): JsonObject => {
     if (item.type === 'function_call_output') {
@@ -104,7 +107,7 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.tool_call_id, output: message.content }];
     case 'assistant': {
-      const items = replayed(message, target, names) ?? plainItems(message, names);
+      const items = replayedItems(message, target, names) ?? plainItems(message, names);
       return target.traits.callsLast ? withCallsLast(items) : items;
     }
   }
@@ -124,20 +127,19 @@ function inputPart(part: UserPart): JsonObject {
 }
 
 /**
- * The items as they were received, all with their ids and in their order: the service takes them back so or not at all.
- * Undefined where they do not say what the message says: it was changed since, or comes from elsewhere.
+ * The items as received, all with their ids and in their order: the service accepts them back only so. Undefined where
+ * they do not match the message, because it was changed since or comes from another provider.
  */
-function replayed(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] | undefined {
+function replayedItems(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] | undefined {
   const items = replayedParts(message, 'output', target);
   if (!items) return undefined;
   const calls = items.filter(isClientCall);
   const text = items.map((item) => (item.type === 'message' ? textOfParts(item.content) : '')).join('');
-  const kept = message.tool_calls ?? [];
-  if (text.trim() !== message.content.trim() || calls.length !== kept.length) return undefined;
-  if (calls.some((item, n) => names.original(String(item.name)) !== kept[n]?.name)) return undefined;
-  const isSigned = items.every((item) => item.type !== 'reasoning' || hasContent(item));
-  if (!isSigned) return undefined;
-  const ids = new Map(calls.map((item, n) => [item, kept[n]?.id ?? '']));
+  const stored = message.tool_calls ?? [];
+  if (text.trim() !== message.content.trim() || calls.length !== stored.length) return undefined;
+  if (calls.some((item, n) => names.original(String(item.name)) !== stored[n]?.name)) return undefined;
+  if (items.some((item) => item.type === 'reasoning' && !hasReasoning(item))) return undefined;
+  const ids = new Map(calls.map((item, n) => [item, stored[n]?.id ?? '']));
   return items.map((item) => {
     const { status: _, ...sent } = item;
     const id = ids.get(item);
@@ -146,17 +148,17 @@ function replayed(message: AssistantMessage, target: BodyTarget, names: ToolName
   });
 }
 
-/** Without `store` reasoning is found again only in itself: encrypted, or in plain text of open models. */
-function hasContent({ encrypted_content: encrypted, content }: JsonObject): boolean {
+/** Without `store`, the item itself must hold the reasoning: encrypted, or as plain text from open models. */
+function hasReasoning({ encrypted_content: encrypted, content }: JsonObject): boolean {
   return (typeof encrypted === 'string' && encrypted !== '') || (Array.isArray(content) && content.length > 0);
 }
 
-/** Messages and calls without ids: what any provider takes, with the thoughts lost. */
+/** Messages and calls without item ids, which any provider accepts; the reasoning is lost. */
 function plainItems(message: AssistantMessage, names: ToolNames): JsonObject[] {
   const items: JsonObject[] = [];
   if (message.content !== '') items.push({ role: 'assistant', content: message.content });
   for (const call of message.tool_calls ?? []) {
-    const text = sentArguments(call.arguments);
+    const text = objectArguments(call.arguments);
     items.push({ type: 'function_call', call_id: call.id, name: names.safe(call.name), arguments: text });
   }
   return items;

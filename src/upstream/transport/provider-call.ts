@@ -6,69 +6,69 @@ import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts
 import type { FirstTokenTimes } from '../routing/first-token-times.ts';
 import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
-import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
+import type { BufferedRequest, ConnectionPool } from './connection-pool.ts';
 import { Deadline } from './deadline.ts';
 
 /** Status and headers of a provider's answer. */
 export interface AnswerHead {
   status: number;
-  /** Names in lower case, each with one value: see `folded`. */
+  /** Names in lower case, each with one value: see `singleValued`. */
   headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** An answer that is whole in memory. */
+/** An answer whose body is in memory. */
 export interface HeldAnswer extends AnswerHead {
   body: Buffer;
 }
 
-const MARK = Buffer.from('\uFEFF');
+const BOM = Buffer.from('\uFEFF');
 
-/** JSON without the byte order mark that some servers begin it with, and that most readers refuse. */
+/** JSON without the byte order mark that some servers prepend, and that most readers refuse. */
 export function withoutMark(body: Buffer): Buffer {
-  return body[0] === MARK[0] && MARK.equals(body.subarray(0, MARK.length)) ? body.subarray(MARK.length) : body;
+  return body[0] === BOM[0] && BOM.equals(body.subarray(0, BOM.length)) ? body.subarray(BOM.length) : body;
 }
 
-/** Takes the body of an answer and makes the result of the call of it. */
+/** Takes the body of an answer and turns it into the result of the call. */
 export interface Receiver<T> {
-  /** `data` only keeps what comes, and has it read by `soon`. */
+  /** `data` only collects chunks, which are processed through `soon`. */
   readonly gathers?: boolean;
   data(chunk: Buffer): void;
-  /** The body ended in order. */
+  /** The body is complete. */
   end(): T;
-  /** It did not. */
+  /** The body broke off. */
   broken(failure: AttemptFailure): T;
 }
 
-/** What a receiver can do to the call that it receives. */
+/** How a receiver controls its call. */
 export interface ReceiverControl<T> {
-  /** The reader is slow: nothing is read from the provider, and the clock stands. */
+  /** The reader is slow: stops reading from the provider, and the clock of the phase. */
   pause(): void;
   resume(): void;
-  /** The first token is there: from now on the limit is the one between chunks; `ms` replaces it. */
+  /** The first token has come: from now on only the time between chunks is limited, to `ms` where given. */
   started(ms?: number): void;
-  /** It is over before the provider's end of it: the connection is closed, or after `lingerMs` if it has not ended. */
+  /** Ends the call before the provider does: closes the connection, or gives the body `lingerMs` to end by itself. */
   finish(result: T, options?: { lingerMs: number }): void;
-  /** Runs once everything that came with this chunk is there, unless it is over by then. */
+  /** Runs once everything that arrived with this chunk is there, unless the call is over by then. */
   soon(action: () => void): void;
 }
 
 /** Time limits of a call, in milliseconds. */
 export interface CallLimits {
   first_byte: number;
-  /** As `first_byte` where it is not given. */
+  /** As `first_byte` where absent. */
   first_token?: number | undefined;
   idle: number;
   total?: number | undefined;
-  /** Until the first token in all, where less than the two of its phases is given. */
+  /** The total time until the first token, where that is less than the limits of its two phases. */
   patience?: number | undefined;
 }
 
-export interface HeldCallOptions<T> {
-  /** Chooses who takes the body, by status and headers. */
+export interface ProviderCallOptions<T> {
+  /** Chooses the receiver of the body by status and headers. */
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
-  /** The result where no answer came at all. */
+  /** Makes the result where no answer came. */
   unanswered: (failure: AttemptFailure) => T;
-  /** Called when the request goes out on a connection. */
+  /** Called when the request is sent on a connection. */
   sent?: (() => void) | undefined;
   watch?: FirstTokenTimes | undefined;
   signal: AbortSignal;
@@ -77,29 +77,29 @@ export interface HeldCallOptions<T> {
 type Connection = Pick<Dispatcher.DispatchController, 'pause' | 'resume' | 'abort'>;
 
 /**
- * The one way in which a held request reaches a provider: sends it and follows its answer to the end, decoded, under the
- * time limits of the provider. Aborting the signal closes the connection at once and rejects with the signal's reason.
+ * One call to a provider with a buffered request: sends it and feeds the decoded answer to a receiver, under the time limits
+ * of the provider. Aborting the signal closes the connection at once and rejects with the signal's reason.
  */
-export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<T> {
-  readonly #options: HeldCallOptions<T>;
+export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<T> {
+  readonly #options: ProviderCallOptions<T>;
   readonly #limits: CallLimits;
-  readonly #over = Promise.withResolvers<T>();
-  readonly #onLeft = () => this.#cancel(this.#options.signal.reason);
+  readonly #outcome = Promise.withResolvers<T>();
+  readonly #onAbort = () => this.#cancel(this.#options.signal.reason);
   readonly #deadline: Deadline;
   #isOver = false;
   #sentAt = 0;
-  /** Whether it is waited for the first token, and whether the provider has answered. */
-  #waits: 'no' | 'for an answer' | 'for a token' = 'no';
+  /** What the call waits for until its first token. */
+  #waitingFor: 'nothing' | 'answer' | 'token' = 'nothing';
   #connection: Connection | undefined;
   #decoder: Duplex | undefined;
   #receiver: Receiver<T> | undefined;
   #lingering: NodeJS.Timeout | undefined;
   #isPaused = false;
   #hasBody = false;
-  /** The rest is read in the next turn of the event loop. */
-  #yields = false;
+  /** Reading continues in the next turn of the event loop. */
+  #isYielding = false;
 
-  constructor(options: HeldCallOptions<T>, limits: CallLimits) {
+  constructor(options: ProviderCallOptions<T>, limits: CallLimits) {
     this.#options = options;
     this.#limits = limits;
     const { total } = limits;
@@ -109,12 +109,12 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   }
 
   /** Sends the request. @throws the signal's reason, or what the receiver threw. */
-  send(pool: ConnectionPool, request: HeldRequest): Promise<T> {
+  send(pool: ConnectionPool, request: BufferedRequest): Promise<T> {
     const { signal } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
-    signal.addEventListener('abort', this.#onLeft);
+    signal.addEventListener('abort', this.#onAbort);
     this.#sentAt = performance.now();
-    this.#waits = 'for an answer';
+    this.#waitingFor = 'answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
     try {
@@ -122,30 +122,30 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     } catch (error) {
       this.#failed(failureOfConnection(error));
     }
-    return this.#over.promise;
+    return this.#outcome.promise;
   }
 
-  /** A request that waited for a connection may be over when its turn comes. */
+  /** A queued request may be over by the time it gets a connection. */
   onRequestStart(connection: Connection): void {
     this.#connection = connection;
-    if (this.#isOver) connection.abort(OVER);
+    if (this.#isOver) connection.abort(CALL_OVER);
     else this.#options.sent?.();
   }
 
-  onResponseStart(connection: Connection, status: number, came: IncomingHttpHeaders): void {
+  onResponseStart(connection: Connection, status: number, received: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
-    const headers = folded(came);
+    const headers = singleValued(received);
     const { first_byte, first_token = first_byte, patience } = this.#limits;
-    const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
-    this.#waits = status < 300 ? 'for a token' : 'no';
-    this.#deadline.enter('first token', Math.min(first_token, Math.max(1, left)));
+    const remaining = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
+    this.#waitingFor = status < 300 ? 'token' : 'nothing';
+    this.#deadline.enter('first token', Math.min(first_token, Math.max(1, remaining)));
     try {
       this.#decoder = this.#decoderOf(headers, connection);
     } catch (error) {
       this.#failed(failureOfConnection(error));
       return;
     }
-    this.#guarded(() => {
+    this.#runGuarded(() => {
       this.#receiver = this.#options.receiver({ status, headers }, this);
     });
   }
@@ -167,7 +167,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   onResponseEnd(): void {
     clearTimeout(this.#lingering);
-    // An empty body cannot be broken.
+    // An empty body has nothing to decode.
     if (this.#decoder && this.#hasBody) this.#decoder.end();
     else this.#end();
   }
@@ -188,7 +188,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     this.#read(() => receiver?.data(chunk));
   }
 
-  /** All of it is there. Judging many answers at once would hold up everybody else: each waits for its turn. */
+  /** The body is complete. Judging many answers at once would block the event loop, so each waits for its share. */
   #end(): void {
     if (this.#isOver) return;
     if (hadItsShare(0)) {
@@ -197,7 +197,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
       return;
     }
     const began = performance.now();
-    this.#guarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
+    this.#runGuarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
     const ms = performance.now() - began;
     toldIfSlow("judging a provider's answer", ms);
     hadItsShare(ms);
@@ -214,13 +214,13 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     if (this.#isOver) return;
     this.#isPaused = false;
     this.#deadline.resume();
-    if (!this.#yields) this.#resumeSource();
+    if (!this.#isYielding) this.#resumeSource();
   }
 
   started(ms = this.#limits.idle): void {
     if (this.#isOver) return;
-    if (this.#waits !== 'no') this.#options.watch?.spoke(performance.now() - this.#sentAt);
-    this.#waits = 'no';
+    if (this.#waitingFor !== 'nothing') this.#options.watch?.record(performance.now() - this.#sentAt);
+    this.#waitingFor = 'nothing';
     this.#deadline.enter('idle', ms);
   }
 
@@ -239,31 +239,31 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     });
   }
 
-  /** A piece of the answer is read. Where this turn had enough of that, the provider is not heard until the next one. */
+  /** Processes a piece of the answer. When its share of this turn of the event loop is used up, reading pauses. */
   #read(action: () => void): void {
     const began = performance.now();
-    this.#guarded(action);
+    this.#runGuarded(action);
     const ms = performance.now() - began;
     toldIfSlow("reading a provider's answer", ms);
-    if (this.#isOver || this.#yields || !hadItsShare(ms)) return;
-    this.#yields = true;
+    if (this.#isOver || this.#isYielding || !hadItsShare(ms)) return;
+    this.#isYielding = true;
     this.#pauseSource();
     void yieldToEventLoop().then(() => {
-      this.#yields = false;
+      this.#isYielding = false;
       if (!this.#isOver && !this.#isPaused) this.#resumeSource();
     });
   }
 
   #exceeded(failure: AttemptFailure): void {
     if (this.#isOver) return;
-    const present = this.#waits === 'for a token';
-    if (this.#waits !== 'no') this.#options.watch?.left(performance.now() - this.#sentAt, { present });
+    const hadAnswered = this.#waitingFor === 'token';
+    if (this.#waitingFor !== 'nothing') this.#options.watch?.gaveUp(performance.now() - this.#sentAt, { hadAnswered });
     this.#failed(failure);
   }
 
   #failed(failure: AttemptFailure): void {
     if (this.#isOver) return;
-    this.#guarded(() => this.#settle(this.#receiver?.broken(failure) ?? this.#options.unanswered(failure)));
+    this.#runGuarded(() => this.#settle(this.#receiver?.broken(failure) ?? this.#options.unanswered(failure)));
     this.#abort();
   }
 
@@ -277,32 +277,32 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     if (!this.#decoder?.writableNeedDrain) this.#connection?.resume();
   }
 
-  #abort(reason = OVER): void {
+  #abort(reason = CALL_OVER): void {
     this.#decoder?.destroy();
     this.#connection?.abort(reason);
   }
 
   #settle(result: T): void {
     this.#close();
-    this.#over.resolve(result);
+    this.#outcome.resolve(result);
   }
 
-  /** Ends the call: the provider's connection closes at once. */
+  /** Ends the call and closes the provider's connection at once. */
   #cancel(reason: unknown): void {
     if (this.#isOver) return;
     this.#close();
-    this.#over.reject(reason);
-    this.#abort(reason instanceof Error ? reason : OVER);
+    this.#outcome.reject(reason);
+    this.#abort(reason instanceof Error ? reason : CALL_OVER);
   }
 
   #close(): void {
     this.#isOver = true;
     this.#deadline.stop();
-    this.#options.signal.removeEventListener('abort', this.#onLeft);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 
-  /** Called from inside the HTTP client, which must not see what a receiver throws. */
-  #guarded(action: () => void): void {
+  /** Runs inside the HTTP client, which must not see what a receiver throws. */
+  #runGuarded(action: () => void): void {
     try {
       action();
     } catch (error) {
@@ -311,18 +311,18 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   }
 }
 
-const OVER = new Error('the call is over');
+const CALL_OVER = new Error('the call is over');
 
-/** Headers whose lines add up (RFC 9110, 5.3). */
-const LISTS = new Set(['content-encoding', 'content-language', 'cache-control']);
+/** Headers whose lines are combined into a list (RFC 9110, 5.3). */
+const LIST_HEADERS = new Set(['content-encoding', 'content-language', 'cache-control']);
 
-/** Headers as they came, with one value each: the lines of a list are joined, of others the first counts. */
-function folded(headers: IncomingHttpHeaders): AnswerHead['headers'] {
+/** The headers with one value each: list headers are joined, of others the first line counts. */
+function singleValued(headers: IncomingHttpHeaders): AnswerHead['headers'] {
   const single: Record<string, string | undefined> = {};
   for (const name in headers) {
     const lines = headers[name];
-    // Two hops that each name the same coding have coded once.
-    if (Array.isArray(lines)) single[name] = LISTS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
+    // Two hops that both name a coding have applied it once.
+    if (Array.isArray(lines)) single[name] = LIST_HEADERS.has(name) ? [...new Set(lines)].join(', ') : lines[0];
     else single[name] = lines;
   }
   return single;

@@ -3,7 +3,7 @@ import { mock } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { hadItsShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
-import { type AnswerHead, HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';
+import { type AnswerHead, ProviderCall, type ReceiverControl } from '../../../src/upstream/transport/provider-call.ts';
 
 /** A pool whose only connection notes what is asked of it. */
 class NotingPool extends ConnectionPool {
@@ -64,7 +64,7 @@ async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000, ga
     unanswered: () => 'unanswered',
     signal: new AbortController().signal,
   };
-  const held = new HeldCall<string>(options, { first_byte: 60_000, idle });
+  const held = new ProviderCall<string>(options, { first_byte: 60_000, idle });
   const result = held.send(pool, { method: 'POST', origin: 'http://a', path: '/', headers: {}, body: null });
   const handler = await pool.begun.promise;
   const { connection } = pool;
