@@ -1,5 +1,5 @@
 import { asksFirst } from '../research/calls/approvals.ts';
-import { clientNames, type FunctionCall, foundFirst, type ShellTool } from '../research/run/steps.ts';
+import { clientNames, type FunctionCall, type ShellTool, searchResultOf } from '../research/run/steps.ts';
 import { customText } from '../upstream/dialects/requests/tool-arguments.ts';
 import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';
@@ -16,7 +16,7 @@ export function functionCall({ id, name, arguments: args }: TurnToolCall, reques
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
   if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
-  return { callId: id, ...clientNames(name, tools), arguments: args, ...foundFirst(name, tools) };
+  return { callId: id, ...clientNames(name, tools), arguments: args, ...searchResultOf(name, tools) };
 }
 
 export function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {

@@ -1,9 +1,9 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { MessagePhase } from '../protocol/items.ts';
 import { Continuation } from '../research/answer/continuation.ts';
-import { piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
+import { type EmitStep, readLive, splitDelta, stepsOf } from '../research/run/live-steps.ts';
 import type { Step } from '../research/run/steps.ts';
-import { type Finish, takeReasoning, unfinished } from '../research/turns.ts';
+import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.ts';
 import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
 import type { PlainRun } from './request.ts';
 
@@ -29,7 +29,7 @@ export async function* showTurn(
   const isWhole = written.text === '';
   const write = (
     fresh: string,
-    take: TakeStep,
+    take: EmitStep,
     how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
   ) => {
     if (fresh === '') return;
@@ -40,7 +40,7 @@ export async function* showTurn(
   };
   // Of the latest text: a short one is held back until it is known to be no repetition.
   let phase: MessagePhase | undefined;
-  const show = (part: TurnDelta, take: TakeStep) => {
+  const show = (part: TurnDelta, take: EmitStep) => {
     const { delta } = part;
     if (part.type === 'text') {
       const fresh = continuation.push(delta);
@@ -53,7 +53,7 @@ export async function* showTurn(
     // Items do not interleave: what a model thinks after it began to write is not shown.
     else if (written.text === '') {
       written.thought ||= delta !== '';
-      takeReasoning(delta, take);
+      emitReasoning(delta, take);
     }
   };
   const pass = readLive(live, show, () => continuation.isDecided);
@@ -64,12 +64,12 @@ export async function* showTurn(
     }
     if (part.type === 'tool_call') continue;
     let rest: TurnDelta = part;
-    for (const delta of piecesOf(part.delta)) {
+    for (const delta of splitDelta(part.delta)) {
       yield* stepsOf((take) => show({ ...rest, delta }, take));
       // The tokens of all pieces stand with the first.
       rest = { type: part.type, delta };
       if (delta.length < part.delta.length) await yieldToEventLoop();
     }
   }
-  throw unfinished();
+  throw unfinishedStream();
 }

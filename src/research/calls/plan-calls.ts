@@ -3,7 +3,7 @@ import { inventedResult } from '../guards/refusals.ts';
 import { callKey, refuseRepeated } from '../guards/repeated-calls.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
-import type { Forced, PlannedCall } from '../run/transcript.ts';
+import type { ForcedEnd, PlannedCall } from '../run/transcript.ts';
 import { asksFirst } from './approvals.ts';
 import { repairArguments } from './repair-arguments.ts';
 
@@ -25,13 +25,13 @@ export function withShortNames(message: AssistantMessage): AssistantMessage {
 export function planCalls(
   run: ResearchRun,
   wanted: readonly { id: string; name: string; arguments: string }[],
-): { calls: PlannedCall[]; forced: Forced | undefined } {
+): { calls: PlannedCall[]; forced: ForcedEnd | undefined } {
   const { state, request, allowance } = run;
   const rules = { tools: request.functions ?? [], approvals: request.approvals };
   const planned: string[] = [];
   let next = state.nextCall;
   let counted = 0;
-  let forced: Forced | undefined;
+  let forced: ForcedEnd | undefined;
   const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
     if (request.functions?.some((own) => own.name === name)) {
       return { id, call: next++, name, arguments: written, client: true };

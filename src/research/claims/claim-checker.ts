@@ -138,13 +138,13 @@ export class ClaimChecker {
   #carries(claim: Parsed, text: SourceText, source: number): Carried {
     const key = keyOf(source, claim.text);
     const carried = this.#judged.get(key) ?? carries(claim, text);
-    if (this.#judged.size < MOST_JUDGED) this.#judged.set(key, carried);
+    if (this.#judged.size < MAX_JUDGED) this.#judged.set(key, carried);
     return carried;
   }
 
   #parse(claim: string): Parsed {
     const parsed = this.#parsed.get(claim) ?? parseSentence(claim);
-    if (this.#parsed.size < MOST_JUDGED) this.#parsed.set(claim, parsed);
+    if (this.#parsed.size < MAX_JUDGED) this.#parsed.set(claim, parsed);
     return parsed;
   }
 
@@ -160,7 +160,7 @@ export class ClaimChecker {
 }
 
 /** Judgements, and claims, that are kept. */
-const MOST_JUDGED = 1000;
+const MAX_JUDGED = 1000;
 
 function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;

@@ -40,7 +40,7 @@ export function copiedFrom(
   if (own === ' ') return undefined;
   if (!theirs.join('').replaceAll('  ', ' ').includes(own)) {
     const rest = withoutSubject(own, textOf(title));
-    const isSaid = (text: string) => rest.split(' ').length > LEAST_REST && text.replace(PRONOUN, ' ').startsWith(rest);
+    const isSaid = (text: string) => rest.split(' ').length > MIN_REST && text.replace(PRONOUN, ' ').startsWith(rest);
     return theirs.some(isSaid) ? 'part' : undefined;
   }
   for (const from of theirs.keys()) {
@@ -55,7 +55,7 @@ export function copiedFrom(
 /** A short word that a sentence begins with. */
 const PRONOUN = /^ \p{L}{1,4} /u;
 /** Words, and the spaces around them, that are enough to be copied. */
-const LEAST_REST = 5;
+const MIN_REST = 5;
 
 /** A text without the words of a title that it begins with. */
 function withoutSubject(text: string, title: string): string {
@@ -76,7 +76,7 @@ const REORDERED = 0.5;
 /** More words in a row are not in place of others. */
 const LONGEST_PLACE = 5;
 /** Longer sentences are lists. */
-const MOST_TOKENS = 160;
+const MAX_TOKENS = 160;
 
 /** What a claim that copies a sentence but for a few words says in place of what stands there, and cannot be the same. */
 export function doubtsOfCopy(claim: Parsed, sentence: Parsed): Doubt[] {
@@ -126,7 +126,7 @@ interface Place {
 
 /** The places at which two sentences differ; undefined where the one is no copy of the other. */
 function placesOf(own: readonly Token[], theirs: readonly Token[]): Place[] | undefined {
-  if (Math.max(own.length, theirs.length) > MOST_TOKENS || own.length === 0) return undefined;
+  if (Math.max(own.length, theirs.length) > MAX_TOKENS || own.length === 0) return undefined;
   let head = 0;
   while (head < own.length && head < theirs.length && isSameAt(own, theirs, head, head)) head++;
   let tail = 0;

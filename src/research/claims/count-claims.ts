@@ -13,7 +13,7 @@ import { type AnswerSentence, plainText, sentencesOf } from './sentences.ts';
 /** From the best to the worst. */
 const ORDER = ['quoted', 'partial', 'none', 'unchecked'] as const;
 /** Values without a source that are named. */
-const MOST_PATHS = 1000;
+const MAX_PATHS = 1000;
 /** Sentences that are counted before others have their turn. */
 const AT_ONCE = 100;
 
@@ -67,7 +67,7 @@ function countLeaves(text: string, annotations: readonly UrlCitation[]): Claims 
   for (const { path } of leavesOf(text)) {
     const own = byPath.get(path);
     if (own) take(claims, own);
-    else if (++claims.unmarked <= MOST_PATHS) unmarked.push(path);
+    else if (++claims.unmarked <= MAX_PATHS) unmarked.push(path);
   }
   return { ...claims, unmarked_paths: unmarked };
 }

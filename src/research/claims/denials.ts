@@ -4,7 +4,7 @@ import type { Clause, Parsed } from './text/parsed.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
 /** Negations that are looked at; no sentence has more. */
-const MOST_NEGATIONS = 12;
+const MAX_NEGATIONS = 12;
 
 /** Signs between a word and a negation of Japanese that denies it. */
 const CJK_REACH = 4;
@@ -14,8 +14,8 @@ const CJK_REACH = 4;
  * aside; where both have another one left, they may say the same in other words.
  */
 export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
-  const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MOST_NEGATIONS);
-  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MOST_NEGATIONS);
+  const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MAX_NEGATIONS);
+  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MAX_NEGATIONS);
   if (ofClaim.length + ofSource.length === 0) return false;
   const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));
   const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));

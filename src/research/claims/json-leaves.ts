@@ -30,7 +30,7 @@ const DEEPEST = 64;
 /** What is taken of a name that leads to a value, in UTF-16 code units. */
 const LONGEST_NAME = 200;
 /** String values beside one that tell what it is of. */
-const MOST_BESIDE = 4;
+const MAX_BESIDE = 4;
 
 /** The leaves of a JSON text that is valid, in their order. */
 export function leavesOf(json: string): JsonLeaf[] {
@@ -52,14 +52,14 @@ export function leavesOf(json: string): JsonLeaf[] {
       const path = isTop ? '' : pathIn(level);
       const leaf = leafOf(token, { index, path });
       const { kind, text } = leaf;
-      const isNew = kind === 'string' && level.strings.length <= MOST_BESIDE;
+      const isNew = kind === 'string' && level.strings.length <= MAX_BESIDE;
       if (isNew && !level.strings.some((other) => other.path === path)) level.strings.push({ path, text });
       found.push({ leaf, level, names: isTop ? [] : namesIn(level) });
     }
   }
   return found.map(({ leaf, level: { strings }, names }) => {
     const beside = strings.filter(({ path }) => path !== leaf.path).map(({ text }) => text);
-    return { ...leaf, about: [...names, ...beside.slice(0, MOST_BESIDE)] };
+    return { ...leaf, about: [...names, ...beside.slice(0, MAX_BESIDE)] };
   });
 }
 

@@ -17,11 +17,11 @@ import { sameWord } from './text/words.ts';
 /** Longer strings are sentences, in UTF-16 code units: what they say is held against a source, not how it is said. */
 const LONGEST_VALUE = 60;
 /** Shorter strings stand everywhere. */
-const LEAST_LETTERS = 3;
+const MIN_LETTERS = 3;
 /** Values of one answer that are looked for: each costs a look into every source. */
-const MOST_LOOKED_UP = 2000;
+const MAX_LOOKED_UP = 2000;
 /** Places of a value in one source that are looked at. */
-const MOST_PLACES = 40;
+const MAX_PLACES = 40;
 
 interface FoundValue {
   support: 'quoted' | 'partial';
@@ -50,7 +50,7 @@ export async function citeLeaves(
       if (mark.start_index >= leaf.start) own.push(mark);
     }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
-    if (own.length > 0 || leaf.kind === 'other' || ++looked > MOST_LOOKED_UP) continue;
+    if (own.length > 0 || leaf.kind === 'other' || ++looked > MAX_LOOKED_UP) continue;
     const best = await bestOf(leaf, texts);
     if (best) citations.push(best);
   }
@@ -95,8 +95,8 @@ interface Sought {
 /** The sentence that holds a value and most of what it is of: as it is written, or else a measure written otherwise. */
 function findValue(sought: Sought): FoundValue | undefined {
   const { leaf, value, text } = sought;
-  const isShort = leaf.text.length < LEAST_LETTERS || value.words.length === 0;
-  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MOST_PLACES) : [];
+  const isShort = leaf.text.length < MIN_LETTERS || value.words.length === 0;
+  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
   const found = bestAmong(written, sought, { needsMore: isShort });
   if (found || !isMeasure(leaf, value)) return found;
   // However a number is written, its first digit is in it, and its year in a date.

@@ -12,7 +12,7 @@ const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 /** Longer words are no passage, in UTF-16 code units. */
 const LONGEST_NAMED = 4000;
 /** Words that are looked at for one passage: more are a page that repeats itself. */
-const MOST_LOOKS = 100_000;
+const MAX_LOOKS = 100_000;
 /** The part of the named words that a passage has to have where they stand nowhere as they are. */
 const ALMOST = 0.8;
 
@@ -49,7 +49,7 @@ interface Range {
 /** Where the words stand, from the first part to the last where something was left out between. */
 function rangeOf(named: string, source: SourceText): Range | undefined {
   let whole: Range | undefined;
-  const looks = { left: MOST_LOOKS };
+  const looks = { left: MAX_LOOKS };
   for (const part of named.split(ELLIPSIS)) {
     const found = placeOf(part, source, { from: whole?.end ?? 0, looks });
     if (found && whole && found.end - whole.start > LONGEST_PASSAGE) return whole;
@@ -86,10 +86,10 @@ function placeOf(
 /** The beginning of the next word behind a place, if it is near. */
 function startOfWord(text: string, place: number): number {
   let at = place;
-  while (at - place < MOST_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
+  while (at - place < MAX_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
   return at;
 }
-const MOST_SIGNS = 8;
+const MAX_SIGNS = 8;
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 
 /** What belongs to the words before it. */

@@ -227,11 +227,11 @@ function sentencesOf(source: SourceText, first: number, last: number): Parsed[] 
 }
 
 /** The part of what the best sentence shares with a claim that others have to share. */
-const LEAST_SHARED = 0.5;
+const MIN_SHARED = 0.5;
 /** Places of a word that are looked at in one source. */
-const MOST_PLACES = 80;
+const MAX_PLACES = 80;
 /** What is read of a source for one claim, a whole look for each term, in UTF-16 code units. */
-const MOST_READ = 8_000_000;
+const MAX_READ = 8_000_000;
 
 /** The sentences that share most with a claim. Rare words count more. */
 function candidates(claim: Parsed, source: SourceText): number[] {
@@ -240,13 +240,13 @@ function candidates(claim: Parsed, source: SourceText): number[] {
   const weights = new Map<string, number>();
   for (const [term, weight] of termsOf(claim)) if (!weights.has(term)) weights.set(term, weight);
   const terms = [...weights];
-  const most = Math.ceil(MOST_READ / (folded.length + 1));
+  const most = Math.ceil(MAX_READ / (folded.length + 1));
   // Of a long claim the longest terms tell most.
   const chosen = terms.length <= most ? terms : terms.sort(([a], [b]) => b.length - a.length).slice(0, most);
   for (const [term, weight] of chosen) {
     const places = new Set<number>();
     let found = 0;
-    for (let at = folded.indexOf(term); at !== -1 && found < MOST_PLACES; at = folded.indexOf(term, at + term.length)) {
+    for (let at = folded.indexOf(term); at !== -1 && found < MAX_PLACES; at = folded.indexOf(term, at + term.length)) {
       found++;
       places.add(source.indexAt(at));
     }
@@ -257,7 +257,7 @@ function candidates(claim: Parsed, source: SourceText): number[] {
   if (scores.size === 0 && claim.figures.length + claim.dates.length > 0) {
     return Array.from({ length: Math.min(CANDIDATES, source.sentences) }, (_, index) => index);
   }
-  const least = Math.max(...scores.values()) * LEAST_SHARED;
+  const least = Math.max(...scores.values()) * MIN_SHARED;
   return [...scores]
     .filter(([, score]) => score >= least)
     .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b)

@@ -57,7 +57,7 @@ export function claimBefore(text: string): string {
   const sentence = tail.slice(last.start, last.end);
   const parts = sentence.split(new RegExp(MARKER, 'u'));
   const own = parts.at(-1) ?? '';
-  const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= LEAST_WORDS;
+  const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= MIN_WORDS;
   return plainText(hasOwn ? own : parts.join(' '));
 }
 const LAST_MARKER = new RegExp(`${MARKER}$`, 'u');
@@ -73,7 +73,7 @@ export function markersIn(text: string): string {
 }
 
 /** Words that make a part of a sentence a statement of its own. */
-const LEAST_WORDS = 3;
+const MIN_WORDS = 3;
 
 /** What a line of a list begins with. */
 export const LIST_MARK = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/;

@@ -30,11 +30,11 @@ const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'
 const MOSTLY = [0.3, 0.25, 0.2];
 const MOSTLY_CJK = 0.2;
 /** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
-const LEAST_COPIED = 0.5;
+const MIN_COPIED = 0.5;
 /** The part from which on it may be a copy of whole sentences. Less than all: a figure is read differently beside others. */
 const MOSTLY_COPIED = 0.8;
 /** A claim of so many words should have one of them in what carries it. */
-const LEAST_WORDS = 2;
+const MIN_WORDS = 2;
 /** The part below which it speaks of something else. */
 const ABOUT = 0.25;
 
@@ -51,7 +51,7 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   const copied = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
   if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
   const isCopied = copied !== undefined;
-  const mayCopy = !isCopied && coverage >= LEAST_COPIED;
+  const mayCopy = !isCopied && coverage >= MIN_COPIED;
   const inCopy = mayCopy ? doubtsOfCopy(claim, mainOf(claim, best.passage.sentences)) : [];
   const doubts = [...new Set([...best.doubts, ...inCopy, ...clauseDoubts(claim, best.passage)])];
   // What costs most is looked at last, and only where nothing else is doubted.
@@ -134,7 +134,7 @@ function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
 /** Whether nothing of a claim but a year stands in a passage: everything else there may be of something else. */
 function sharesYearAlone({ dates }: Parsed, { told, said, dates: found }: Passage): boolean {
   const year = dates[found.indexOf(true)];
-  return told === 1 && said.words === 0 && said.of >= LEAST_WORDS && year !== undefined && year.month === undefined;
+  return told === 1 && said.words === 0 && said.of >= MIN_WORDS && year !== undefined && year.month === undefined;
 }
 
 /** The less of the words has to stand there, the more figures, dates and names do: the rest is said in other words. */

@@ -12,28 +12,28 @@ import { sameFigure } from './text/same-figure.ts';
  */
 export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
   const own = clausesOf(marksOf([claim]))
-    .slice(0, MOST_CLAUSES)
-    .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
+    .slice(0, MAX_CLAUSES)
+    .map((marks) => marks.slice(0, MAX_OF_CLAUSE));
   if (claim.clauses.some((clause) => isDatedElsewhere(clause, context))) return true;
   const labels = labelled(claim);
   if (labels.length > 1 && context.some((sentence) => hasExchangedLabels(labels, labelled(sentence)))) return true;
   if (own.length > 1 && isCrossed(own, proseOf(context))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
-  const source = marksOf(context).slice(0, MOST_MARKS);
+  const source = marksOf(context).slice(0, MAX_MARKS);
   return own.some((clause) => isBoundElsewhere(clause, all, source));
 }
 
 /** The clauses of what is no row of a table. */
 function proseOf(context: readonly Parsed[]): Mark[][] {
-  return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS));
+  return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MAX_MARKS));
 }
 
 /** Parts of a claim, and marks of what it is held against, that are looked at: more is a list. */
-const MOST_CLAUSES = 8;
-const MOST_OF_CLAUSE = 30;
-const MOST_MARKS = 240;
-const MOST_OF_SENTENCE = 40;
+const MAX_CLAUSES = 8;
+const MAX_OF_CLAUSE = 30;
+const MAX_MARKS = 240;
+const MAX_OF_SENTENCE = 40;
 
 function clausesOf(marks: readonly Mark[]): Mark[][] {
   return [...Map.groupBy(marks, ({ clause }) => clause).values()];
@@ -63,7 +63,7 @@ interface Labelled {
 
 /** The marks of a sentence with the function words before them or, where words are not parted, a particle behind. */
 function labelled(sentence: Parsed): Labelled[] {
-  const marks = marksOf([sentence]).slice(0, MOST_OF_SENTENCE);
+  const marks = marksOf([sentence]).slice(0, MAX_OF_SENTENCE);
   return marks.flatMap((mark) => {
     const label = labelOf(mark, sentence);
     return label === '' ? [] : [{ mark, label }];

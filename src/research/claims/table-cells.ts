@@ -7,9 +7,9 @@ import { standsAlone } from './text/words.ts';
 /** Whose figures the cells of a table are. */
 
 /** Rows of a table that are looked at above and below a passage. */
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 /** Shorter names of rows and columns stand everywhere, in UTF-16 code units. */
-const LEAST_NAME = 2;
+const MIN_NAME = 2;
 /** Scripts that put spaces between words; in others a name may stand anywhere. */
 const SPACED = /\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u;
 
@@ -60,7 +60,7 @@ function rowAt(index: number, source: SourceText): Row | undefined {
 function tableAround(index: number, source: SourceText): { rows: Row[]; head: Row | undefined } {
   const rows: Row[] = [];
   let head: Row | undefined;
-  for (let at = index; at >= Math.max(0, index - MOST_ROWS); at--) {
+  for (let at = index; at >= Math.max(0, index - MAX_ROWS); at--) {
     const row = rowAt(at, source);
     if (!row) break;
     if (row.cells.every((cell) => /^[\s:-]*$/.test(cell))) {
@@ -69,7 +69,7 @@ function tableAround(index: number, source: SourceText): { rows: Row[]; head: Ro
     }
     rows.unshift(row);
   }
-  for (let at = index + 1; at < Math.min(source.sentences, index + MOST_ROWS); at++) {
+  for (let at = index + 1; at < Math.min(source.sentences, index + MAX_ROWS); at++) {
     const row = rowAt(at, source);
     if (!row) break;
     rows.push(row);
@@ -88,6 +88,6 @@ function columnAt({ sentence }: Row, place: number): number {
 
 /** Whether a text says a name as words of its own. */
 function saysName(text: string, name: string): boolean {
-  if (name.length < LEAST_NAME || !/\p{L}/u.test(name)) return false;
+  if (name.length < MIN_NAME || !/\p{L}/u.test(name)) return false;
   return SPACED.test(name) ? standsAlone(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
 }

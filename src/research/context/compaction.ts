@@ -5,7 +5,7 @@ import type { ResearchState } from '../run/state.ts';
 import type { CompactionEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
 import { findingsByTurn, type TurnFindings } from './findings.ts';
-import { fewestTokensOf, LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
+import { fewestTokensOf, ledgerBlock, MIN_LINE_TOKENS } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
 
@@ -72,7 +72,7 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
   };
   const recent = recentParts(context, { used, cap });
   let chosen = await plan({ anew: false, recent });
-  const full = chosen.most < Math.min(chosen.least, chosen.found.length * LEAST_LINE_TOKENS);
+  const full = chosen.most < Math.min(chosen.least, chosen.found.length * MIN_LINE_TOKENS);
   const narrow = limit - fixed - used < limit * (1 - FILLED);
   if ((full || narrow) && used > cap * ANEW_SHARE) chosen = await plan({ anew: true, recent });
 
@@ -212,7 +212,7 @@ async function findingsText(
   const first = segment.blocks.length === 0 || context.anew;
   const tokens = context.tokens - (first ? HEAD_TOKENS : 1);
   const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
-  const block = tokens < LEAST_LINE_TOKENS ? '' : await ledgerBlock(found, { tokens, earlier, about, titleOf });
+  const block = tokens < MIN_LINE_TOKENS ? '' : await ledgerBlock(found, { tokens, earlier, about, titleOf });
   if (block === '') return '';
   const tried = found.flatMap(({ results }) =>
     results.flatMap(({ call }) => (call.name === 'web_search' ? queriesOf(call.arguments) : [])),

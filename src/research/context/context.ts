@@ -49,7 +49,7 @@ export function createContext(run: ContextRun): Context {
     compactAt: model.research.compact_at,
   });
   const firstRoom = window.room;
-  for (const entry of state.own) {
+  for (const entry of state.ownEntries) {
     if (entry.t === 'turn' && !entry.usage.estimated) window.learn(entry.estimate, entry.usage.inputTokens);
     if (entry.t === 'spent' && entry.tooLarge !== undefined) window.refused(entry.tooLarge, entry.asked);
   }
@@ -72,7 +72,7 @@ export function createContext(run: ContextRun): Context {
       const fitted = segment.room ?? firstRoom;
       const sizeIn = (room: number) => estimateRequest([...openingMessages(room), ...tail]) + tools;
       // An opening that fills most of a window that became smaller is fitted anew.
-      const room = sizeIn(fitted) > limit * MOST_OF_OPENING ? Math.min(fitted, window.room) : fitted;
+      const room = sizeIn(fitted) > limit * MAX_OF_OPENING ? Math.min(fitted, window.room) : fitted;
       const older = segment.parts.filter(({ entry }) => entry.t === 'turn').length > 1;
       if (estimate <= Math.min(window.room, affordable) && !older && room === fitted) return undefined;
       return await compact({
@@ -112,13 +112,13 @@ export function createContext(run: ContextRun): Context {
   };
 }
 
-const MOST_OF_OPENING = 0.6;
+const MAX_OF_OPENING = 0.6;
 
 /**
  * Whether room was made and nothing came since that needs more: an instance that takes the run up before the request was
  * answered sends what was sent.
  */
-function wasJustMade({ own }: ContextRun['state']): boolean {
+function wasJustMade({ ownEntries: own }: ContextRun['state']): boolean {
   const last = own.findLast(
     (entry) =>
       entry.t !== 'warned' && (entry.t !== 'spent' || entry.tooLarge !== undefined || entry.answerLength !== undefined),

@@ -24,10 +24,10 @@ export interface BlockOptions {
 /** The part of a block that notes may have where results tell more than they do. */
 const NOTES_SHARE = 0.5;
 /** Lines are not made shorter than this, in tokens: then some are left out. */
-export const LEAST_LINE_TOKENS = 28;
+export const MIN_LINE_TOKENS = 28;
 /** The most that one result gets, in UTF-16 code units, and one that the model noted itself. */
 const MOST = 2400;
-const MOST_IF_NOTED = 600;
+const MAX_IF_NOTED = 600;
 /** A block may be so many tokens longer before lines are left out: the next one has less then. */
 const SLACK = 40;
 /** The part of a block in which sources that disagree stand side by side. */
@@ -40,7 +40,7 @@ export async function fewestTokensOf(found: readonly TurnFindings[], about: Read
   for (const [index, { notes, results }] of found.entries()) {
     const best = notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1);
     const untold = results.filter((result) => !coveredBy(result, all));
-    tokens += cost(best.map((note) => `+ ${noteText(note, LEAST_NOTE)}`));
+    tokens += cost(best.map((note) => `+ ${noteText(note, MIN_NOTE)}`));
     tokens += cost(untold.map((result) => factLine(result, about)));
     if (index % 16 === 15) await yieldToEventLoop();
   }
@@ -64,7 +64,7 @@ export async function ledgerBlock(found: readonly TurnFindings[], options: Block
   const told = results.filter((result) => !untold.includes(result));
   for (const [list, most] of [
     [untold, MOST],
-    [told, MOST_IF_NOTED],
+    [told, MAX_IF_NOTED],
   ] as const) {
     const fitted = await fitResults(list, { tokens: left, most, titleOf, about: options.about });
     left -= cost(fitted.values());
@@ -86,7 +86,7 @@ function repeatLine({ source, as }: Repeat): string {
 }
 
 /** Shorter notes tell nothing, in UTF-16 code units. */
-const LEAST_NOTE = 100;
+const MIN_NOTE = 100;
 
 /** The best note of every turn first, then the second best of each, and so on: as many as fit. */
 function chooseNotes(
@@ -98,10 +98,10 @@ function chooseNotes(
   const best = ranked.filter(({ notes }) => notes.length > 0);
   const firsts = best.flatMap(({ notes: [note] }) => (note ? [note] : []));
   const length = lengthFor(firsts, tokens);
-  const needed = firsts.reduce((sum, note) => sum + estimateTokens(noteText(note, LEAST_NOTE)) + 2, 0);
+  const needed = firsts.reduce((sum, note) => sum + estimateTokens(noteText(note, MIN_NOTE)) + 2, 0);
   // The notes come first: where they do not fit into their part they take more, before any of them is left out.
   const keep = needed <= atMost + SLACK ? best : spread(best, Math.ceil((best.length * atMost) / needed));
-  const textOf = (note: EvidenceRecord) => noteText(note, length ?? LEAST_NOTE);
+  const textOf = (note: EvidenceRecord) => noteText(note, length ?? MIN_NOTE);
   let left = tokens;
   for (let rank = 0; keep.some(({ notes }) => notes.length > rank); rank++) {
     const round = keep.flatMap(({ turn, notes }) => {
@@ -123,7 +123,7 @@ function chooseNotes(
 
 /** The length at which notes fit together, in UTF-16 code units; undefined where they do not. */
 function lengthFor(notes: readonly EvidenceRecord[], tokens: number): number | undefined {
-  for (let length = 400; length >= LEAST_NOTE; length = Math.floor(length * 0.8)) {
+  for (let length = 400; length >= MIN_NOTE; length = Math.floor(length * 0.8)) {
     const sum = notes.reduce((total, note) => total + estimateTokens(noteText(note, length)) + 2, 0);
     if (sum <= tokens) return length;
   }
@@ -146,8 +146,8 @@ async function fitResults(
   options: { tokens: number; most: number; titleOf(source: number): string; about: ReadonlySet<string> },
 ): Promise<Map<FoundResult, string>> {
   const { tokens, most, titleOf, about } = options;
-  if (results.length === 0 || tokens < LEAST_LINE_TOKENS / 2) return new Map();
-  const least = LEAST_LINE_TOKENS * results.length;
+  if (results.length === 0 || tokens < MIN_LINE_TOKENS / 2) return new Map();
+  const least = MIN_LINE_TOKENS * results.length;
   const ranked = results.map((result) => rank(result));
   let length = Math.min(most, (Math.max(tokens, least) * 4) / results.length);
   let lines: string[] = [];
@@ -217,12 +217,12 @@ function rank({ call, records }: FoundResult): Ranked {
 }
 
 /** A source that gets less than this is left out, or loses its title. */
-const LEAST_GROUP = 90;
+const MIN_GROUP = 90;
 
 /** A result in one line a source: those that tell most where there is no room for all, in their order. */
 function lineOf({ name, groups }: Ranked, options: { length: number; titleOf(source: number): string }): string {
   const { length, titleOf } = options;
-  const fitting = Math.max(1, Math.floor(length / LEAST_GROUP));
+  const fitting = Math.max(1, Math.floor(length / MIN_GROUP));
   const chosen = groups.toSorted((a, b) => b.weight - a.weight).slice(0, fitting);
   const each = Math.floor(length / chosen.length);
   return groups

@@ -1,4 +1,4 @@
-import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
+import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
 import { keywords, splitSentences, weigh } from '../text/key-facts.ts';
 
 /** Evidence in what the model says and thinks: its notes are facts that no digest would find again. */
@@ -29,7 +29,7 @@ export function notesIn(
       return [{ turn, by: 'model', source: sourceIn(note), quote: '', at: null, note, weight: weightOf(note, about) }];
     }),
   );
-  return tellingMost(notes, MOST);
+  return mostRelevant(notes, MOST);
 }
 
 const BULLET = /^(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+/;
@@ -45,10 +45,10 @@ const DOING = /^(?:looking|searching|reading|checking|trying|going|time to)\b\P{
 const FOUND =
   /^\W*(?:\w+[,.:]?\s+){0,2}?(?:I|we)(?:'ve|’ve| have)?(?: now| also)? (?:found|learn(?:ed|t)|note[ds]?\b|know|see that|read that|saw|conclude|confirmed|remember|keep in mind)/i;
 /** Shorter ones tell nothing. */
-const LEAST_LENGTH = 12;
+const MIN_LENGTH = 12;
 
 function isNote(sentence: string): boolean {
-  if (sentence.length < LEAST_LENGTH || !/[\p{L}\p{N}]/u.test(sentence)) return false;
+  if (sentence.length < MIN_LENGTH || !/[\p{L}\p{N}]/u.test(sentence)) return false;
   if (CITED.test(sentence)) return true;
   if (/[?？]$/.test(sentence)) return false;
   return FOUND.test(sentence) || !(PLAN.test(sentence) || DOING.test(sentence));

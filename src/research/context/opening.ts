@@ -82,7 +82,7 @@ function askedOfLane({ lane }: ContextRun): TurnMessage[] {
 }
 
 /** A message that gets less room than this is left out. */
-const LEAST_MESSAGE = 150;
+const MIN_MESSAGE = 150;
 
 /** The last messages that fit, the first of them perhaps cut. Never begins with an answer whose question is gone. */
 function lastThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
@@ -91,7 +91,7 @@ function lastThatFit(messages: readonly TurnMessage[], room: number): TurnMessag
   for (const message of messages.toReversed()) {
     const size = estimateRequest([message]);
     if (size > left) {
-      const cut = left >= LEAST_MESSAGE ? cutTo(message, left) : undefined;
+      const cut = left >= MIN_MESSAGE ? cutTo(message, left) : undefined;
       if (cut) kept.unshift(cut);
       break;
     }

@@ -18,7 +18,7 @@ export async function restartNotes(
   state: ResearchState,
   options: { why: string; context: Context },
 ): Promise<RestartEntry | undefined> {
-  if (state.restarted) return undefined;
+  if (state.hasRestarted) return undefined;
   const { window, about } = options.context;
   const found = await findingsByTurn(state, about);
   if (found.every(({ results }) => results.length === 0)) return undefined;

@@ -9,7 +9,7 @@ import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/ke
 
 /** The most that is kept of one result, in UTF-16 code units, and of one hit of a search. */
 const MOST = 2400;
-const MOST_OF_HIT = 400;
+const MAX_OF_HIT = 400;
 
 export interface Extraction {
   /** The words that matter for the question. */
@@ -68,7 +68,7 @@ function hitText({ snippet, title }: Record<string, unknown>): string {
 function hitOf({ source, text }: Part, about: ReadonlySet<string>, turn: number): EvidenceRecord {
   const ranked = rankText(text.slice(0, MOST), about);
   const told = keywords(ranked.plain).intersection(about).size + (/\p{N}/u.test(ranked.plain) ? 1 : 0);
-  const quote = ranked.plain.slice(0, MOST_OF_HIT);
+  const quote = ranked.plain.slice(0, MAX_OF_HIT);
   return { turn, by: 'tool', source, quote, at: placeOf(quote, text, 0), note: '', weight: told };
 }
 

@@ -43,12 +43,12 @@ function hitOf(hit: Record<string, unknown>, about: ReadonlySet<string>): Hit {
 }
 
 /** A hit that gets less than this is left out, or loses its title. */
-const LEAST_HIT = 90;
+const MIN_HIT = 90;
 
 /** All hits where there is room, else those that tell most, in their order. */
 function reduceHits(hits: readonly Hit[], maxLength: number): string {
   if (hits.length === 0) return 'nothing was found';
-  const fitting = Math.max(1, Math.floor(maxLength / LEAST_HIT));
+  const fitting = Math.max(1, Math.floor(maxLength / MIN_HIT));
   const ranked = hits.toSorted((a, b) => b.weight - a.weight).slice(0, fitting);
   const each = Math.floor(maxLength / ranked.length);
   return hits

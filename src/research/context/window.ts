@@ -27,8 +27,8 @@ const UNKNOWN_MARGIN = 0.3;
 /** How slowly the worst of the ratios is forgotten. */
 const FORGETS = 0.98;
 /** What is kept free for writing: the answer's length, but this part of the context at least and at most. */
-const LEAST_TO_WRITE = 0.1;
-const MOST_TO_WRITE = 0.3;
+const MIN_TO_WRITE = 0.1;
+const MAX_TO_WRITE = 0.3;
 /** After a refusal requests stay below this part of what was refused. */
 const STEP = 0.65;
 /** Smaller requests hold nothing worth asking. */
@@ -36,7 +36,7 @@ const MIN_ROOM = 300;
 /** A request that is hardly smaller than the one refused before: what cannot be left out fills the context. */
 const HARDLY_SMALLER = 0.97;
 /** Requests may grow to so many tokens of the provider, whatever share of the context that is. */
-const LEAST_THRESHOLD = 24_000;
+const MIN_THRESHOLD = 24_000;
 
 /**
  * The window of a run: room for the answer is reserved before every turn. The gateway's estimates are corrected by
@@ -49,10 +49,7 @@ export function createContextWindow(options: {
   compactAt: number;
 }): ContextWindow {
   const { contextLength, compactAt } = options;
-  const reserved = Math.min(
-    Math.max(options.answerTokens, contextLength * LEAST_TO_WRITE),
-    contextLength * MOST_TO_WRITE,
-  );
+  const reserved = Math.min(Math.max(options.answerTokens, contextLength * MIN_TO_WRITE), contextLength * MAX_TO_WRITE);
   /** Tokens of the provider per estimated token. */
   let factor = 1;
   let worst = 1;
@@ -66,7 +63,7 @@ export function createContextWindow(options: {
       return Math.floor(Math.min(((contextLength - reserved) * (1 - MARGIN)) / factor, tooLarge * STEP));
     },
     get threshold() {
-      return Math.min(this.room, Math.floor(Math.max(LEAST_THRESHOLD, contextLength * compactAt) / factor));
+      return Math.min(this.room, Math.floor(Math.max(MIN_THRESHOLD, contextLength * compactAt) / factor));
     },
     roomToWrite(estimate) {
       const counted = estimate * worst * (learned ? 1 : 1 + UNKNOWN_MARGIN);

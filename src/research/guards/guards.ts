@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
-import { toldInARow } from '../run/spoken.ts';
+import { notesInARow } from '../run/dialogue.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { GuardName, TurnEntry } from '../run/transcript.ts';
 import { isRefusal } from './refusals.ts';
@@ -25,7 +25,7 @@ export function verdictOn(state: ResearchState): Verdict {
   if (isStuck(state)) return { do: 'stop', why: 'the last rounds of tool calls brought nothing new' };
   const problem = problemOf(turn, state);
   if (!problem) return undefined;
-  const told = toldInARow(state.attempt(), problem.guard, { before: turn });
+  const told = notesInARow(state.attempt(), problem.guard, { before: turn });
   if (told < (problem.most ?? MAX_TOLD)) return { do: 'tell', guard: problem.guard, text: problem.text };
   return problem.why === undefined ? undefined : { do: 'stop', why: problem.why };
 }

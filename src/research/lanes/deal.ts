@@ -1,5 +1,5 @@
 import { isSettled } from '../../protocol/plan.ts';
-import { LEAST_TURN } from '../run/money.ts';
+import { MIN_TURN_OUTPUT } from '../run/money.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
@@ -31,14 +31,14 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
 /** How many of the lanes that are wanted there are turns and money for. */
 function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
   let count = Math.min(wanted, budget.turns - state.turns - 1);
-  if (!purse.bounded) return count;
-  const least = LEAST_TURNS * purse.costOf({ input: lastEstimate(state), output: LEAST_TURN });
+  if (!purse.isLimited) return count;
+  const least = MIN_TURNS * purse.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
   // What follows the lanes has a share like theirs: two turns are more than an answer costs at least.
-  while (count > 1 && purse.left / (count + 1) < least) count--;
+  while (count > 1 && purse.remaining / (count + 1) < least) count--;
   return count;
 }
 /** The turns that a lane needs at least: one to look something up, one to say what it found. */
-const LEAST_TURNS = 2;
+const MIN_TURNS = 2;
 
 /** A run that may ask back does so first. */
 function attemptsOf(run: ResearchRun): LanesEntry | undefined {

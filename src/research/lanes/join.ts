@@ -10,10 +10,10 @@ import { splitSentences } from '../text/key-facts.ts';
 /** What lanes found, as the research goes on with it. */
 
 /** Of what an attempt came to, so many sentences are looked at, of this length in UTF-16 code units. */
-const MOST_SENTENCES = 5;
+const MAX_SENTENCES = 5;
 const LONGEST_SENTENCE = 400;
 /** Sources of an attempt that its sentences are held against. */
-const MOST_SOURCES = 40;
+const MAX_SOURCES = 40;
 
 /** The entry that ends the lanes. */
 export async function joinLanes(
@@ -21,7 +21,7 @@ export async function joinLanes(
   { lanes, states, context }: { lanes: LanesEntry; states: readonly ResearchState[]; context: Context },
 ): Promise<JoinedEntry> {
   const { state } = run;
-  const done = states.flatMap((lane, index) => (lane.researched() && !lane.forced ? [index + 1] : []));
+  const done = states.flatMap((lane, index) => (lane.isResearchDone() && !lane.forced ? [index + 1] : []));
   const limits = states.flatMap(({ forced }) => (forced && forced.reason !== 'stuck' ? [forced.reason] : []));
   const text = lanes.kind === 'parts' ? partsText(run, { lanes, states }) : await attemptsText(run, states);
   return {
@@ -57,11 +57,11 @@ async function attemptsText(run: ResearchRun, states: readonly ResearchState[]):
 
 /** What an attempt said last, sentence by sentence, each with the source that carries it. */
 async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<string[]> {
-  const said = lane.own.findLast((entry) => entry.t === 'turn');
+  const said = lane.ownEntries.findLast((entry) => entry.t === 'turn');
   if (!said || said.calls.length > 0) return [`- no answer: ${lane.forced?.why ?? 'it said nothing'}`];
   const met = new Set(lane.results.values().flatMap(({ records = [] }) => records.map(({ source }) => source)));
-  const sources = [...met].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MOST_SOURCES);
-  const sentences = splitSentences(said.message.content).slice(0, MOST_SENTENCES);
+  const sources = [...met].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MAX_SOURCES);
+  const sentences = splitSentences(said.message.content).slice(0, MAX_SENTENCES);
   const lines: string[] = [];
   for (const sentence of sentences) {
     const text = sentence.slice(0, LONGEST_SENTENCE).toWellFormed();

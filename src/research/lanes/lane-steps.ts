@@ -52,7 +52,7 @@ function endsTurn({ state }: ResearchRun, { t }: TranscriptEntry): boolean {
 }
 
 function wholeTurn({ state }: ResearchRun, { lane, entry }: { lane: number; entry: TranscriptEntry }): LaneStep {
-  const turn = state.own.findLast((each) => each.t === 'turn');
+  const turn = state.ownEntries.findLast((each) => each.t === 'turn');
   const calls = (turn?.calls ?? []).flatMap((planned): EndedCall[] => {
     const ended = 'call' in planned ? state.results.get(planned.call) : undefined;
     if (!('call' in planned) || !ended) return [];

@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abort.ts';
-import { type Allowance, callsOfBudget, callsOfRequest } from '../run/allowance.ts';
-import { researchTokens, spentBudget } from '../run/budget.ts';
+import { type Allowance, budgetCallLimit, requestCallLimit } from '../run/allowance.ts';
+import { exhaustedBudget, researchTokens } from '../run/budget.ts';
 import type { Purse } from '../run/money.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -44,7 +44,7 @@ export class LaneShares {
       turns: budget.turns - before('turns', state.turns),
       tokens: researchTokens(budget) - before('tokens', state.tokens),
       calls: Math.min(budget.toolCalls - before('calls', state.toolCalls), ofRequest),
-      cost: purse.bounded ? purse.left - before('cost', 0) : 0,
+      cost: purse.isLimited ? purse.remaining - before('cost', 0) : 0,
     };
     const parts = states.length;
     this.#share = {
@@ -78,19 +78,19 @@ export class LaneShares {
     const lane = this.#of(state);
     const { budget, request } = this.#run;
     const left = (resource: Resource) => this.#left(lane, resource);
-    const inTime = (elapsedMs: number) => spentBudget(budget, { turns: 0, tokens: 0, elapsedMs });
+    const inTime = (elapsedMs: number) => exhaustedBudget(budget, { turns: 0, tokens: 0, elapsedMs });
     const fits = () => left('turns') >= 1 && left('tokens') > 0;
     const none = 'of the budget for research turns nothing is left for this part';
     return {
-      spent: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : none),
-      turn: async (elapsedMs, signal) => {
+      exhausted: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : none),
+      acquireTurn: async (elapsedMs, signal) => {
         while (!fits() && this.#othersWork(lane)) await this.#othersLeave(lane, signal);
         const why = inTime(elapsedMs()) ?? (fits() ? undefined : none);
         if (why === undefined) lane.held = { ...NOTHING, turns: 1 };
         return why;
       },
       outputFor: (input) => left('tokens') - input,
-      hold: (most) => {
+      reserve: (most) => {
         lane.held = { turns: 1, ...most };
       },
       release: () => this.#release(lane),
@@ -99,9 +99,9 @@ export class LaneShares {
         const { maxToolCalls } = request;
         const { toolCalls, ownToolCalls } = this.#run.state;
         const isOfRequest = maxToolCalls !== null && maxToolCalls - ownToolCalls <= budget.toolCalls - toolCalls;
-        return isOfRequest ? callsOfRequest(maxToolCalls) : callsOfBudget(budget.toolCalls);
+        return isOfRequest ? requestCallLimit(maxToolCalls) : budgetCallLimit(budget.toolCalls);
       },
-      get tokens() {
+      get tokensLeft() {
         return left('tokens');
       },
     };
@@ -109,7 +109,7 @@ export class LaneShares {
 
   purseOf(state: ResearchState): Purse {
     const lane = this.#of(state);
-    return this.#run.purse.part(() => this.#left(lane, 'cost'));
+    return this.#run.purse.share(() => this.#left(lane, 'cost'));
   }
 
   #of(state: ResearchState): Sharing {
@@ -150,7 +150,7 @@ export class LaneShares {
 }
 
 /** The tokens that the request of the last turn was estimated to have; 0 before the first. */
-export function lastEstimate({ own }: Pick<ResearchState, 'own'>): number {
+export function lastEstimate({ ownEntries: own }: Pick<ResearchState, 'ownEntries'>): number {
   return own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
 }
 
@@ -163,6 +163,6 @@ function usedBy({ state, held }: Sharing, resource: Resource): number {
     case 'calls':
       return state.toolCalls;
     case 'cost':
-      return state.costInAll + held.cost;
+      return state.totalCost + held.cost;
   }
 }

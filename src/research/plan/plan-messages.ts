@@ -20,7 +20,7 @@ export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
  */
 export function remindOfPlan({ request, state, prompts, fence, log }: ResearchRun): Step | undefined {
   const remind = (text: string): Step => ({ type: 'note', entry: noted(state, { t: 'reminder', text }) });
-  if (state.reminded) return undefined;
+  if (state.hasReminded) return undefined;
   if (request.plan === 'propose') return remind(prompts.proposeNow());
   const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];
   if (open.length === 0) return undefined;

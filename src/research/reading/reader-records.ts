@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { sourceIdIn } from '../context/result-records.ts';
-import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
+import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
 import { splitSentences, weigh } from '../text/key-facts.ts';
 
@@ -39,5 +39,5 @@ export function readerRecords(
       ];
     }),
   );
-  return tellingMost(records, MOST);
+  return mostRelevant(records, MOST);
 }

@@ -165,8 +165,8 @@ async function readPieces(
   const { pieces, args, signal } = options;
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
-  let left = run.allowance.tokens;
-  let money = run.purse.forReading;
+  let left = run.allowance.tokensLeft;
+  let money = run.purse.readingBudget;
   const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
   const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;
   const spend = (usage: TurnUsage) => {

@@ -4,9 +4,9 @@ import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
 import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
-import type { Answering } from '../answer/answer-steps.ts';
+import type { AnswerOptions } from '../answer/answer-steps.ts';
+import { collectText } from '../answer/buffered-text.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
-import { collectText } from '../answer/held-text.ts';
 import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
@@ -19,7 +19,7 @@ import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 /** The model's own look at the sentences that the lexical check doubts (docs/research.md, "Verification"). */
 
 /** The most that is asked about in one turn, in UTF-16 code units: the price of a check. */
-const MOST_ASKED = 60_000;
+const MAX_ASKED = 60_000;
 /** Tokens that a verdict has at most, mostly. */
 const VERDICT_TOKENS = 80;
 
@@ -44,7 +44,11 @@ export interface CheckedText {
  * Asks the model once about the doubtful sentences of a text, and notes the text as it is to be shown. A turn that fails
  * changes nothing: the annotations say how the sentences stand.
  */
-export async function* checkText(run: ResearchRun, answering: Answering, checked: CheckedText): AsyncGenerator<Step> {
+export async function* checkText(
+  run: ResearchRun,
+  answering: AnswerOptions,
+  checked: CheckedText,
+): AsyncGenerator<Step> {
   const { claims } = checked;
   const text = await withOwnNumbers(run, checked.text);
   const doubtful = await askedAbout(text, run, claims);
@@ -88,7 +92,7 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: Citation
   const { annotations } = await cited.whole(text);
   const doubtful: Doubtful[] = [];
   const look = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
-    const citations = all.slice(0, MOST_CITATIONS);
+    const citations = all.slice(0, MAX_CITATIONS);
     // A sentence may make several claims, each with markers of its own: one of them is enough for a doubt.
     const byClaim = Map.groupBy(citations, ({ start_index }) => claimBefore(text.slice(0, start_index)));
     const doubted = [...byClaim].filter(
@@ -109,12 +113,12 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: Citation
   return doubtful;
 }
 /** Citations of one sentence that are looked at. */
-const MOST_CITATIONS = 100;
+const MAX_CITATIONS = 100;
 
 /** A request, and the sentences that it asks about: as many as it has room for, with the verdicts. */
 async function checkRequest(
   run: ResearchRun,
-  { context }: Answering,
+  { context }: AnswerOptions,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
 ): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
   const { prompts, fence, state } = run;
@@ -138,7 +142,7 @@ async function checkRequest(
     const passages = shown.size > 0 ? shown : ['   (no passage speaks of it)'];
     const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
     length += question.length;
-    if (length > MOST_ASKED && asked.length > 0) break;
+    if (length > MAX_ASKED && asked.length > 0) break;
     asked.push(each);
     questions.push(question);
   }

@@ -2,10 +2,10 @@ import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { closingRequest } from '../answer/answer-request.ts';
-import type { Answering } from '../answer/answer-steps.ts';
-import { collectText } from '../answer/held-text.ts';
+import type { AnswerOptions } from '../answer/answer-steps.ts';
+import { collectText } from '../answer/buffered-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
-import { NothingWritten } from '../run/no-answer.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -20,26 +20,26 @@ const MANY_PARTS = 4;
 /** The part of a request that the list of records may have. */
 const RECORDS_SHARE = 0.25;
 /** As many as a plan may have parts. */
-const MOST_SECTIONS = 40;
-const MOST_RECORDS = 200;
+const MAX_SECTIONS = 40;
+const MAX_RECORDS = 200;
 /** In UTF-16 code units. */
 const LONGEST_HEADING = 160;
 const LONGEST_AIM = 800;
 /** Tokens of an answer that a report needs where its cost is bounded: less is one turn. */
-const LEAST_REPORT = 2000;
+const MIN_REPORT = 2000;
 
 /** Whether the answer is to have sections, as far as can be told before the model was asked. */
 export function wantsReport(run: ResearchRun): boolean {
   const { request, state, answerSoFar, purse, context_length } = { ...run, ...run.model };
   if (structuredFormat(run) || state.sources.size === 0 || request.report === 'short') return false;
   if (state.report.outline) return state.report.outline.length > 0;
-  if (answerSoFar.text !== '' || state.answered || purse.answerTokens(context_length / 2) < LEAST_REPORT) return false;
+  if (answerSoFar.text !== '' || state.answered || purse.maxAnswerOutput(context_length / 2) < MIN_REPORT) return false;
   const parts = state.plan?.items.filter(({ status }) => status !== 'dropped').length ?? 0;
   return request.report === 'full' || request.effort === 'high' || parts >= MANY_PARTS;
 }
 
 /** Asks for the outline, once. @throws GatewayError */
-export async function* makeOutline(run: ResearchRun, answering: Answering): AsyncGenerator<Step> {
+export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step> {
   const { state } = run;
   if (state.report.outline || !wantsReport(run)) return;
   const { context } = answering;
@@ -58,7 +58,7 @@ export async function* makeOutline(run: ResearchRun, answering: Answering): Asyn
       },
     });
   } catch (thrown) {
-    if (!(thrown instanceof NothingWritten)) throw thrown;
+    if (!(thrown instanceof EmptyAnswer)) throw thrown;
   }
   const sections = sectionsIn(held.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
@@ -70,7 +70,7 @@ export function sectionsIn(text: string, records: number): OutlineSection[] {
   const value = jsonIn(text)?.value;
   const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
   if (!Array.isArray(list)) return [];
-  const sections = list.slice(0, MOST_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
+  const sections = list.slice(0, MAX_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
   return sections.length > 1 ? sections : [];
 }
 
@@ -83,7 +83,7 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
   const numbers = named
     .map((number) => (typeof number === 'string' ? Number(number.replace(/^\D{1,3}/, '')) : number))
     .filter((number) => typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records);
-  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MOST_RECORDS) }];
+  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MAX_RECORDS) }];
 }
 
 /** A heading in one line, without what would make more of it: marks of headings, markers, HTML. */

@@ -19,7 +19,7 @@ const LONGEST_IN_OUTLINE = 240;
 /** The part of a section's room that records may have; the rest is for passages of their sources. */
 const RECORDS_SHARE = 0.6;
 /** Records that are looked up for a section that named none. */
-const MOST_FOUND = 24;
+const MAX_FOUND = 24;
 
 /** All records of a run, in the order of the transcript. */
 export async function recordsOfRun(state: ResearchState, about: ReadonlySet<string>): Promise<EvidenceRecord[]> {
@@ -94,7 +94,7 @@ function recordsFor(
     .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
     .filter(({ shared }) => shared > 1)
     .sort((a, b) => b.shared - a.shared)
-    .slice(0, MOST_FOUND)
+    .slice(0, MAX_FOUND)
     .map(({ record }) => record);
 }
 
@@ -120,7 +120,7 @@ async function passagesOf(
 ): Promise<Map<number, string>> {
   const { claims, about, length, known } = of;
   const passages = new Map<number, string>();
-  if (length < LEAST_PASSAGE) return passages;
+  if (length < MIN_PASSAGE) return passages;
   for (const [source, { text }] of await claims.read(sources)) {
     const { sentences, ranking } = await rankTextInSteps(text, about);
     const chosen: number[] = [];
@@ -142,7 +142,7 @@ async function passagesOf(
 /** UTF-16 code units of a token, about. */
 const CHARACTERS = 3.5;
 /** Shorter passages tell nothing beside the records. */
-const LEAST_PASSAGE = 160;
+const MIN_PASSAGE = 160;
 /** Titles that are longer are cut, in UTF-16 code units. */
 const LONGEST_TITLE = 100;
 

@@ -1,6 +1,6 @@
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue, textRequest } from '../answer/answer-request.ts';
+import { type AnswerRequest, askToContinue, type TextAttempt, textRequest } from '../answer/answer-request.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import { commonValues } from '../context/opening.ts';
@@ -12,7 +12,7 @@ import { recordsOfRun, sectionRecords } from './report-records.ts';
 /** The part of the run's largest request that one for a section aims at: titles and marks bring it to a third at most. */
 const SHARE = 0.29;
 /** Fewer tokens of evidence are no section. */
-const LEAST_EVIDENCE = 400;
+const MIN_EVIDENCE = 400;
 /** The part of it that the outline may take with the aims of its sections; a longer one is shown as headings. */
 const OUTLINE_SHARE = 0.25;
 /** Of longer questions and paragraphs the beginning, or the end, is enough; in UTF-16 code units. */
@@ -26,7 +26,7 @@ const COMMON = 2;
 /** Asks for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
 export type AskForSection = (
   index: number,
-  how: AskedHow & { before: string; limit: number },
+  how: TextAttempt & { before: string; limit: number },
 ) => Promise<AnswerRequest>;
 
 /** The requests by which a report is written: each holds the outline, and what its own section rests on. */
@@ -51,7 +51,7 @@ export async function sectionRequests(
   return async (index, { before, limit, soFar, again }) => {
     const section = outline[index];
     const fixed = estimateRequest(common) + estimateTokens(soFar) + estimateTokens(prompts.writeSection(EMPTY));
-    const tokens = Math.max(LEAST_EVIDENCE, most() - fixed - LONGEST_BEFORE / 4);
+    const tokens = Math.max(MIN_EVIDENCE, most() - fixed - LONGEST_BEFORE / 4);
     const evidence = await sectionRecords(report, index, tokens);
     const paragraph = lastParagraph(before);
     const ask = prompts.writeSection({

@@ -20,16 +20,16 @@ export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
 
 /** What is read of an answer, in UTF-16 code units, and the verdicts that are read of it: more than are ever asked for. */
 const LONGEST_ANSWER = 100_000;
-const MOST_VERDICTS = 1000;
+const MAX_VERDICTS = 1000;
 /** An object without others in it. It always matches, so that nothing is looked at twice; one without its end is no JSON. */
 const OBJECT = /\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*"?)+\}?/g;
 
 function itemsIn(answer: string): Record<string, unknown>[] {
   const value = jsonIn(answer)?.value;
   const list = isObject(value) && !('n' in value) ? Object.values(value).find(Array.isArray) : value;
-  if (Array.isArray(list)) return list.slice(0, MOST_VERDICTS).filter((item) => isObject(item));
+  if (Array.isArray(list)) return list.slice(0, MAX_VERDICTS).filter((item) => isObject(item));
   const whole = answer.matchAll(OBJECT).filter(([text]) => text.endsWith('}'));
-  return [...whole.take(MOST_VERDICTS).map(([text]) => parseJson(text))].filter((item) => isObject(item));
+  return [...whole.take(MAX_VERDICTS).map(([text]) => parseJson(text))].filter((item) => isObject(item));
 }
 
 function verdictOf({ drop, text, passage }: Record<string, unknown>): SentenceVerdict | undefined {

@@ -2,13 +2,19 @@ import type { IncompleteReason } from '../../protocol/response.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { answerLimit } from '../answer/answer-request.ts';
-import { type Answering, answeredStep, citedSteps, spentAnswerBudget, type Written } from '../answer/answer-steps.ts';
+import {
+  type AnswerOptions,
+  answeredStep,
+  citedSteps,
+  exhaustedAnswerBudget,
+  type WrittenText,
+} from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { CodeBlocks } from '../answer/code-marks.ts';
-import { writeShown } from '../answer/shown-text.ts';
+import { streamText } from '../answer/stream-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
-import { NothingWritten } from '../run/no-answer.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
@@ -19,22 +25,22 @@ import { type AskForSection, sectionRequests } from './section-requests.ts';
 /** A report is written section by section into one message (docs/research.md, "Reports"). */
 
 /** Tokens that every section may have, if there are enough for all. */
-const LEAST_SECTION = 120;
+const MIN_SECTION = 120;
 /** Tokens that a section may have even if none are left. */
-const LEAST_TOKENS = 16;
+const MIN_TOKENS = 16;
 /** A section may have so many times its even share of what is left: some have more to tell. */
 const MORE_THAN_ITS_SHARE = 1.5;
 
 /** What the sections of a report are written with. */
 interface Writing {
-  answering: Answering;
+  answering: AnswerOptions;
   claims: ClaimChecker;
   cited: CitedAnswer;
   askFor: AskForSection;
 }
 
 /** Writes the sections that are not written yet. @throws GatewayError */
-export async function* writeReport(run: ResearchRun, answering: Answering): AsyncGenerator<Step, Written> {
+export async function* writeReport(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step, WrittenText> {
   const { state } = run;
   const { outline = [] } = state.report;
   const claims = await ClaimChecker.of(state);
@@ -48,10 +54,10 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
   const writing = { answering, claims, cited, askFor };
   let cut: IncompleteReason | null = state.report.cut;
   let before = run.answerSoFar.text.slice(0, state.report.length);
-  for (let index = state.report.done; index < outline.length; index++) {
+  for (let index = state.report.sectionsDone; index < outline.length; index++) {
     const section = outline[index];
     if (!section) break;
-    if (index > 0 && (answering.signal.aborted || spentAnswerBudget(run, noUsage()))) {
+    if (index > 0 && (answering.signal.aborted || exhaustedAnswerBudget(run, noUsage()))) {
       cut ??= 'budget';
       break;
     }
@@ -70,7 +76,7 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     before = written.text;
   }
   yield* citedSteps(run, cited.end());
-  if (cited.length === 0) throw NothingWritten.twice();
+  if (cited.length === 0) throw EmptyAnswer.twice();
   yield answeredStep(run, { text: '', cut }, noUsage());
   return { text: '', cut };
 }
@@ -85,12 +91,12 @@ type OfSection = Writing & {
   limit: number;
 };
 
-async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, WrittenText> {
   const { answering, cited, askFor, index, section, head, before, limit } = of;
   const { report } = run.state;
-  const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
+  const begun = cited.length > report.length ? cited.modelText(report.length) : '';
   const soFar = begun.slice(head.length);
-  return yield* writeShown(run, answering, {
+  return yield* streamText(run, answering, {
     cited,
     before: soFar,
     limit,
@@ -105,7 +111,7 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
 }
 
 /** A section that is held back until its claims are checked; it is shown in one piece. */
-async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, WrittenText> {
   const { answering, cited, claims, askFor, index, section, head, before, limit } = of;
   const { text, cut } = yield* draftText(run, answering, {
     claims,
@@ -133,8 +139,8 @@ function tokensFor(run: ResearchRun, remaining: number): number {
   if (maxOutputTokens === null) return answerLimit(run);
   const left = Math.max(0, maxOutputTokens - run.state.report.tokens);
   const share = (left / remaining) * MORE_THAN_ITS_SHARE;
-  const most = left - (remaining - 1) * Math.min(LEAST_SECTION, left / remaining);
-  return Math.max(LEAST_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
+  const most = left - (remaining - 1) * Math.min(MIN_SECTION, left / remaining);
+  return Math.max(MIN_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
 }
 
 /** What closes the block of code that a text leaves open, if it does. */

@@ -35,7 +35,7 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
     folded,
     language,
     words,
-    figures: figures.slice(0, MOST_FIGURES),
+    figures: figures.slice(0, MAX_FIGURES),
     dates,
     // Most sentences of a source are only looked through.
     get clauses() {
@@ -55,7 +55,7 @@ function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: str
   return isCounted || precisionAt(folded, { start, end }) !== 'exact';
 }
 /** Figures of a sentence that are compared: more are a table. */
-const MOST_FIGURES = 80;
+const MAX_FIGURES = 80;
 const LONGEST_UNIT = 32;
 const SHORT_UNIT = 3;
 
@@ -67,7 +67,7 @@ const BOUNDARY =
   /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
 
 /** What goes on behind so many clauses is a list. */
-const MOST_CLAUSES = 15;
+const MAX_CLAUSES = 15;
 
 /** The parts between commas and conjunctions, each with something that can be compared. */
 function clausesOf(
@@ -95,7 +95,7 @@ function clausesOf(
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;
     clauses.push(clause);
     from = index + boundary.length;
-    if (clauses.length === MOST_CLAUSES) break;
+    if (clauses.length === MAX_CLAUSES) break;
   }
   const last = within(from, folded.length);
   if (last.words.length > 0 || clauses.length === 0) clauses.push(last);

@@ -78,7 +78,7 @@ function finestOf(said: number, step: number): number {
 }
 
 /** Figures of a sentence that are put together; more is a table. */
-const MOST_PUT_TOGETHER = 8;
+const MAX_PUT_TOGETHER = 8;
 
 /**
  * Whether a figure of a claim is what two figures of one sentence make together: their difference, the part of one that
@@ -87,7 +87,7 @@ const MOST_PUT_TOGETHER = 8;
 export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean {
   const { unit } = claim;
   if (!unit) return false;
-  const figures = sentence.slice(0, MOST_PUT_TOGETHER);
+  const figures = sentence.slice(0, MAX_PUT_TOGETHER);
   return figures.some((a, at) =>
     figures.slice(at + 1).some((b) => {
       const scale = scaleBetween(a.unit, b.unit);
@@ -107,7 +107,7 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
 /** How far `about` may be from what somebody who has read the source means with it. */
 const LOOSELY = 0.2;
 /** The largest number of things that may have been counted. */
-const MOST_COUNTED = 12;
+const MAX_COUNTED = 12;
 
 /**
  * Whether a figure may have been computed from others, by somebody who says that it follows from them: a sum, a difference,
@@ -115,7 +115,7 @@ const MOST_COUNTED = 12;
  */
 export function mayBeComputed(claim: Figure, others: readonly Figure[], years: readonly number[]): boolean {
   const said = claim.values[0] ?? 0;
-  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MOST_COUNTED) return true;
+  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MAX_COUNTED) return true;
   const precision = claim.precision();
   const mayMean = (value: number) =>
     (precision === 'over' && value >= said) ||
@@ -124,7 +124,7 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
   if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
   const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
   const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
-  const all = [...others.slice(0, MOST_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
+  const all = [...others.slice(0, MAX_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
   const values = [...new Set(all)];
   return values.some(
     (a, at) =>
