@@ -2,7 +2,7 @@ import { writeAnswer } from './answer/answer.ts';
 import { createContext } from './context/context.ts';
 import { researchInLanes } from './lanes/research-in-lanes.ts';
 import { researchPhase } from './phase.ts';
-import { answersNothing, showInstead } from './plan/shown-instead.ts';
+import { emitSubstitute, endsWithoutAnswer } from './plan/substitute.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, Step } from './run/steps.ts';
 
@@ -25,7 +25,7 @@ export async function* research(run: ResearchRun): AsyncGenerator<Step, Research
     }
   }
   if (run.state.waitingCalls().length > 0) return { incomplete: null };
-  return yield* answersNothing(run) ? showInstead(run) : writeAnswer(run, context);
+  return yield* endsWithoutAnswer(run) ? emitSubstitute(run) : writeAnswer(run, context);
 }
 
 function mayLookUp({ tools, request }: ResearchRun): boolean {

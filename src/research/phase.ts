@@ -4,17 +4,17 @@ import { isObject, parseJson } from '../base/json.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { type AnsweringRoute, noUsage } from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
-import { cleaned, planCalls, withShortNames } from './calls/plan-calls.ts';
+import { cleanMessage, planCalls, withShortNames } from './calls/plan-calls.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
 import type { Context } from './context/context.ts';
 import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
 import { recordsOf } from './context/result-records.ts';
-import { sentWhole } from './context/segment.ts';
+import { toolResultMessage } from './context/segment.ts';
 import { verdictOn } from './guards/guards.ts';
-import { lanesDue } from './lanes/deal.ts';
+import { lanesDue } from './lanes/lanes-due.ts';
 import { remindOfPlan } from './plan/plan-messages.ts';
-import { shownInstead } from './plan/shown-instead.ts';
+import { substituteOf } from './plan/substitute.ts';
 import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
@@ -57,7 +57,7 @@ export async function* researchPhase(
     }
     yield* guard(run, context);
     if (run.shouldPause()) return 'paused';
-    if (state.forced || shownInstead(run) !== undefined) return 'ended';
+    if (state.forced || substituteOf(run) !== undefined) return 'ended';
     if (lanesDue(run)) return 'lanes';
     if (state.isResearchDone()) {
       const fits = allowance.exhausted(elapsed()) === undefined;
@@ -148,7 +148,7 @@ async function* researchTurn(
   const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
   const reply = withShortNames(finish.message);
   const { calls, forced } = planCalls(run, reply.tool_calls ?? []);
-  const { message, invented } = cleaned(reply, calls);
+  const { message, invented } = cleanMessage(reply, calls);
   const entry: TurnEntry = {
     t: 'turn',
     message,
@@ -199,7 +199,7 @@ async function* executePending(
     const read = isObject(args) ? notesOn(args) : undefined;
     if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
     else if (made) entry.records = await recordsOf(made, entry, extraction);
-    if (made) sentWhole(entry, { id: made.id, fence: run.fence });
+    if (made) toolResultMessage(entry, { id: made.id, fence: run.fence });
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

@@ -4,7 +4,7 @@ import { noUsage } from '../../upstream/turn.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
-import { checks, citedDraft, draftText } from '../report/held-section.ts';
+import { citeDraft, draftText, verifiesClaims } from '../report/draft-text.ts';
 import { makeOutline, wantsReport } from '../report/outline.ts';
 import { writeReport } from '../report/write-report.ts';
 import { isOwnTool } from '../run/own-tools.ts';
@@ -55,9 +55,9 @@ async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGene
   }
   const limit = answerLimit(run);
   const ask = (how: TextAttempt) => answerRequest(run, { ...how, context });
-  if (checks(run) && cited.length === 0) {
+  if (verifiesClaims(run) && cited.length === 0) {
     const { text, cut } = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
-    const shown = yield* citedDraft(run, { cited, text });
+    const shown = yield* citeDraft(run, { cited, text });
     const entry = noted(run.state, { t: 'answered', usage: noUsage(), cut });
     yield { type: 'answer', ...shown, entry };
     return { text, cut };

@@ -237,7 +237,7 @@ export class CitedAnswer {
   /** How well the source supports the claim before a marker. The stored start is not checked again: the log has the result. */
   *#supportOf(source: Source): Generator<CitedText, Support> {
     if (this.#isReading || !this.#claims) return UNCHECKED;
-    for (const _ of this.#claims.opening([source])) yield nothing();
+    for (const _ of this.#claims.openInSteps([source])) yield nothing();
     return this.#claims.check(this.#tail, source);
   }
 

@@ -13,22 +13,22 @@ import type { OutlineSection } from '../run/transcript.ts';
 import { withoutMarks } from './heading-filter.ts';
 import { outlineLines, recordsOfRun } from './report-records.ts';
 
-/** Whether a report is written by sections, and which (docs/research.md, "Reports"). */
+/** Decides whether a report has sections, and plans them (docs/research.md, "Reports"). */
 
-/** Parts of a plan from which on its report has sections, unless the request says otherwise. */
+/** A plan with this many parts leads to a report with sections, unless the request says otherwise. */
 const MANY_PARTS = 4;
-/** The part of a request that the list of records may have. */
+/** The share of a request that the list of records may have. */
 const RECORDS_SHARE = 0.25;
-/** As many as a plan may have parts. */
+/** As many as a plan may have items. */
 const MAX_SECTIONS = 40;
 const MAX_RECORDS = 200;
 /** In UTF-16 code units. */
 const LONGEST_HEADING = 160;
 const LONGEST_AIM = 800;
-/** Tokens of an answer that a report needs where its cost is bounded: less is one turn. */
+/** If the cost is limited and pays for fewer tokens, the answer is written in one turn. */
 const MIN_REPORT = 2000;
 
-/** Whether the answer is to have sections, as far as can be told before the model was asked. */
+/** Whether the answer should have sections; without an outline, the model may still decide against them. */
 export function wantsReport(run: ResearchRun): boolean {
   const { request, state, answerSoFar, purse, context_length } = { ...run, ...run.model };
   if (structuredFormat(run) || state.sources.size === 0 || request.report === 'short') return false;
@@ -65,7 +65,7 @@ export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): 
   yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
 }
 
-/** The sections of an outline as a model wrote it; none where there is only one, or nothing that can be read. */
+/** The sections of an outline as the model wrote it; empty if there is only one, or if it cannot be parsed. */
 export function sectionsIn(text: string, records: number): OutlineSection[] {
   const value = jsonIn(text)?.value;
   const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
@@ -86,13 +86,13 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
   return [{ heading, aim, records: [...new Set(numbers)].slice(0, MAX_RECORDS) }];
 }
 
-/** A heading in one line, without what would make more of it: marks of headings, markers, HTML. */
+/** A heading on one line, without Markdown, markers and HTML. */
 function plainHeading(text: string): string {
   const line = joinSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
   return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
 }
 
-/** Names the sections that nothing was found for, once, so that they are searched for; undefined where there is none. */
+/** Names the sections without evidence to the model, once, so that it searches for them; undefined if there are none. */
 export function remindOfGaps({ state, prompts, fence, log }: ResearchRun): Step | undefined {
   const { outline = [], gapsNamed } = state.report;
   const gaps = outline.filter(({ records }) => records.length === 0);
@@ -108,7 +108,7 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
-/** The same without the aims of the sections. */
+/** The outline as lines, without the aims of the sections. */
 export function headingsText(outline: readonly OutlineSection[]): string {
   return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
 }

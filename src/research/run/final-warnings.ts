@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { answersNothing } from '../plan/shown-instead.ts';
+import { endsWithoutAnswer } from '../plan/substitute.ts';
 import { isOwnTool } from './own-tools.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
@@ -30,7 +30,7 @@ export function finalWarnings({ request, state, annotations, claims, completed }
     ...uselessTools(state),
     ...unreadableSources(annotations),
     ...doubtfulClaims(claims),
-    ...(completed && !answersNothing({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
+    ...(completed && !endsWithoutAnswer({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
   ];
   for (const warning of found) addWarning(warnings, warning);
   return warnings;

@@ -11,26 +11,26 @@ import type { Step } from '../run/steps.ts';
 import type { DraftEntry } from '../run/transcript.ts';
 import { checkText } from './check-claims.ts';
 
-/** Whether the model holds its sentences against their sources, too (`research.verify`). */
-export function checks({ request, state }: ResearchRun): boolean {
+/** Whether the model verifies its sentences (`research.verify`). */
+export function verifiesClaims({ request, state }: ResearchRun): boolean {
   return state.sources.size > 0 && (request.verify ?? request.effort === 'high');
 }
 
-/** A text that nobody sees before it is checked. */
-export interface DraftedText extends Pick<BufferedText, 'limit' | 'ask'>, Pick<StreamedText, 'isPart'> {
+/** A text that is not sent before it is verified. */
+export interface DraftOptions extends Pick<BufferedText, 'limit' | 'ask'>, Pick<StreamedText, 'isPart'> {
   claims: ClaimChecker;
-  /** What the reader has already, in UTF-16 code units. */
+  /** How much of the answer is sent already, in UTF-16 code units. */
   shown: number;
 }
 
 /**
- * Writes a text and checks it. What a crash left of it is stored: it is neither written nor paid for again.
+ * Writes a text and verifies it. Its parts are stored, so after a crash they are neither written nor paid for again.
  * @throws GatewayError
  */
 export async function* draftText(
   run: ResearchRun,
   answering: AnswerOptions,
-  { claims, limit, shown, ask, isPart = false }: DraftedText,
+  { claims, limit, shown, ask, isPart = false }: DraftOptions,
 ): AsyncGenerator<Step, WrittenText> {
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
@@ -61,8 +61,8 @@ export async function* draftText(
   return { text: report.checked?.text ?? '', cut };
 }
 
-/** Such a text as its reader gets it; numbers in its markers that belong to no source are noted. */
-export async function* citedDraft(
+/** A verified text as the client reads it. Yields a warning about cited numbers that belong to no source. */
+export async function* citeDraft(
   run: ResearchRun,
   { cited, text }: { cited: CitedAnswer; text: string },
 ): AsyncGenerator<Step, { delta: string; annotations: UrlCitation[] }> {
