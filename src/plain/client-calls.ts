@@ -5,9 +5,9 @@ import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';
 import { shellArguments } from './shell-tools.ts';
 
-/** Calls of tools that run at the client. */
+/** Converts calls of tools that run at the client. */
 
-/** A call as the client sees it: what was offered with its namespace is called by both names. */
+/** A call as the client sees it: with name and namespace, if the function was offered with one. */
 export function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
   const offered = tools.find((tool) => tool.name === name);
@@ -23,8 +23,8 @@ export function shellTool(name: string, { tools }: PlainRequest): ShellTool | un
   return tools.find((tool) => tool.name === name)?.shell;
 }
 
-/** Whether a call is one of the client's shell that its item has no words for: the model is told so, and calls again. */
-export function isUnreadable({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
+/** Whether a call of a client's shell tool has arguments that do not fit its item. The model is told to call it again. */
+export function hasInvalidArguments({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
   const shell = shellTool(name, request);
   return shell !== undefined && shellArguments(shell, args) === undefined;
 }

@@ -94,7 +94,7 @@ export async function* askModel(
         ...cacheHints(run, stable),
         ...samplingOf(run),
       };
-      const finish = yield* showTurn(run, request, { shown, signal });
+      const finish = yield* streamReasoningTurn(run, request, { shown, signal });
       if (!finish.usage.estimated) window.learn(estimate, finish.usage.inputTokens);
       return { finish, reasoning: shown.reasoning, estimate };
     } catch (thrown) {
@@ -114,7 +114,7 @@ function firstToolChoice({ state, request }: ResearchRun): Pick<TurnRequest, 'to
   return isFirst ? { toolChoice: request.functionChoice } : {};
 }
 
-async function* showTurn(
+async function* streamReasoningTurn(
   run: ResearchRun,
   request: TurnRequest,
   { shown, signal }: { shown: { text: string; reasoning: string }; signal: AbortSignal },

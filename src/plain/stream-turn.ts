@@ -7,66 +7,66 @@ import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.
 import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
 import type { PlainRun } from './request.ts';
 
-/** What the client has of a response so far. */
-export interface ShownSoFar {
+/** The part of a response that the client has so far. */
+export interface SentSoFar {
   text: string;
-  /** What its last message is, and where it begins. */
+  /** The phase of its last message, and where that message starts in `text`. */
   phase: MessagePhase | undefined;
-  began: number;
-  /** How many citations of that. */
-  cited: number;
-  /** Whether it has a thought of the turn. */
+  messageStart: number;
+  /** How many citations of that message were sent. */
+  citationsSent: number;
+  /** Whether reasoning of the current turn was sent. */
   thought: boolean;
 }
 
-/** Streams one turn behind what was written before. */
-export async function* showTurn(
-  { chat, asked, live, signal }: Pick<PlainRun, 'chat' | 'live' | 'signal'> & { asked: TurnRequest },
-  written: ShownSoFar,
+/** Streams one turn, as a continuation of what was written before. */
+export async function* streamTurn(
+  { chat, request, live, signal }: Pick<PlainRun, 'chat' | 'live' | 'signal'> & { request: TurnRequest },
+  written: SentSoFar,
 ): AsyncGenerator<Step, Finish> {
   const continuation = new Continuation(written.text);
-  // Another turn goes on with the message that was cut: behind notes with the answer, else with that.
+  // A continued turn stays in the message that was cut off, unless it goes from commentary to the final answer.
   const isWhole = written.text === '';
   const write = (
     fresh: string,
-    take: EmitStep,
+    emit: EmitStep,
     how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
   ) => {
     if (fresh === '') return;
-    if (how.phase !== undefined && how.phase !== written.phase) written.began = written.text.length;
+    if (how.phase !== undefined && how.phase !== written.phase) written.messageStart = written.text.length;
     written.phase = how.phase ?? written.phase;
     written.text += fresh;
-    take({ type: 'answer', delta: fresh, ...how });
+    emit({ type: 'answer', delta: fresh, ...how });
   };
-  // Of the latest text: a short one is held back until it is known to be no repetition.
+  // The phase of the latest text, which may still be held back until it is known to be no repetition.
   let phase: MessagePhase | undefined;
-  const show = (part: TurnDelta, take: EmitStep) => {
+  const show = (part: TurnDelta, emit: EmitStep) => {
     const { delta } = part;
     if (part.type === 'text') {
       const fresh = continuation.push(delta);
-      // Of a text that was joined to another, nobody knows which tokens are left.
+      // If only a part of the delta is new, its log probabilities cannot be assigned any more.
       const { refuses, logprobs } = part;
       phase = isWhole || part.phase === 'final_answer' ? part.phase : undefined;
-      const told = fresh === delta && logprobs && { logprobs };
-      write(fresh, take, { ...told, ...(refuses && { refuses }), ...(phase && { phase }) });
+      const withLogprobs = fresh === delta && logprobs && { logprobs };
+      write(fresh, emit, { ...withLogprobs, ...(refuses && { refuses }), ...(phase && { phase }) });
     }
-    // Items do not interleave: what a model thinks after it began to write is not shown.
+    // Items do not interleave: reasoning that comes after the first text is dropped.
     else if (written.text === '') {
       written.thought ||= delta !== '';
-      emitReasoning(delta, take);
+      emitReasoning(delta, emit);
     }
   };
   const pass = readLive(live, show, () => continuation.isDecided);
-  for await (const part of chat.turn(asked, { signal, pass })) {
+  for await (const part of chat.turn(request, { signal, pass })) {
     if (part.type === 'finish') {
-      yield* stepsOf((take) => write(continuation.end(), take, phase && { phase }));
+      yield* stepsOf((emit) => write(continuation.end(), emit, phase && { phase }));
       return part;
     }
     if (part.type === 'tool_call') continue;
     let rest: TurnDelta = part;
     for (const delta of splitDelta(part.delta)) {
-      yield* stepsOf((take) => show({ ...rest, delta }, take));
-      // The tokens of all pieces stand with the first.
+      yield* stepsOf((emit) => show({ ...rest, delta }, emit));
+      // The log probabilities of the whole delta go with its first piece.
       rest = { type: part.type, delta };
       if (delta.length < part.delta.length) await yieldToEventLoop();
     }
