@@ -9,7 +9,6 @@ import { boundTurn, toChunks, toCompletion } from './completion.ts';
 import { demoRequest } from './request.ts';
 import { takeTurn } from './researcher.ts';
 
-/** A running demo provider. */
 export interface DemoProvider extends AsyncDisposable {
   /** Its base URL as an OpenAI-compatible provider, such as `http://127.0.0.1:40123/v1`. */
   readonly url: string;
@@ -42,7 +41,6 @@ export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}
   };
 }
 
-/** A request that the demo provider refuses. */
 class Refusal extends Error {
   readonly status: number;
 

@@ -5,8 +5,6 @@ import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';
 import { shellArguments } from './shell-tools.ts';
 
-/** Converts calls of tools that run at the client. */
-
 /** A call as the client sees it: with name and namespace, if the function was offered with one. */
 export function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
@@ -24,7 +22,7 @@ export function shellTool(name: string, { tools }: PlainRequest): ShellTool | un
 }
 
 /** Whether a call of a client's shell tool has arguments that do not fit its item. The model is told to call it again. */
-export function hasInvalidArguments({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
+export function isMalformed({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
   const shell = shellTool(name, request);
   return shell !== undefined && shellArguments(shell, args) === undefined;
 }

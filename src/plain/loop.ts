@@ -20,7 +20,7 @@ import {
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
 import { citationsIn, earlierSources, withCitationHint } from './citations.ts';
-import { functionCall, hasInvalidArguments, shellTool } from './client-calls.ts';
+import { functionCall, isMalformed, shellTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
 import { shellRefusal } from './shell-tools.ts';
@@ -72,17 +72,15 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const mayCall = toolChoice(run) !== 'none';
       const message = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
       const hosted = (message.tool_calls ?? []).filter(
-        (call) =>
-          hasInvalidArguments(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
+        (call) => isMalformed(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
       // Not every provider enforces tool_choice. Without this check hosted tools could be called forever.
       if (!mayCall && hosted.length > 0) {
         const fault = 'the model called a tool although none may be called';
         throw new TurnError('failed', fault, { started: true, usage: finish.usage });
       }
-      const fresh = citationsIn(written.text.slice(written.messageStart), run.state.sources).slice(
-        written.citationsSent,
-      );
+      const citations = citationsIn(written.text.slice(written.messageStart), run.state.sources);
+      const fresh = citations.slice(written.citationsSent);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endStep(run, finish, { ...written, before, message });

@@ -115,6 +115,8 @@ async function giveUp(run: ResearchRun, context: Context, why: string): Promise<
   return { type: 'note', entry: noted(run.state, restart) };
 }
 
+const REPETITION_NOTE = 'You repeated the same text without end and were stopped. Go on with the next step.';
+
 /** Handles what ends a turn without failing the run: time, cost, a context that cannot be made to fit, endless repetition. */
 async function* handleTurnError(
   run: ResearchRun,
@@ -127,11 +129,7 @@ async function* handleTurnError(
   } else if (thrown instanceof BudgetExhausted) {
     yield force(run, 'budget', thrown.message);
   } else if (thrown instanceof EndlessRepetition && notesInARow(run.state.attempt(), 'repetition') === 0) {
-    yield warnModel(
-      run,
-      'repetition',
-      'You repeated the same text without end and were stopped. Go on with the next step.',
-    );
+    yield warnModel(run, 'repetition', REPETITION_NOTE);
   } else if (thrown instanceof ContextOverflow || thrown instanceof EndlessRepetition) {
     yield await giveUp(run, context, thrown instanceof ContextOverflow ? 'the context was full' : thrown.message);
   } else {

@@ -7,7 +7,6 @@ import { structuredFormat } from './run/request.ts';
 import type { ContextRun } from './run/run.ts';
 import type { TranscriptEntry } from './run/transcript.ts';
 
-/** The prompt of a model turn. */
 export interface ModelPrompt {
   messages: TurnMessage[];
   tools: TurnTool[];

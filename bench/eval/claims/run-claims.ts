@@ -1,7 +1,7 @@
 import { findQuote } from '../../../src/research/claims/find-quote.ts';
 import { shownPassages } from '../../../src/research/claims/passages.ts';
 import { findSupport, type SupportResult, supportOfQuote } from '../../../src/research/claims/support.ts';
-import { type ParsedSentence, parseSentence } from '../../../src/research/claims/text/parse-sentence.ts';
+import { parseSentence, type Sentence } from '../../../src/research/claims/text/parse-sentence.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { type ClaimFile, type ClaimPair, readPairs } from './pairs.ts';
 
@@ -59,7 +59,7 @@ export async function scoreClaims(
 /** Whether a pair ends rightly where the model drops what is invented, and names of what it is shown the words that carry the rest. */
 function isSettled(
   { kind }: ClaimPair,
-  claim: ParsedSentence,
+  claim: Sentence,
   { carried, source }: { carried: SupportResult; source: SourceText },
 ): boolean {
   if (kind !== 'supported' || carried.support === 'quoted') return true;

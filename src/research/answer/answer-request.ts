@@ -9,8 +9,6 @@ import type { Step } from '../run/steps.ts';
 import { cacheHints, fitMessages, samplingOf } from '../turns.ts';
 import type { StructuredFormat } from './schema/structured.ts';
 
-/** The requests for the answer, or for the rest of one that was cut off. */
-
 /** A request of the answer turn, and its size by the gateway's estimate. */
 export interface AnswerRequest {
   request: TurnRequest;

@@ -14,8 +14,6 @@ import type { AnswerRequest } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
 import type { MayShow } from './safe-markup.ts';
 
-/** What text answers and JSON answers have in common. */
-
 /** What an answer is written with. `signal` aborts with the run, or when the time for the answer is over. */
 export interface AnswerOptions {
   context: Context;
@@ -59,10 +57,7 @@ export function spentStep(run: ResearchRun, usage: Finish['usage'], part?: Answe
 }
 
 /** `budget` if another part of the answer would exceed the run's budget. */
-export function exhaustedAnswerBudget(
-  { state, budget, purse }: ResearchRun,
-  usage: Finish['usage'],
-): 'budget' | undefined {
+export function usedUpBudget({ state, budget, purse }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
   const tokens = state.tokens + usage.inputTokens + usage.outputTokens;
   const left = purse.maxAnswerOutput(usage.inputTokens + usage.outputTokens, { pending: usage.cost ?? 0 });
   return tokens >= budget.tokens || left < MIN_PART ? 'budget' : undefined;
@@ -71,7 +66,7 @@ export function exhaustedAnswerBudget(
 const MIN_PART = 16;
 
 /** Records that nothing of the answer is retained. */
-export const NOTHING_WRITTEN: AnswerProgress = { length: 0, tokens: 0 };
+export const NO_TEXT: AnswerProgress = { length: 0, tokens: 0 };
 
 /** The tokens of a part of the answer: as the provider counted them, unless the text must have more. */
 export function partTokens(text: string, usage: Finish['usage'] | undefined): number {
@@ -94,7 +89,7 @@ export function shouldContinue(
 ): boolean {
   const { written, text, usage, parts, tokens, left } = part;
   if (written.cut !== null || text.trim().length < MIN_PROGRESS || parts >= MAX_PARTS) return false;
-  return !exhaustedAnswerBudget(run, usage) && left - tokens >= MIN_PART;
+  return !usedUpBudget(run, usage) && left - tokens >= MIN_PART;
 }
 
 /** Records that the answer is complete: a run that resumes from here needs no model. */

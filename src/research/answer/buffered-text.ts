@@ -7,7 +7,7 @@ import type { Step } from '../run/steps.ts';
 import { emitReasoning, type Finish, unfinishedStream } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
-import { type AnswerOptions, NOTHING_WRITTEN, partTokens, recover, shouldContinue, spentStep } from './answer-steps.ts';
+import { type AnswerOptions, NO_TEXT, partTokens, recover, shouldContinue, spentStep } from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
 
@@ -40,7 +40,7 @@ export async function* collectText(
   const tries = { cuts: 0 };
   const inMessage = (held.shown ?? 0) > 0;
   // Nothing of this text is sent, and a failed turn records so, unless the message has text of its own already.
-  const noPart = inMessage ? {} : { answer: NOTHING_WRITTEN };
+  const noPart = inMessage ? {} : { answer: NO_TEXT };
   let before = held.before ?? '';
   for (let parts = 1; ; parts++) {
     const request = yield* resolveRequest(held.ask({ soFar: before, again: false, withoutTools: false }));
@@ -72,7 +72,7 @@ export async function* collectText(
       const tokens = partTokens(text, finish?.usage);
       const left = answerTokensLeft(run, before, held.limit);
       if (finish?.reason === 'length' && shouldContinue(run, { written, text, usage, parts, tokens, left })) {
-        yield held.part?.(text, usage) ?? spentStep(run, usage, NOTHING_WRITTEN);
+        yield held.part?.(text, usage) ?? spentStep(run, usage, NO_TEXT);
         before = written.text;
         continue;
       }

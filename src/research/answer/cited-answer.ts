@@ -28,7 +28,7 @@ export interface PartialAnswer {
   annotations: readonly UrlCitation[];
 }
 
-interface CitationOptions {
+interface CiteOptions {
   /** Markers keep the model's numbers: exactly as written, or normalized to `[1, 2]`. By default they are renumbered. */
   keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
@@ -61,7 +61,7 @@ export class CitedAnswer {
   /** The end of the text so far: it contains the claim that the next marker belongs to. */
   #tail = '';
   /** Also set for an answer that an earlier version started: that version did not renumber, so the rest is not either. */
-  #keepsNumbers: CitationOptions['keepNumbers'];
+  #keepsNumbers: CiteOptions['keepNumbers'];
   /** Whether the stored start of the answer is being read back. */
   #isReading = false;
   /** Citations of the stored start that the log lacks: earlier versions wrote them at the end. */
@@ -72,7 +72,7 @@ export class CitedAnswer {
   constructor(
     sources: SourceRegistry,
     partial: PartialAnswer = { text: '', annotations: [] },
-    { keepNumbers, mayShow, claims, charts }: CitationOptions = {},
+    { keepNumbers, mayShow, claims, charts }: CiteOptions = {},
   ) {
     this.#sources = sources;
     this.#partial = partial;
@@ -125,7 +125,6 @@ export class CitedAnswer {
     return joined([...this.endInSteps()]);
   }
 
-  /** `end` in steps. */
   *endInSteps(): Generator<CitedText> {
     if (this.#charts) yield* this.#write(this.#charts.filter.end(), this.#charts.evidence);
     yield* this.#cite(this.#scanner.end());
@@ -146,7 +145,6 @@ export class CitedAnswer {
     return joined([...this.#cite([{ type: 'text', text }])]);
   }
 
-  /** Text and charts as the client reads them. */
   *#write(parts: readonly ChartPart[], evidence: ChartEvidence): Generator<CitedText> {
     for (const part of parts) {
       if (part.type === 'text') yield* this.#cite(this.#scanner.push(part.text));
@@ -283,11 +281,7 @@ export async function collectCited(steps: Iterable<CitedText>): Promise<CitedTex
  * Cites a JSON answer: only string values can cite, not the names of fields. Numbers run through all of them.
  * `keepNumbers`: markers stay as they are.
  */
-export async function citeJson(
-  text: string,
-  sources: SourceRegistry,
-  options: CitationOptions = {},
-): Promise<CitedText> {
+export async function citeJson(text: string, sources: SourceRegistry, options: CiteOptions = {}): Promise<CitedText> {
   return await collectCited(jsonSteps(text, new CitedAnswer(sources, undefined, options)));
 }
 

@@ -48,7 +48,6 @@ export function lineAt(text: string, at: number): { text: string; ended: boolean
     : { text: line.slice(0, newline), ended: true };
 }
 
-/** Where a run of back-ticks ends. */
 export function endOfRun(text: string, at: number): number {
   let end = at;
   while (text[end] === '`') end++;

@@ -5,7 +5,6 @@ const TAIL = 8;
 
 /** The state of the current line of a Markdown text, as far as it decides how renderers read what follows. */
 export class LineState {
-  /** The start of the line. */
   #head = '';
   /** The end of the current run of characters without white space. */
   #tail = '';

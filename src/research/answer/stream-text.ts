@@ -15,12 +15,12 @@ import {
 import {
   type AnswerOptions,
   citedSteps,
-  exhaustedAnswerBudget,
-  NOTHING_WRITTEN,
+  NO_TEXT,
   partTokens,
   recover,
   shouldContinue,
   spentStep,
+  usedUpBudget,
   type WrittenText,
 } from './answer-steps.ts';
 import { AnswerCut, AnswerTurn, type TextTarget } from './answer-turn.ts';
@@ -60,7 +60,7 @@ export async function* streamText(
           yield spentStep(run, usage, part);
           continue;
         }
-        written.cut ??= exhaustedAnswerBudget(run, usage) ?? 'max_output_tokens';
+        written.cut ??= usedUpBudget(run, usage) ?? 'max_output_tokens';
       }
       const isEmpty = shown.filter ? !shown.filter.hasShown : written.text.trim() === '';
       const isFiltered = finish?.reason === 'content_filter';
@@ -146,7 +146,7 @@ async function* retryEmptyTurn(
   run: ResearchRun,
   { isFiltered, usage, again }: { isFiltered: boolean; usage: Finish['usage']; again: boolean },
 ): AsyncGenerator<Step> {
-  yield spentStep(run, usage, NOTHING_WRITTEN);
+  yield spentStep(run, usage, NO_TEXT);
   if (isFiltered) throw EmptyAnswer.byFilter();
   if (again) throw EmptyAnswer.twice();
 }

@@ -5,14 +5,7 @@ import { citeLeaves } from '../claims/leaf-sources.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { answerLimit, answerRequest, schemaText } from './answer-request.ts';
-import {
-  type AnswerOptions,
-  answeredStep,
-  citedSteps,
-  NOTHING_WRITTEN,
-  spentStep,
-  type WrittenText,
-} from './answer-steps.ts';
+import { type AnswerOptions, answeredStep, citedSteps, NO_TEXT, spentStep, type WrittenText } from './answer-steps.ts';
 import { collectText } from './buffered-text.ts';
 import { type CitedText, citeJson } from './cited-answer.ts';
 import { safeJson } from './safe-json.ts';
@@ -55,7 +48,7 @@ export async function* writeStructured(
       yield answeredStep(run, written, answer.usage);
       return written;
     }
-    yield spentStep(run, answer.usage, NOTHING_WRITTEN);
+    yield spentStep(run, answer.usage, NO_TEXT);
     problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : shown.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(

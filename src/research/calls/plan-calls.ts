@@ -7,8 +7,6 @@ import type { ForcedEnd, PlannedCall } from '../run/transcript.ts';
 import { asksFirst } from './approvals.ts';
 import { repairArguments } from './repair-arguments.ts';
 
-/** Decides what happens with the tool calls of a turn. */
-
 /** No tool has a longer name. Without a limit, an invented name would be repeated in every error, item and comparison. */
 const LONGEST_NAME = 256;
 

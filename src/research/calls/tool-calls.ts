@@ -8,8 +8,6 @@ import type { ObservedToolCall } from '../run/run.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 
-/** Executes the tool calls of a turn. */
-
 /** Longer results are cut for model and client, in UTF-16 code units. */
 const MAX_RESULT_LENGTH = 120_000;
 

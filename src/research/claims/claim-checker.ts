@@ -9,7 +9,7 @@ import { findQuote } from './find-quote.ts';
 import { BORDER, shownPassages } from './passages.ts';
 import { claimBefore } from './sentences.ts';
 import { findSupport, type SupportResult, supportOfQuote } from './support.ts';
-import { type ParsedSentence, parseSentence } from './text/parse-sentence.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { SourceText } from './text/source-text.ts';
 
 /** How well a source supports a citation (docs/research.md, "Claims"). */
@@ -41,8 +41,8 @@ export class ClaimChecker {
   readonly #accepted = new Map<string, string>();
   /** Results by source and claim: a text that the model verifies is checked before and after. */
   readonly #judged = new Map<string, SupportResult>();
-  /** ParsedSentence claims, which are checked, shown to the model and compared with the words that it quotes. */
-  readonly #parsed = new Map<string, ParsedSentence>();
+  /** Sentence claims, which are checked, shown to the model and compared with the words that it quotes. */
+  readonly #parsed = new Map<string, Sentence>();
 
   private constructor(places: Places) {
     this.#places = places;
@@ -134,14 +134,14 @@ export class ClaimChecker {
     return own && findQuote(this.#parse(claim), named, own);
   }
 
-  #supportFor(claim: ParsedSentence, text: SourceText, source: number): SupportResult {
+  #supportFor(claim: Sentence, text: SourceText, source: number): SupportResult {
     const key = keyOf(source, claim.text);
     const result = this.#judged.get(key) ?? findSupport(claim, text);
     if (this.#judged.size < MAX_JUDGED) this.#judged.set(key, result);
     return result;
   }
 
-  #parse(claim: string): ParsedSentence {
+  #parse(claim: string): Sentence {
     const parsed = this.#parsed.get(claim) ?? parseSentence(claim);
     if (this.#parsed.size < MAX_JUDGED) this.#parsed.set(claim, parsed);
     return parsed;
@@ -188,7 +188,6 @@ function note(places: Map<number, Place[]>, id: unknown, place: Place): void {
   places.set(id, known);
 }
 
-/** The text at a place, or ''. */
 function textAt({ result, part }: Place): string {
   if (part === 'all') return result;
   const value = parseJson(result);

@@ -1,7 +1,7 @@
 import { HEDGES, NEGATIONS, OPPOSITES, RANKED } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
 import { CJK, foldedPattern } from './text/fold.ts';
-import type { Clause, ParsedSentence } from './text/parse-sentence.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { WordList } from './text/word-list.ts';
 import { isOneOf, standsAlone } from './text/words.ts';
@@ -24,8 +24,8 @@ export function likeness(claim: Facts, source: Facts): number {
 
 /** The doubts that arise when a clause of a claim is compared with a clause of its source. */
 export function doubtsOfClause(
-  claim: { clause: Clause; sentence: ParsedSentence },
-  source: { clause: Clause; sentence: ParsedSentence },
+  claim: { clause: Clause; sentence: Sentence },
+  source: { clause: Clause; sentence: Sentence },
 ): Doubt[] {
   const doubts: Doubt[] = [];
   if (isOpposed(claim, source)) doubts.push('direction');
@@ -59,12 +59,12 @@ const TO_COME = lettered(
 /** The future and the conditional of French verbs. In other languages nouns have the same endings: `salmuera`. */
 const FRENCH_FUTURE = lettered(/(?<!\p{L})\p{L}{2,}(?:rait|raient|ira|era|eront|iront)(?!\p{L})/u);
 
-function isHedged({ text, folded }: ParsedSentence, { start, end }: Pick<Clause, 'start' | 'end'>): boolean {
+function isHedged({ text, folded }: Sentence, { start, end }: Pick<Clause, 'start' | 'end'>): boolean {
   return HEDGES.isIn(folded.slice(start, end)) || FUTURE.test(text.slice(start, end));
 }
 
 /** Whether the best clause is hedged, or another clause of its sentence that has a date or figure of the claim. */
-function isOnlyPlanned(claim: Clause, { clause, sentence }: { clause: Clause; sentence: ParsedSentence }): boolean {
+function isOnlyPlanned(claim: Clause, { clause, sentence }: { clause: Clause; sentence: Sentence }): boolean {
   const facts = { words: [], figures: claim.figures, dates: claim.dates };
   const otherWords = claim.words.filter((word) => !isOneOf(word, clause.words));
   return sentence.clauses.some(
@@ -83,7 +83,7 @@ const EXACTNESS = lettered(
 
 function isOpposed(
   { clause: own }: { clause: Clause },
-  { clause, sentence }: { clause: Clause; sentence: ParsedSentence },
+  { clause, sentence }: { clause: Clause; sentence: Sentence },
 ): boolean {
   const said = withoutExactness(own.text);
   const wholeSentence = withoutExactness(sentence.folded);

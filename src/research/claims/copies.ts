@@ -5,7 +5,7 @@ import { type FoundDate, sameDate } from './text/dates.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { ParsedSentence } from './text/parse-sentence.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import { sameName, sameWord } from './text/words.ts';
 
@@ -31,9 +31,9 @@ const TOKEN =
  * title names may replace a pronoun of the passage.
  */
 export function copiedFrom(
-  claim: ParsedSentence,
+  claim: Sentence,
   { sentences }: Pick<Passage, 'sentences'>,
-  title: ParsedSentence,
+  title: Sentence,
 ): 'whole' | 'part' | undefined {
   const own = textOf(claim);
   const theirs = sentences.map(textOf);
@@ -65,7 +65,7 @@ function withoutSubject(text: string, title: string): string {
 }
 
 /** The words of a sentence, each between spaces. */
-function textOf({ folded }: ParsedSentence): string {
+function textOf({ folded }: Sentence): string {
   return ` ${(folded.match(TOKEN) ?? []).map((text) => `${text} `).join('')}`;
 }
 
@@ -79,7 +79,7 @@ const LONGEST_REPLACEMENT = 5;
 const MAX_TOKENS = 160;
 
 /** The doubts about a claim that copies a sentence with a few words replaced, if the replacements change its meaning. */
-export function doubtsOfCopy(claim: ParsedSentence, sentence: ParsedSentence): Doubt[] {
+export function doubtsOfCopy(claim: Sentence, sentence: Sentence): Doubt[] {
   const [own, theirs] = [tokensOf(claim), tokensOf(sentence)];
   const differences = differencesOf(own, theirs);
   if (!differences) return [];
@@ -93,7 +93,7 @@ export function doubtsOfCopy(claim: ParsedSentence, sentence: ParsedSentence): D
   return doubts;
 }
 
-function tokensOf(sentence: ParsedSentence): Token[] {
+function tokensOf(sentence: Sentence): Token[] {
   const { folded, words, figures, dates } = sentence;
   const facts = [...figures.map((figure) => ({ figure })), ...dates.map((date) => ({ date }))];
   const starts = new Map(words.filter(({ isName }) => isName).map(({ start }) => [start, true]));

@@ -1,6 +1,6 @@
 import { DENIALS, NEGATIONS } from './lexicon.ts';
 import { CJK } from './text/fold.ts';
-import type { Clause, ParsedSentence } from './text/parse-sentence.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
 /** How many negations are compared; no sentence has more. */
@@ -13,7 +13,7 @@ const CJK_REACH = 4;
  * Whether a claim or its passage negates what the other affirms. Negations of the same words cancel out; if both have one
  * left, they may say the same in different words.
  */
-export function isDenied(claim: ParsedSentence, source: readonly ParsedSentence[]): boolean {
+export function isDenied(claim: Sentence, source: readonly Sentence[]): boolean {
   const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MAX_NEGATIONS);
   const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MAX_NEGATIONS);
   if (ofClaim.length + ofSource.length === 0) return false;
@@ -40,7 +40,7 @@ function without(words: readonly Word[], denied: readonly Word[][]): Word[] {
 }
 
 /** Whether a source negates with a verb that the claim does not use: `ruled out` for `did not plan`. */
-function deniesOtherwise(claim: ParsedSentence, source: readonly ParsedSentence[]): boolean {
+function deniesOtherwise(claim: Sentence, source: readonly Sentence[]): boolean {
   const words = new Set(DENIALS.in(claim.folded));
   return source.some(({ folded }) => DENIALS.in(folded).some((word) => !words.has(word)));
 }

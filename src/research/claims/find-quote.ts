@@ -1,7 +1,7 @@
 import { LONGEST_PASSAGE, passagesFor, shownPassages } from './passages.ts';
 import { supportOfQuote } from './support.ts';
 import { foldText } from './text/fold.ts';
-import { type ParsedSentence, parseSentence } from './text/parse-sentence.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { SourceText } from './text/source-text.ts';
 
 /** Finds what a model quotes in a source: models change the punctuation, leave parts out, or quote inexactly. */
@@ -20,7 +20,7 @@ const ALMOST = 0.8;
  * The words of a source that a model meant by its quote, at most 400 characters; undefined if there are none. Prefers
  * another passage that the model saw, if only that one supports the claim.
  */
-export function findQuote(claim: ParsedSentence, named: string, source: SourceText): string | undefined {
+export function findQuote(claim: Sentence, named: string, source: SourceText): string | undefined {
   const range = named.length > LONGEST_NAMED ? undefined : (rangeOf(named, source) ?? inexactRangeOf(named, source));
   if (!range) return undefined;
   const seen = new Set<string>();
@@ -34,7 +34,7 @@ export function findQuote(claim: ParsedSentence, named: string, source: SourceTe
 }
 
 /** The text of a place, or the best passages of a long one. */
-function textsOf(claim: ParsedSentence, { start, end }: Range, source: SourceText): string[] {
+function textsOf(claim: Sentence, { start, end }: Range, source: SourceText): string[] {
   const text = source.text.slice(start, end).trim();
   if (text.length <= LONGEST_PASSAGE) return [text];
   const part = SourceText.open({ title: source.title, text });

@@ -9,7 +9,7 @@ import { LONGEST_CLAIM } from './sentences.ts';
 import { findSupport } from './support.ts';
 import { isDatedElsewhere } from './swaps.ts';
 import { sameDate } from './text/dates.ts';
-import { type ParsedSentence, parseSentence } from './text/parse-sentence.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { sameWord } from './text/words.ts';
@@ -78,7 +78,7 @@ async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): P
   return { ...citation(range, { source, index: null }, { cited_text, support: found.support }), path: leaf.path };
 }
 
-function findStatement(value: ParsedSentence, text: SourceText): FoundValue | undefined {
+function findStatement(value: Sentence, text: SourceText): FoundValue | undefined {
   const { support, passage } = findSupport(value, text);
   if (support === 'none' || !passage) return undefined;
   return { support, ...passage, worth: support === 'quoted' ? 2 : 1 };
@@ -87,8 +87,8 @@ function findStatement(value: ParsedSentence, text: SourceText): FoundValue | un
 /** A value of a JSON answer, its context (names and neighbours), and the text to search. */
 interface ValueSearch {
   leaf: JsonLeaf;
-  value: ParsedSentence;
-  about: ParsedSentence;
+  value: Sentence;
+  about: Sentence;
   text: SourceText;
 }
 
@@ -141,12 +141,12 @@ function* placesOf(term: string, text: SourceText, max = Number.POSITIVE_INFINIT
 }
 
 /** Whether a value is a number, with or without a unit, or a date, which sources may write differently. */
-function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: ParsedSentence): boolean {
+function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: Sentence): boolean {
   return kind === 'number' || (words.length === 0 && figures.length + dates.length > 0);
 }
 
 /** Whether a sentence has all dates and figures of a value that consists of them. */
-function hasMeasure(sentence: ParsedSentence, leaf: JsonLeaf, value: ParsedSentence): boolean {
+function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
   return (
     isMeasure(leaf, value) &&
     value.dates.every((date) => sentence.dates.some((other) => sameDate(date, other))) &&
@@ -154,7 +154,7 @@ function hasMeasure(sentence: ParsedSentence, leaf: JsonLeaf, value: ParsedSente
   );
 }
 
-function holds(sentence: ParsedSentence, leaf: JsonLeaf, value: ParsedSentence): boolean {
+function holds(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
   if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || hasMeasure(sentence, leaf, value);
   const said = Math.abs(Number(leaf.text));
   const figure = value.figures[0] ?? {

@@ -1,6 +1,6 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
 import type { Figure } from './text/figures.ts';
-import type { Clause, ParsedSentence } from './text/parse-sentence.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import { sameName, sameWord, type Word } from './text/words.ts';
 
@@ -13,17 +13,17 @@ export interface Mark {
   start: number;
   end: number;
   clause: Clause;
-  sentence: ParsedSentence;
+  sentence: Sentence;
   of: { word: Word } | { figure: Figure } | { date: FoundDate };
 }
 
 /** The marks of sentences, in order. */
-export function marksOf(sentences: readonly ParsedSentence[]): Mark[] {
+export function marksOf(sentences: readonly Sentence[]): Mark[] {
   return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }
 
 /** The marks of one clause. German capitalizes all nouns, so that no word is certain to be a name. */
-function marksOfClause(clause: Clause, sentence: ParsedSentence): Mark[] {
+function marksOfClause(clause: Clause, sentence: Sentence): Mark[] {
   const { words, figures, dates } = clause;
   const isName = (word: Word) => word.isName && sentence.language !== 'de';
   const place = { clause, sentence };

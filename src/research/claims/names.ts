@@ -1,6 +1,6 @@
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { ParsedSentence } from './text/parse-sentence.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import type { SourceText } from './text/source-text.ts';
 import { unitAt } from './text/units.ts';
 import { sameName, sameWord, type Word } from './text/words.ts';
@@ -8,13 +8,13 @@ import { sameName, sameWord, type Word } from './text/words.ts';
 /** Finds names of a claim that its source does not have, or that it has in another place. */
 
 interface NameContext {
-  window: readonly ParsedSentence[];
+  window: readonly Sentence[];
   /** The sentence that covers most of the claim. */
-  main: ParsedSentence;
+  main: Sentence;
   source: SourceText;
 }
 
-export function missingNames(claim: ParsedSentence, context: NameContext): { missing: boolean; found: number } {
+export function missingNames(claim: Sentence, context: NameContext): { missing: boolean; found: number } {
   let found = 0;
   let missing = false;
   const german = claim.language === 'de';
@@ -35,14 +35,14 @@ export function missingNames(claim: ParsedSentence, context: NameContext): { mis
 const ERAS = new Set(['bc', 'bce', 'ad', 'ce']);
 
 /** Whether a German word is certainly a name: in all capitals, or after another noun. All nouns are capitalized. */
-function isCertain({ start, end }: Word, { text }: ParsedSentence): boolean {
+function isCertain({ start, end }: Word, { text }: Sentence): boolean {
   const written = text.slice(start, end);
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written)) return true;
   return /(?<!^)(?<=[\p{Ll}\d] )\p{Lu}\p{Ll}+\s$/u.test(text.slice(Math.max(0, start - 20), start));
 }
 
 /** Whether the source has a name anywhere: in its title, in another sentence, as initials. */
-function isKnown({ text, start, end }: Word, claim: ParsedSentence, { source, window }: NameContext): boolean {
+function isKnown({ text, start, end }: Word, claim: Sentence, { source, window }: NameContext): boolean {
   if (source.parsedTitle.words.some((word) => sameName(text, word.text))) return true;
   const plain = text.replaceAll('.', '');
   const beginning = /\d/.test(plain) ? plain : plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
@@ -79,7 +79,7 @@ const LONGEST_TITLE = 60;
 const LONGEST_SHORT = 5;
 
 /** Whether a word is an abbreviation of names in a sentence: `US` for `United States`. */
-function isAbbreviation({ text, start, end }: Word, claim: ParsedSentence, main: ParsedSentence): boolean {
+function isAbbreviation({ text, start, end }: Word, claim: Sentence, main: Sentence): boolean {
   return /^\p{Lu}{2,5}$/u.test(claim.text.slice(start, end)) && initials(main.text).includes(text);
 }
 
@@ -95,7 +95,7 @@ function initials(text: string): string {
   return (text.match(/\p{Lu}(?=\p{L})/gu) ?? []).join('').toLowerCase();
 }
 
-function isSaid(word: Word, claim: ParsedSentence): boolean {
+function isSaid(word: Word, claim: Sentence): boolean {
   return claim.words.some((other) => sameWord(word.text, other.text));
 }
 
@@ -106,7 +106,7 @@ const DEMONYM = /(?:ish|ese|[ei]an|ican)$|^(?:french|dutch|german|greek|swiss)$/
 const NOUN = /(?:ion|ions|ment|ments|ness|ity|ies|ing|ung|ungen|heit|keit|schaft|tat|tum|nis|tion|ly|er|ers|ern)$/;
 
 /** Whether a word that is written like a name stands where another one stands in the source: between the same words. */
-function isReplaced(claim: ParsedSentence, { main, source }: NameContext): boolean {
+function isReplaced(claim: Sentence, { main, source }: NameContext): boolean {
   const mine = capitals(claim);
   const theirs = capitals(main).filter((word) => !claim.words.some((other) => sameWord(other.text, word.text)));
   const sidesOf = ({ isName }: Word) => (claim.language === 'de' || !isName ? 2 : 1);
@@ -122,7 +122,7 @@ function isReplaced(claim: ParsedSentence, { main, source }: NameContext): boole
 function isInPlaceOf(
   word: Word,
   others: readonly Word[],
-  { claim, main, source }: { claim: ParsedSentence; main: ParsedSentence; source: SourceText },
+  { claim, main, source }: { claim: Sentence; main: Sentence; source: SourceText },
   sides: 1 | 2,
 ): boolean {
   if (CJK.test(word.text) || main.words.some((other) => sameWord(other.text, word.text))) return false;
@@ -139,12 +139,12 @@ function isInPlaceOf(
   });
 }
 
-function capitals({ words, text }: ParsedSentence): Word[] {
+function capitals({ words, text }: Sentence): Word[] {
   return words.filter(({ start, text: word }) => /\p{Lu}/u.test(text[start] ?? '') && !isFunctionWord(word));
 }
 
 /** The words before and after a word, unless punctuation separates them. Articles before it are skipped. */
-function neighbours({ folded }: ParsedSentence, { start, end }: Word): [before: string, after: string] {
+function neighbours({ folded }: Sentence, { start, end }: Word): [before: string, after: string] {
   const said = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
   const before = said.findLast((each) => !ARTICLES.has(each)) ?? '';
   const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + REACH))?.[1] ?? '';
@@ -167,7 +167,7 @@ const CONTEXT = 2;
 const LONGEST_NAME = 8;
 
 /** `isReplaced` for scripts without spaces: characters that the passage lacks, between characters that it has. */
-function isReplacedCjk(claim: ParsedSentence, { window }: NameContext): boolean {
+function isReplacedCjk(claim: Sentence, { window }: NameContext): boolean {
   if (!CJK.test(claim.text)) return false;
   const shown = window.map((sentence) => `\n${sentence.folded.trim()}`).join('');
   const { folded } = claim;
@@ -201,7 +201,7 @@ function firstAfter(text: string, from: number, contexts: readonly string[]): nu
 }
 
 /** Runs of Han characters or Katakana in a claim that share no pair of characters with the passage. */
-function strangeRuns({ folded }: ParsedSentence, shown: string): { start: number; end: number }[] {
+function strangeRuns({ folded }: Sentence, shown: string): { start: number; end: number }[] {
   const runs: { start: number; end: number }[] = [];
   for (const { 0: run, index } of folded.matchAll(/[\u3400-\u9fff\u30a0-\u30ffー々]{2,}/g)) {
     let from: number | undefined;

@@ -1,7 +1,8 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
+import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { isOrdinalIn } from './text/number-words.ts';
-import type { ParsedSentence } from './text/parse-sentence.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { isComputed, sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
@@ -17,7 +18,7 @@ export const BORDER = '\n\n\f\n\n';
 export interface Passage {
   start: number;
   end: number;
-  sentences: readonly ParsedSentence[];
+  sentences: readonly Sentence[];
   /** The numbers of its first and last sentence. */
   first: number;
   last: number;
@@ -51,10 +52,10 @@ const AROUND = 1;
 const BEST = 8;
 
 /** The latest passages of a claim: it is checked, shown to the model and compared with a quote in quick succession. */
-const known = new WeakMap<ParsedSentence, { source: SourceText; passages: readonly Passage[] }>();
+const known = new WeakMap<Sentence, { source: SourceText; passages: readonly Passage[] }>();
 
 /** The passages that share most with a claim, best first. */
-export function passagesFor(claim: ParsedSentence, source: SourceText): readonly Passage[] {
+export function passagesFor(claim: Sentence, source: SourceText): readonly Passage[] {
   const before = known.get(claim);
   if (before?.source === source) return before.passages;
   const passages = bestPassages(claim, source);
@@ -62,7 +63,7 @@ export function passagesFor(claim: ParsedSentence, source: SourceText): readonly
   return passages;
 }
 
-function bestPassages(claim: ParsedSentence, source: SourceText): Passage[] {
+function bestPassages(claim: Sentence, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
   const alone = candidates(claim, source)
     .map((index) => shared.passage(index, index))
@@ -87,7 +88,7 @@ function bestPassages(claim: ParsedSentence, source: SourceText): Passage[] {
 }
 
 /** A short text as one passage; undefined if it has no sentence. */
-export function wholeOf(claim: ParsedSentence, source: SourceText): Passage | undefined {
+export function wholeOf(claim: Sentence, source: SourceText): Passage | undefined {
   return source.sentences === 0 ? undefined : new SharedSentences(claim, source).passage(0, source.sentences - 1);
 }
 
@@ -95,7 +96,7 @@ export function wholeOf(claim: ParsedSentence, source: SourceText): Passage | un
 const SHOWN = [600, 300] as const;
 
 /** The places of a source that share most with a claim, with enough context to be understood. */
-export function shownPassages(claim: ParsedSentence, source: SourceText): { start: number; end: number }[] {
+export function shownPassages(claim: Sentence, source: SourceText): { start: number; end: number }[] {
   const shown: { start: number; end: number; first: number; last: number }[] = [];
   for (const { first, last } of passagesFor(claim, source)) {
     const maxLength = SHOWN[shown.length];
@@ -124,7 +125,7 @@ function widened(of: { first: number; last: number }, source: SourceText, maxLen
 }
 
 /** The sentences of a passage and those around it. */
-export function contextOf({ first, last }: Passage, source: SourceText): ParsedSentence[] {
+export function contextOf({ first, last }: Passage, source: SourceText): Sentence[] {
   return sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND));
 }
 
@@ -136,15 +137,15 @@ export function scoreOf({ coverage, matched, start, end, figures, dates }: Passa
 
 /** What each sentence of a source shares with one claim, cached because a sentence is part of many passages. */
 class SharedSentences {
-  readonly #claim: ParsedSentence;
+  readonly #claim: Sentence;
   readonly #source: SourceText;
-  readonly #words: readonly ParsedSentence['words'][number][];
+  readonly #words: readonly Sentence['words'][number][];
   readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
   readonly #titled: boolean[];
   /** For each figure of the claim, whether it is in the title, or part of a name. */
   readonly #figuresAnywhere: boolean[];
 
-  constructor(claim: ParsedSentence, source: SourceText) {
+  constructor(claim: Sentence, source: SourceText) {
     this.#claim = claim;
     this.#source = source;
     this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
@@ -170,7 +171,7 @@ class SharedSentences {
       (date, i) =>
         all.some((each) => each.dates[i]) ||
         source.parsedTitle.dates.some((other) => sameDate(date, other)) ||
-        hasSplitDate(date, { sentences, source }),
+        hasSplitDate(date, sentences, source),
     );
     const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
     const matched = [...figures, ...dates].filter(Boolean).length;
@@ -222,7 +223,7 @@ class SharedSentences {
 /** How many leading letters the forms of a word have in common, at least; see `sameWord`. */
 const STEM = 3;
 
-function sentencesOf(source: SourceText, first: number, last: number): ParsedSentence[] {
+function sentencesOf(source: SourceText, first: number, last: number): Sentence[] {
   return Array.from({ length: last - first + 1 }, (_, i) => source.sentence(first + i));
 }
 
@@ -234,7 +235,7 @@ const MAX_PLACES = 80;
 const MAX_READ = 8_000_000;
 
 /** The sentences that share most with a claim. Rare words count more. */
-function candidates(claim: ParsedSentence, source: SourceText): number[] {
+function candidates(claim: Sentence, source: SourceText): number[] {
   const scores = new Map<number, number>();
   const { folded } = source;
   const weights = new Map<string, number>();
@@ -265,7 +266,7 @@ function candidates(claim: ParsedSentence, source: SourceText): number[] {
     .map(([index]) => index);
 }
 
-function* termsOf({ words, figures, dates, folded }: ParsedSentence): Generator<[term: string, weight: number]> {
+function* termsOf({ words, figures, dates, folded }: Sentence): Generator<[term: string, weight: number]> {
   for (const { text, isName } of words) {
     if (CJK.test(text)) yield [text, 1];
     else if (text.length > 2) yield [text.slice(0, Math.max(4, Math.ceil(text.length * 0.65))), isName ? 1.5 : 1];
@@ -282,11 +283,7 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
 }
 
 /** Whether a number is part of a name, such as `COVID-19`, that the source has with this number or not at all. */
-function isLabel(
-  { label, start, end }: ParsedSentence['figures'][number],
-  { folded }: ParsedSentence,
-  source: SourceText,
-): boolean {
+function isLabel({ label, start, end }: Figure, { folded }: Sentence, source: SourceText): boolean {
   if (label === undefined) return false;
   return source.says(label + folded.slice(start, end)) || !source.says(label);
 }
@@ -295,9 +292,9 @@ const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los
 
 /** Whether a number of years is the span between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
 function isYearSpan(
-  { start, values, unit }: ParsedSentence['figures'][number],
-  { folded }: ParsedSentence,
-  { sentences, source }: { sentences: readonly ParsedSentence[]; source: SourceText },
+  { start, values, unit }: Figure,
+  { folded }: Sentence,
+  { sentences, source }: { sentences: readonly Sentence[]; source: SourceText },
 ): boolean {
   const [said = 0] = values;
   if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
@@ -306,10 +303,7 @@ function isYearSpan(
 }
 
 /** Whether a date is in the passage in two parts, such as the day in a sentence and its year elsewhere. */
-function hasSplitDate(
-  date: FoundDate,
-  { sentences, source }: { sentences: readonly ParsedSentence[]; source: SourceText },
-): boolean {
+function hasSplitDate(date: FoundDate, sentences: readonly Sentence[], source: SourceText): boolean {
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {

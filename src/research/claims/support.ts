@@ -8,7 +8,7 @@ import { isSwapped } from './swaps.ts';
 import { isOfAnotherCell } from './table-cells.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
-import type { Clause, ParsedSentence } from './text/parse-sentence.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
@@ -39,7 +39,7 @@ const MIN_WORDS = 2;
 const ABOUT = 0.25;
 
 /** Finds the passage of a source that supports a claim best, and what speaks against it. */
-export function findSupport(claim: ParsedSentence, source: SourceText): SupportResult {
+export function findSupport(claim: Sentence, source: SourceText): SupportResult {
   let best: Judgement | undefined;
   for (const passage of passagesFor(claim, source)) {
     const judged = judge(claim, passage, source);
@@ -69,7 +69,7 @@ export function findSupport(claim: ParsedSentence, source: SourceText): SupportR
  * How well the words that the model quoted support a claim. The model is trusted to recognize a paraphrase or a computed
  * figure, but not to contradict a figure, or a sentence that the claim copies with a few words replaced.
  */
-export function supportOfQuote(claim: ParsedSentence, words: string, source: SourceText): SupportResult['support'] {
+export function supportOfQuote(claim: Sentence, words: string, source: SourceText): SupportResult['support'] {
   const named = SourceText.open({ title: source.title, text: words });
   const whole = wholeOf(claim, named);
   if (!whole) return 'quoted';
@@ -93,11 +93,7 @@ export function supportOfQuote(claim: ParsedSentence, words: string, source: Sou
 }
 
 /** Whether a year follows from another year and a number of years: `in 1994, 12 years after the war`. */
-function isYearFrom(
-  year: number | undefined,
-  dates: ParsedSentence['dates'],
-  figures: ParsedSentence['figures'],
-): boolean {
+function isYearFrom(year: number | undefined, dates: Sentence['dates'], figures: Sentence['figures']): boolean {
   if (year === undefined) return false;
   return dates.some((date) =>
     figures.some(({ values: [years = 0] }) => date.year !== undefined && Math.abs(date.year - year) === years),
@@ -105,7 +101,7 @@ function isYearFrom(
 }
 
 /** Whether a claim generalizes to all what no sentence of its passage does. */
-function saysOfAll({ folded }: ParsedSentence, context: readonly ParsedSentence[]): boolean {
+function saysOfAll({ folded }: Sentence, context: readonly Sentence[]): boolean {
   if (!UNIVERSAL.isIn(folded) || NEGATIONS.isIn(folded)) return false;
   return !context.some((sentence) => ALL.isIn(sentence.folded));
 }
@@ -122,7 +118,7 @@ interface Judgement {
   passage: Passage;
 }
 
-function judge(claim: ParsedSentence, passage: Passage, source: SourceText): Judgement {
+function judge(claim: Sentence, passage: Passage, source: SourceText): Judgement {
   const { sentences, coverage } = passage;
   const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
   const anchors = passage.matched + names.found;
@@ -136,27 +132,21 @@ function judge(claim: ParsedSentence, passage: Passage, source: SourceText): Jud
 }
 
 /** Whether claim and passage share nothing but a year: the passage may then be about something else. */
-function sharesYearAlone({ dates }: ParsedSentence, { matched, wordMatches, dates: found }: Passage): boolean {
+function sharesYearAlone({ dates }: Sentence, { matched, wordMatches: words, dates: found }: Passage): boolean {
   const year = dates[found.indexOf(true)];
-  return (
-    matched === 1 &&
-    wordMatches.found === 0 &&
-    wordMatches.of >= MIN_WORDS &&
-    year !== undefined &&
-    year.month === undefined
-  );
+  return matched === 1 && words.found === 0 && words.of >= MIN_WORDS && year !== undefined && year.month === undefined;
 }
 
 /** The more figures, dates and names are shared, the fewer words have to be: the rest may be paraphrased. */
-function minCoverage(claim: ParsedSentence, anchors: number): number {
+function minCoverage(claim: Sentence, anchors: number): number {
   if (CJK.test(claim.text)) return WORD_SHARE_CJK;
   return WORD_SHARE[Math.min(anchors, WORD_SHARE.length - 1)] ?? 0;
 }
 
 /** The sentence of a passage that has the figures of a claim, or most of its words. */
-function mainOf(claim: ParsedSentence, sentences: readonly ParsedSentence[]): ParsedSentence {
+function mainOf(claim: Sentence, sentences: readonly Sentence[]): Sentence {
   if (sentences.length === 1 && sentences[0]) return sentences[0];
-  let best: { sentence: ParsedSentence; score: number } | undefined;
+  let best: { sentence: Sentence; score: number } | undefined;
   for (const sentence of sentences) {
     const score = likeness(claim, sentence);
     if (!best || score > best.score) best = { sentence, score };
@@ -165,13 +155,13 @@ function mainOf(claim: ParsedSentence, sentences: readonly ParsedSentence[]): Pa
 }
 
 /** The doubts that arise from comparing each clause of the claim with the most similar clause of the passage. */
-function clauseDoubts(claim: ParsedSentence, { sentences }: Passage): Doubt[] {
+function clauseDoubts(claim: Sentence, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
   const all = sentences.flatMap((sentence) => {
     const around = likeness(claim, sentence) * AROUND_WORTH;
     return sentence.clauses.map((clause) => ({ clause, sentence, around }));
   });
-  const meant = new Set<ParsedSentence>();
+  const meant = new Set<Sentence>();
   for (const clause of claim.clauses) {
     const own = mostLike(clause, all);
     if (!own) continue;
@@ -197,7 +187,7 @@ const AROUND_WORTH = 0.3;
 /** The share of common words from which negations are compared: a paraphrase may negate in words that are not listed. */
 const REPEATED = 0.65;
 
-function partSaid(claim: ParsedSentence, sentences: readonly ParsedSentence[]): number {
+function partSaid(claim: Sentence, sentences: readonly Sentence[]): number {
   if (claim.words.length === 0) return 1;
   const words = sentences.flatMap((sentence) => sentence.words);
   return claim.words.filter((word) => isOneOf(word, words)).length / claim.words.length;

@@ -3,14 +3,14 @@ import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { Clause, ParsedSentence } from './text/parse-sentence.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 
 /**
  * Whether a claim combines what its source says about different things. Only positions can tell: what is in one clause
  * belongs together, and so does what is before and after the same words.
  */
-export function isSwapped(claim: ParsedSentence, context: readonly ParsedSentence[]): boolean {
+export function isSwapped(claim: Sentence, context: readonly Sentence[]): boolean {
   const own = clausesOf(marksOf([claim]))
     .slice(0, MAX_CLAUSES)
     .map((marks) => marks.slice(0, MAX_OF_CLAUSE));
@@ -25,7 +25,7 @@ export function isSwapped(claim: ParsedSentence, context: readonly ParsedSentenc
 }
 
 /** The clauses of sentences that are not table rows. */
-function proseOf(context: readonly ParsedSentence[]): Mark[][] {
+function proseOf(context: readonly Sentence[]): Mark[][] {
   return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MAX_MARKS));
 }
 
@@ -62,7 +62,7 @@ interface LabelledMark {
 }
 
 /** The marks of a sentence with the function words before them or, in scripts without spaces, the particle after them. */
-function labelled(sentence: ParsedSentence): LabelledMark[] {
+function labelled(sentence: Sentence): LabelledMark[] {
   const marks = marksOf([sentence]).slice(0, MAX_OF_SENTENCE);
   return marks.flatMap((mark) => {
     const label = labelOf(mark, sentence);
@@ -72,7 +72,7 @@ function labelled(sentence: ParsedSentence): LabelledMark[] {
 
 const START = '^';
 
-function labelOf({ start, end }: Mark, { folded }: ParsedSentence): string {
+function labelOf({ start, end }: Mark, { folded }: Sentence): string {
   if (CJK.test(folded)) return /^[」』]?([\u3040-\u309f]{1,3})/.exec(folded.slice(end, end + 4))?.[1] ?? '';
   const before = folded.slice(Math.max(0, start - 30), start).trimEnd();
   const words = before.match(/\p{L}+/gu) ?? [];
@@ -118,7 +118,7 @@ function hasMore(marks: readonly Mark[], others: readonly Mark[]): boolean {
  */
 export function isDatedElsewhere(
   { figures, dates }: Pick<Clause, 'figures' | 'dates'>,
-  source: readonly ParsedSentence[],
+  source: readonly Sentence[],
 ): boolean {
   const [date, another] = dates;
   if (!date || another || figures.length === 0) return false;

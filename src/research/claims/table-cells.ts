@@ -1,5 +1,5 @@
 import type { Passage } from './passages.ts';
-import type { ParsedSentence } from './text/parse-sentence.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { standsAlone } from './text/words.ts';
@@ -15,7 +15,7 @@ const SPACED = /\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u;
 
 /** A row of a table, with its cells as folded text. */
 interface Row {
-  sentence: ParsedSentence;
+  sentence: Sentence;
   cells: readonly string[];
 }
 
@@ -23,7 +23,7 @@ interface Row {
  * Whether a figure of a claim appears in a table only in rows, or under headings, that the claim does not name, while it
  * names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently decide nothing.
  */
-export function isOfAnotherCell(claim: ParsedSentence, { first, last }: Passage, source: SourceText): boolean {
+export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, source: SourceText): boolean {
   const shown = Array.from({ length: last - first + 1 }, (_, i) => rowAt(first + i, source));
   const rows = shown.filter((row) => row !== undefined);
   if (rows.length === 0) return false;

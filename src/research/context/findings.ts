@@ -5,15 +5,12 @@ import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../run/transc
 import { notesIn } from './model-notes.ts';
 import { recordsOf } from './result-records.ts';
 
-/** Collects what research turns found, from the records of the transcript. */
-
 /** A result with evidence, and its records. */
 export interface FoundResult {
   call: ExecutableCall;
   records: readonly EvidenceRecord[];
 }
 
-/** What was found in one research turn. */
 export interface TurnFindings {
   /** Counted from 1. */
   turn: number;

@@ -27,7 +27,6 @@ export interface SegmentPart {
   rebased: boolean;
 }
 
-/** The segment at the end of the transcript. */
 export function lastSegment({ entries, lane }: ResearchState): Segment {
   let notes: string | undefined;
   let blocks: string[] = [];
@@ -73,7 +72,6 @@ export function lastTurns<P extends Pick<SegmentPart, 'entry'>>(parts: readonly 
   return parts.slice(keep <= 0 ? (places.at(-1) ?? -1) + 1 : (places.at(-keep) ?? 0));
 }
 
-/** The messages of a part of a segment. */
 export function messagesOf(
   { entry, rebased }: SegmentPart,
   context: { state: ResearchState; fence: Fence; whole: ReadonlySet<number>; shortened: Segment['shortened'] },

@@ -32,7 +32,6 @@ export function verdictOn(state: ResearchState): GuardVerdict {
 
 interface Problem {
   guard: GuardName;
-  /** The note for the model. */
   text: string;
   /** Why the attempt ends if notes do not help; undefined: the turn then counts as "ready". */
   why: string | undefined;

@@ -5,8 +5,6 @@ import type { ResearchState } from '../run/state.ts';
 import type { ExecutableCall } from '../run/transcript.ts';
 import { singular } from '../text/key-facts.ts';
 
-/** Refuses calls that were made before, with a note for the model. */
-
 /** Why a call is not made, in words for the model; `again`: the earlier call whose result answers it. */
 export interface RefusedCall {
   refused: string;

@@ -154,7 +154,6 @@ export function lastEstimate({ ownEntries: own }: Pick<ResearchState, 'ownEntrie
   return own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
 }
 
-/** What a lane has used or reserved. */
 function usedBy({ state, reserved }: LaneUsage, resource: Resource): number {
   switch (resource) {
     case 'turns':

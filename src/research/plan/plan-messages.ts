@@ -3,8 +3,6 @@ import type { TurnMessage } from '../../upstream/turn.ts';
 import { type ContextRun, noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 
-/** Messages that show the model its own plan. */
-
 /**
  * The current plan, for the end of a request: there it survives compaction, and the messages before it stay the same in
  * every request.

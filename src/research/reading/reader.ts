@@ -30,7 +30,6 @@ const MAX_PARTS = 12;
 const MAX_PIECES = 24;
 /** The most tokens that one piece may cost. */
 const PIECE_TOKENS = { input: MAX_PIECE_TOKENS * 1.5, output: NOTES_TOKENS };
-/** How many pieces are read at a time. */
 const PARALLEL = 3;
 /** How long reading may take after the page is fetched, and how long the work after that, in milliseconds. */
 const READING_MS = 180_000;
@@ -205,7 +204,6 @@ function shortenNotes(notes: readonly string[], limit: { tokens: number; about: 
   );
 }
 
-/** The result of the fetch, with notes in place of the page's text. */
 function notesResult(
   value: JsonValue,
   read: { notes: readonly string[]; pieces: readonly string[]; whole: Page },

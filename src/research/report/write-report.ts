@@ -6,7 +6,7 @@ import {
   type AnswerOptions,
   answeredStep,
   citedSteps,
-  exhaustedAnswerBudget,
+  usedUpBudget,
   type WrittenText,
 } from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
@@ -31,7 +31,6 @@ const MIN_TOKENS = 16;
 /** A section may have this many times its even share of what is left, because some have more to say. */
 const MORE_THAN_ITS_SHARE = 1.5;
 
-/** What the sections of a report are written with. */
 interface ReportOptions {
   answering: AnswerOptions;
   claims: ClaimChecker;
@@ -57,7 +56,7 @@ export async function* writeReport(run: ResearchRun, answering: AnswerOptions): 
   for (let index = state.report.sectionsDone; index < outline.length; index++) {
     const section = outline[index];
     if (!section) break;
-    if (index > 0 && (answering.signal.aborted || exhaustedAnswerBudget(run, noUsage()))) {
+    if (index > 0 && (answering.signal.aborted || usedUpBudget(run, noUsage()))) {
       cut ??= 'budget';
       break;
     }

@@ -24,7 +24,6 @@ export interface Allowance {
   readonly tokensLeft: number;
 }
 
-/** A run's limits and what it has used. */
 export interface BudgetedRun {
   budget: Budget;
   request: Pick<ResearchRequest, 'maxToolCalls'>;

@@ -1,6 +1,5 @@
 import type { BudgetConfig, Effort, ResearchModelConfig } from '../../config/schema.ts';
 
-/** The limits of a research run. */
 export interface Budget {
   /** Research turns, not counting the answer turn. */
   turns: number;

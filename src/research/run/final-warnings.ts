@@ -8,7 +8,6 @@ import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
 import { addWarning } from './warnings.ts';
 
-/** A run at its end. */
 export interface EndingRun {
   request: Pick<ResearchRequest, 'warnings' | 'plan'> | undefined;
   state: ResearchState;

@@ -11,7 +11,6 @@ export interface LiveSteps {
   take(step: Step): void;
 }
 
-/** Takes a step that came from a delta. */
 export type EmitStep = (step: Step) => void;
 
 /** Longer deltas are read in pieces with pauses: a delta that holds a whole answer must not block the event loop. */

@@ -59,7 +59,6 @@ export class Purse {
     return costOf(this.#price, { input: input * MISCOUNT, output });
   }
 
-  /** Whether the run's cost has a limit. */
   get isLimited(): boolean {
     return this.#max !== Number.POSITIVE_INFINITY;
   }

@@ -41,7 +41,6 @@ export class ResearchState {
   toolCalls = 0;
   /** The question to the user that takes the place of an answer, if there is one. */
   question: string | undefined;
-  /** The latest plan of the model. */
   plan: Plan | undefined;
   /** Finished research turns. */
   turns = 0;
@@ -203,7 +202,6 @@ export class ResearchState {
     return this.spending.usage;
   }
 
-  /** What the run cost, on routes that have prices. */
   get cost(): number {
     return this.spending.cost;
   }
@@ -276,7 +274,6 @@ export class ResearchState {
     return this.#run.elapsedMs;
   }
 
-  /** The number of the run's next call. */
   get nextCall(): number {
     return this.#run.made.size;
   }

@@ -89,7 +89,6 @@ export interface ApprovedCall {
   name?: string | undefined;
 }
 
-/** A finished tool call. */
 export interface ResultEntry {
   t: 'result';
   call: number;
@@ -226,7 +225,6 @@ export interface OutlineEntry {
   estimate: number;
 }
 
-/** A planned section. */
 export interface OutlineSection {
   heading: string;
   /** What it should cover, in the model's words. */

@@ -2,8 +2,6 @@ import { textAmong } from '../../base/text.ts';
 import { isAttached } from '../../tools/attached-file.ts';
 import type { ResearchRequest } from '../run/request.ts';
 
-/** Helpers for prose. */
-
 /** The question of a run: the text of the last user message, without attached documents. */
 export function questionOf(request: ResearchRequest): string {
   const last = request.conversation.findLast((message) => message.role === 'user');

@@ -1,8 +1,7 @@
 import { monthNames } from '../../../tools/text/month-names.ts';
 import { foldedPattern, foldText } from './fold.ts';
 
-/** Finds dates in a folded text. A missing part of a date is undefined. */
-
+/** A date in a folded text. A missing part is undefined. */
 export interface FoundDate {
   start: number;
   end: number;

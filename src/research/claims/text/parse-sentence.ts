@@ -6,7 +6,7 @@ import { unitAt } from './units.ts';
 import { standsIn, type Word, wordsIn } from './words.ts';
 
 /** A sentence and the parts of it that can be compared. */
-export interface ParsedSentence {
+export interface Sentence {
   text: string;
   folded: string;
   /** By its function words. */
@@ -18,13 +18,13 @@ export interface ParsedSentence {
 }
 
 /** A clause of a sentence. Ranges refer to the sentence. */
-export interface Clause extends Pick<ParsedSentence, 'text' | 'words' | 'figures' | 'dates'> {
+export interface Clause extends Pick<Sentence, 'text' | 'words' | 'figures' | 'dates'> {
   start: number;
   end: number;
 }
 
 /** Parses a sentence; ranges refer to `text`. */
-export function parseSentence(text: string, folded = foldText(text)): ParsedSentence {
+export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
   const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
@@ -73,7 +73,7 @@ const MAX_CLAUSES = 15;
 function clausesOf(
   text: string,
   folded: string,
-  { words, figures, dates }: Pick<ParsedSentence, 'words' | 'figures' | 'dates'>,
+  { words, figures, dates }: Pick<Sentence, 'words' | 'figures' | 'dates'>,
 ): Clause[] {
   const clauses: Clause[] = [];
   const within = (start: number, end: number) => {

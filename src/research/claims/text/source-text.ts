@@ -2,7 +2,7 @@ import { allSteps } from '../../../base/load/event-loop.ts';
 import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
-import { type ParsedSentence, parseSentence } from './parse-sentence.ts';
+import { parseSentence, type Sentence } from './parse-sentence.ts';
 import { standsAlone } from './words.ts';
 
 /** The text of a source as the run has seen it, split into sentences to compare claims with. */
@@ -12,8 +12,8 @@ export class SourceText {
   #folded = '';
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  readonly #parsed = new Map<number, ParsedSentence>();
-  #parsedTitle: ParsedSentence | undefined;
+  readonly #parsed = new Map<number, Sentence>();
+  #parsedTitle: Sentence | undefined;
   /** The folded text without its dots: `U.S.` is `us`. */
   #undotted: string | undefined;
 
@@ -27,7 +27,6 @@ export class SourceText {
     return allSteps(SourceText.openInSteps(source));
   }
 
-  /** Splits a text in steps. */
   static *openInSteps({ title, text }: { title: string; text: string }): Generator<undefined, SourceText> {
     const source = new SourceText(title, text);
     for (let at = 0; at < source.text.length; ) {
@@ -64,12 +63,12 @@ export class SourceText {
     return this.#ends[index] ?? 0;
   }
 
-  get parsedTitle(): ParsedSentence {
+  get parsedTitle(): Sentence {
     this.#parsedTitle ??= parseSentence(this.title);
     return this.#parsedTitle;
   }
 
-  sentence(index: number): ParsedSentence {
+  sentence(index: number): Sentence {
     const known = this.#parsed.get(index);
     if (known) return known;
     const [start, end] = [this.start(index), this.end(index)];

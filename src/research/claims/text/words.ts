@@ -1,8 +1,6 @@
 import { CJK } from './fold.ts';
 import { isFunctionWord } from './language.ts';
 
-/** Finds the words of a folded text, and which of them are names. */
-
 export interface Word {
   /** Folded, without a possessive or elided article. */
   text: string;
