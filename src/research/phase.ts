@@ -55,7 +55,7 @@ export async function* researchPhase(
       yield endWithCalls(run, waiting);
       return 'ended';
     }
-    yield* guard(run, context);
+    yield* applyGuards(run, context);
     if (run.shouldPause()) return 'paused';
     if (state.forced || substituteOf(run) !== undefined) return 'ended';
     if (lanesDue(run)) return 'lanes';
@@ -82,7 +82,7 @@ function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
 }
 
 function warnModel(run: ResearchRun, guardName: GuardName, text: string): Step {
-  run.log.info({ applyGuards: guardName }, 'the model was told');
+  run.log.info({ guard: guardName }, 'the model got a note');
   return { type: 'note', entry: noted(run.state, { t: 'note', guard: guardName, text }) };
 }
 
@@ -100,7 +100,7 @@ async function* findGaps(
 }
 
 /** Warns the model or ends the attempt after turns that made no progress; see `guards.ts`. */
-async function* guard(run: ResearchRun, context: Context): AsyncGenerator<Step> {
+async function* applyGuards(run: ResearchRun, context: Context): AsyncGenerator<Step> {
   if (run.state.forced) return;
   const verdict = verdictOn(run.state);
   if (verdict?.do === 'tell') yield warnModel(run, verdict.guard, verdict.text);

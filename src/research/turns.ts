@@ -39,14 +39,14 @@ export class EndlessRepetition extends Error {
   override readonly name = 'EndlessRepetition';
 }
 
-/** The messages of the next request. Yields a step when the context was compacted for them, to be stored before it is sent. */
+/** The messages of the next request. If the context has to be compacted for them, yields the step that stores this. */
 export async function* fitMessages(
   run: ResearchRun,
   { context, tail, maxTokens }: { context: Context; tail: readonly TurnMessage[]; maxTokens?: number },
 ): AsyncGenerator<Step, ReturnType<Context['messages']>> {
   const entry = await context.makeRoom(tail, maxTokens);
   if (entry) {
-    run.log.info({ from: entry.from, anew: entry.anew ?? false }, 'room was made in the context');
+    run.log.info({ from: entry.from, anew: entry.anew ?? false }, 'context compacted');
     yield { type: 'note', entry: noted(run.state, entry) };
   }
   return context.messages(tail);
@@ -76,7 +76,7 @@ export async function* askModel(
   const tries = { cuts: 0 };
   for (;;) {
     const { messages, estimate, stable } = yield* fitMessages(run, { context, tail: planTail(run) });
-    const shown = { text: '', reasoning: '' };
+    const streamed = { text: '', reasoning: '' };
     const input = window.counted(estimate);
     const affordable = run.purse.maxTurnOutput(input);
     if (affordable === undefined) throw new BudgetExhausted('the cost budget is used');
@@ -94,12 +94,12 @@ export async function* askModel(
         ...cacheHints(run, stable),
         ...samplingOf(run),
       };
-      const finish = yield* streamReasoningTurn(run, request, { shown, signal });
+      const finish = yield* streamReasoningTurn(run, request, { streamed, signal });
       if (!finish.usage.estimated) window.learn(estimate, finish.usage.inputTokens);
-      return { finish, reasoning: shown.reasoning, estimate };
+      return { finish, reasoning: streamed.reasoning, estimate };
     } catch (thrown) {
       if (signal.aborted || thrown instanceof EndlessRepetition) {
-        yield closeStoppedTurn(run, { estimate, text: shown.text });
+        yield closeStoppedTurn(run, { estimate, text: streamed.text });
         signal.throwIfAborted();
         throw thrown;
       }
@@ -117,7 +117,7 @@ function firstToolChoice({ state, request }: ResearchRun): Pick<TurnRequest, 'to
 async function* streamReasoningTurn(
   run: ResearchRun,
   request: TurnRequest,
-  { shown, signal }: { shown: { text: string; reasoning: string }; signal: AbortSignal },
+  { streamed, signal }: { streamed: { text: string; reasoning: string }; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish> {
   const repetition = new RepetitionWatch();
   const thoughts = new VisibleReasoning(run.state.sources, mayShowOf(run));
@@ -125,8 +125,8 @@ async function* streamReasoningTurn(
   const show = ({ type, delta }: TurnDelta, emit: EmitStep) => {
     const paragraph = last !== undefined && last !== type ? `${thoughts.end()}\n\n` : '';
     last = type;
-    shown.text += delta;
-    if (type === 'reasoning') shown.reasoning += delta;
+    streamed.text += delta;
+    if (type === 'reasoning') streamed.reasoning += delta;
     emitReasoning(paragraph + thoughts.push(delta), emit);
     if (repetition.push(delta)) throw new EndlessRepetition('the model repeated itself without end');
   };

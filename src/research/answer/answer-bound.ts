@@ -27,14 +27,14 @@ export class AnswerBound {
 
   /** The part of `delta` that still belongs to the answer. */
   take(delta: string): string {
-    let taken = 0;
-    while (taken < delta.length && !this.cut) {
-      const piece = delta.slice(taken, pieceEnd(delta, taken + PIECE));
-      taken += piece.length;
+    let end = 0;
+    while (end < delta.length && !this.cut) {
+      const piece = delta.slice(end, pieceEnd(delta, end + PIECE));
+      end += piece.length;
       if (this.#repetition.push(piece)) this.cut = 'stuck';
       else if (this.#isTooLong(piece)) this.cut = 'max_output_tokens';
     }
-    return delta.slice(0, taken);
+    return delta.slice(0, end);
   }
 
   #isTooLong(piece: string): boolean {

@@ -22,7 +22,7 @@ const MAX_BRACKETS = 100;
 
 const NEXT = /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?])|(?<![a-z])(?:https?|corpus):\/\//gi;
 /** `NEXT`, or the start of a scheme at the end of the text. */
-const NEXT_OR_BEGUN =
+const NEXT_OR_PARTIAL =
   /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?]|$)|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
 /** Bounded, because a text that consists of schemes is scanned again from each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
@@ -172,7 +172,7 @@ export class AnswerScanner {
   }
 
   #inline(at: number, final: boolean, parts: Parts): number | 'more' {
-    const pattern = final ? NEXT : NEXT_OR_BEGUN;
+    const pattern = final ? NEXT : NEXT_OR_PARTIAL;
     pattern.lastIndex = at;
     const match = pattern.exec(this.#buffer);
     const found = match?.index ?? this.#buffer.length;

@@ -94,13 +94,13 @@ export class CitedAnswer {
   modelText(from = 0): string {
     const { text, annotations } = this.#partial;
     let own = '';
-    let taken = from;
+    let copied = from;
     for (const [start, marked] of Map.groupBy(annotations, ({ start_index }) => start_index)) {
       if (start < from || text[start] !== '[') continue;
-      own += `${text.slice(taken, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
-      taken = marked[0]?.end_index ?? taken;
+      own += `${text.slice(copied, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
+      copied = marked[0]?.end_index ?? copied;
     }
-    return own + text.slice(taken);
+    return own + text.slice(copied);
   }
 
   /** What is ready for the client with this delta of the model. */
@@ -286,13 +286,13 @@ export async function citeJson(text: string, sources: SourceRegistry, options: C
 }
 
 function* jsonSteps(text: string, answer: CitedAnswer): Generator<CitedText> {
-  let taken = 0;
+  let end = 0;
   for (const { index, 0: string, groups } of text.matchAll(/"(?:[^"\\]|\\.)*"(?<name>\s*:)?/g)) {
     if (groups?.name !== undefined) continue;
-    yield answer.pass(text.slice(taken, index));
+    yield answer.pass(text.slice(end, index));
     yield* answer.pushInSteps(string);
     yield* answer.endInSteps();
-    taken = index + string.length;
+    end = index + string.length;
   }
-  yield answer.pass(text.slice(taken));
+  yield answer.pass(text.slice(end));
 }

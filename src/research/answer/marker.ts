@@ -23,7 +23,7 @@ const MARKER = new RegExp(
   'iy',
 );
 /** The start of a marker; `words` has to be the start of one of `WORDS`. */
-const BEGUN = new RegExp(
+const MARKER_START = new RegExp(
   `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:：#]*|\\^)(?:${DIGIT}(?:${DIGIT}|[,;、，،–\\-\\t ])*)?(?:†[^\\]】］\\n]{0,60})?$`,
   'i',
 );
@@ -44,9 +44,9 @@ export function markerAt(text: string, at: number, { final }: { final: boolean }
 }
 
 function mayBecome(rest: string): boolean {
-  const begun = rest.length > LONGEST ? null : BEGUN.exec(rest);
-  const words = begun?.groups?.words?.toLowerCase() ?? '';
-  return begun !== null && WORDS.some((word) => word.startsWith(words));
+  const start = rest.length > LONGEST ? null : MARKER_START.exec(rest);
+  const words = start?.groups?.words?.toLowerCase() ?? '';
+  return start !== null && WORDS.some((word) => word.startsWith(words));
 }
 
 /** Whether the numbers can be sources: a lone year is not, and `[0, 1]` is an interval, as no source has the number 0. */

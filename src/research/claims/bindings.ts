@@ -35,11 +35,13 @@ function claimsWords(
 ): boolean {
   if (rival.clause === place.clause || leftOut.length === 0) return false;
   const beside = source.filter(({ clause }) => clause === rival.clause);
-  const taken = strange.filter((word) => isAmong(word, beside));
+  const claimed = strange.filter((word) => isAmong(word, beside));
   const isNear = rival.sentence === place.sentence;
-  if (isNear && rival.clause.start > place.clause.start) return taken.length > 0;
-  if (taken.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
-  return isNear && taken.length > 1 && taken.length === strange.length && leftOut.some(({ end }) => end <= place.start);
+  if (isNear && rival.clause.start > place.clause.start) return claimed.length > 0;
+  if (claimed.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
+  return (
+    isNear && claimed.length > 1 && claimed.length === strange.length && leftOut.some(({ end }) => end <= place.start)
+  );
 }
 
 function isWord({ of }: Mark): boolean {

@@ -4,7 +4,7 @@ import { CJK, foldedPattern } from './text/fold.ts';
 import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { WordList } from './text/word-list.ts';
-import { isOneOf, standsAlone } from './text/words.ts';
+import { containsWord, isOneOf } from './text/words.ts';
 
 /** Compares a clause of a claim with the clause of its source that it seems to rest on. */
 
@@ -119,5 +119,5 @@ function sideOf(
 }
 
 function has(text: string, word: string): boolean {
-  return CJK.test(word) ? text.includes(word) : standsAlone(word, text);
+  return CJK.test(word) ? text.includes(word) : containsWord(word, text);
 }

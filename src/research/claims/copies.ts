@@ -130,8 +130,8 @@ function differencesOf(own: readonly Token[], theirs: readonly Token[]): Differe
   let head = 0;
   while (head < own.length && head < theirs.length && isSameAt(own, theirs, head, head)) head++;
   let tail = 0;
-  const most = Math.min(own.length, theirs.length) - head;
-  while (tail < most && isSameAt(own, theirs, own.length - 1 - tail, theirs.length - 1 - tail)) tail++;
+  const maxTail = Math.min(own.length, theirs.length) - head;
+  while (tail < maxTail && isSameAt(own, theirs, own.length - 1 - tail, theirs.length - 1 - tail)) tail++;
   const [mine, other] = [own.slice(head, own.length - tail), theirs.slice(head, theirs.length - tail)];
   const lengths = commonLengths(mine, other);
   const common = head + tail + (lengths[0]?.[0] ?? 0);

@@ -99,13 +99,13 @@ function isSaid(word: Word, claim: Sentence): boolean {
   return claim.words.some((other) => sameWord(word.text, other.text));
 }
 
-/** Endings of nouns that are no names. */
-/** `Swedish` may be said of what stands in a town of Sweden. */
+/** Adjectives of places need no match: a source about a Swedish town may never say `Swedish`. */
 const DEMONYM = /(?:ish|ese|[ei]an|ican)$|^(?:french|dutch|german|greek|swiss)$/;
 
+/** Endings of nouns that are not names. */
 const NOUN = /(?:ion|ions|ment|ments|ness|ity|ies|ing|ung|ungen|heit|keit|schaft|tat|tum|nis|tion|ly|er|ers|ern)$/;
 
-/** Whether a word that is written like a name stands where another one stands in the source: between the same words. */
+/** Whether a capitalized word replaces another one of the source, between the same neighbouring words. */
 function isReplaced(claim: Sentence, { main, source }: NameContext): boolean {
   const mine = capitals(claim);
   const theirs = capitals(main).filter((word) => !claim.words.some((other) => sameWord(other.text, word.text)));

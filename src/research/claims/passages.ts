@@ -258,9 +258,9 @@ function candidates(claim: Sentence, source: SourceText): number[] {
   if (scores.size === 0 && claim.figures.length + claim.dates.length > 0) {
     return Array.from({ length: Math.min(CANDIDATES, source.sentences) }, (_, index) => index);
   }
-  const least = Math.max(...scores.values()) * MIN_SHARED;
+  const minScore = Math.max(...scores.values()) * MIN_SHARED;
   return [...scores]
-    .filter(([, score]) => score >= least)
+    .filter(([, score]) => score >= minScore)
     .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b)
     .slice(0, CANDIDATES)
     .map(([index]) => index);

@@ -2,7 +2,7 @@ import type { Passage } from './passages.ts';
 import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
-import { standsAlone } from './text/words.ts';
+import { containsWord } from './text/words.ts';
 
 /** Checks to which row and column of a table a figure belongs. */
 
@@ -89,5 +89,5 @@ function columnAt({ sentence }: Row, place: number): number {
 /** Whether a text contains a name as separate words. */
 function saysName(text: string, name: string): boolean {
   if (name.length < MIN_NAME || !/\p{L}/u.test(name)) return false;
-  return SPACED.test(name) ? standsAlone(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
+  return SPACED.test(name) ? containsWord(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
 }

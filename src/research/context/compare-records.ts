@@ -77,7 +77,7 @@ const SOON = 2;
 /** Whether the model's notes cover a result: its figures, or most of the words of its best sentence. */
 export function coveredBy({ records }: FoundResult, notes: readonly EvidenceRecord[]): boolean {
   const best = records.reduce<EvidenceRecord | undefined>(
-    (most, record) => (!most || record.weight > most.weight ? record : most),
+    (top, record) => (!top || record.weight > top.weight ? record : top),
     undefined,
   );
   if (!best) return false;
@@ -124,7 +124,7 @@ function differ(a: EvidenceRecord, b: EvidenceRecord): boolean {
 }
 
 function sideBySide(a: EvidenceRecord, b: EvidenceRecord): string {
-  const said = (record: EvidenceRecord) =>
+  const quote = (record: EvidenceRecord) =>
     `${record.source === null ? '' : `[${record.source}] `}${recordText(record).slice(0, 160)}`;
-  return `- Sources disagree: ${said(a)} — ${said(b)}`;
+  return `- Sources disagree: ${quote(a)} — ${quote(b)}`;
 }

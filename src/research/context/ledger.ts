@@ -172,7 +172,7 @@ async function fitResults(
 
 /** The best sentence of a result, without a title: the minimum that has to be retained. */
 function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): string {
-  const best = records.reduce((most, record) => (record.weight > most.weight ? record : most));
+  const best = records.reduce((top, record) => (record.weight > top.weight ? record : top));
   const wanted = about.union(keywords(call.arguments));
   const { sentences, ranking, plain } = rankText(recordText(best), wanted);
   const fact = sentences[ranking[0] ?? 0] ?? plain;

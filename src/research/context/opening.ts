@@ -87,20 +87,20 @@ const MIN_MESSAGE = 150;
 
 /** The last messages that fit, the first of them possibly shortened. Never starts with an answer without its question. */
 function lastMessagesThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
-  const kept: TurnMessage[] = [];
+  const fitting: TurnMessage[] = [];
   let left = room;
   for (const message of messages.toReversed()) {
     const size = estimateRequest([message]);
     if (size > left) {
       const cut = left >= MIN_MESSAGE ? cutTo(message, left) : undefined;
-      if (cut) kept.unshift(cut);
+      if (cut) fitting.unshift(cut);
       break;
     }
-    kept.unshift(message);
+    fitting.unshift(message);
     left -= size;
   }
-  if (kept.length === 0 || kept[0]?.role === 'user') return kept;
-  return [{ role: 'user', content: '(The beginning of this conversation is left out.)' }, ...kept];
+  if (fitting.length === 0 || fitting[0]?.role === 'user') return fitting;
+  return [{ role: 'user', content: '(The beginning of this conversation is left out.)' }, ...fitting];
 }
 
 /** The start and the end of a message; undefined for a message with images. */

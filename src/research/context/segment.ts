@@ -134,7 +134,7 @@ function toolMessage(
     return toolResultMessage(entry, { id: planned.id, fence });
   }
   const { again, refused } = planned;
-  const shown = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;
-  if (again === undefined || shown === undefined) return { ...base, content: refused };
-  return { ...base, content: `${refused}\n${fence.around(shortened[again] ?? shown)}` };
+  const earlier = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;
+  if (again === undefined || earlier === undefined) return { ...base, content: refused };
+  return { ...base, content: `${refused}\n${fence.around(shortened[again] ?? earlier)}` };
 }

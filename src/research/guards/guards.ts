@@ -40,7 +40,7 @@ interface Problem {
 }
 
 function problemOf(turn: TurnEntry, state: ResearchState): Problem | undefined {
-  const said = turn.message.content;
+  const content = turn.message.content;
   if (turn.invented) {
     return {
       guard: 'invented_result',
@@ -50,14 +50,14 @@ function problemOf(turn: TurnEntry, state: ResearchState): Problem | undefined {
   }
   if (turn.calls.length > 0) return foundNothing(turn, state) ? NOTHING_FOUND : undefined;
   if (turn.cut) return CUT;
-  if (isRefusal(said)) {
+  if (isRefusal(content)) {
     return {
       guard: 'refusal',
       text: 'You only look up public information here. Go on with the research; if part of the question cannot be answered, leave that part out and say so.',
       why: 'the model refused to research',
     };
   }
-  if (said.trim() !== '') return undefined;
+  if (content.trim() !== '') return undefined;
   const text =
     'You neither called a tool nor said anything. Call tools now, or say in one sentence that you are ready.';
   if (state.sources.size > 0) return { guard: 'said_nothing', text, why: undefined, maxNotes: 1 };

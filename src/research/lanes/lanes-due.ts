@@ -32,9 +32,9 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
 function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
   let count = Math.min(wanted, budget.turns - state.turns - 1);
   if (!purse.isLimited) return count;
-  const least = MIN_TURNS * purse.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
+  const minCost = MIN_TURNS * purse.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
   // What follows the lanes gets a share like theirs, which is enough: an answer costs less than two turns.
-  while (count > 1 && purse.remaining / (count + 1) < least) count--;
+  while (count > 1 && purse.remaining / (count + 1) < minCost) count--;
   return count;
 }
 /** A lane needs one turn to look something up, and one to say what it found. */

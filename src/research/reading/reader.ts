@@ -76,9 +76,9 @@ export function withReader(run: ResearchRun, context: Context): PageReader {
     tools: new Map(run.tools).set(fetcher.name, reading),
     notesOn: (args) => read.get(JSON.stringify(args)),
     takeSpent() {
-      const taken = spent;
+      const usage = spent;
       spent = [];
-      return taken;
+      return usage;
     },
   };
 }

@@ -194,8 +194,8 @@ async function applyVerdicts(
 }
 
 /** A corrected sentence in the form of the original: with its bullet, its markers, or as a table row of the same width. */
-function inFormOf(sentence: string, said: string): string | undefined {
-  const own = onOneLine(said);
+function inFormOf(sentence: string, correction: string): string | undefined {
+  const own = onOneLine(correction);
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';

@@ -44,16 +44,16 @@ export class HeadingFilter {
   }
 
   #isHeading(line: string): boolean {
-    const said = plain(line);
-    return said === this.#heading || withoutNumber(said) === this.#heading;
+    const words = plain(line);
+    return words === this.#heading || withoutNumber(words) === this.#heading;
   }
 
   #mayBeHeading(line: string): boolean {
-    const said = plain(line);
+    const words = plain(line);
     return (
-      /^(?:\p{L}{0,12} ?)?\d{0,3} ?\p{P}?$/u.test(said) ||
-      this.#heading.startsWith(said) ||
-      this.#heading.startsWith(withoutNumber(said))
+      /^(?:\p{L}{0,12} ?)?\d{0,3} ?\p{P}?$/u.test(words) ||
+      this.#heading.startsWith(words) ||
+      this.#heading.startsWith(withoutNumber(words))
     );
   }
 

@@ -120,7 +120,7 @@ export function sectionLine({ heading, aim }: OutlineSection, index: number): st
 /** The largest request of the run so far, by the gateway's estimate. */
 export function largestRequest({ state }: Pick<ResearchRun, 'state'>): number {
   return state.entries.reduce(
-    (most, entry) => (entry.t === 'turn' || entry.t === 'outline' ? Math.max(most, entry.estimate) : most),
+    (max, entry) => (entry.t === 'turn' || entry.t === 'outline' ? Math.max(max, entry.estimate) : max),
     0,
   );
 }

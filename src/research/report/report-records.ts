@@ -102,8 +102,8 @@ function recordsFor(
 function fitRecords(records: readonly EvidenceRecord[], tokens: number): EvidenceRecord[] {
   const best = records.toSorted((a, b) => b.weight - a.weight);
   const lines = best.map((record) => lineOf(record, LONGEST_LINE));
-  const kept = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
-  return records.filter((record) => kept.has(record));
+  const chosen = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
+  return records.filter((record) => chosen.has(record));
 }
 
 /** A hint for the model that an earlier section has the record already, or ''. */

@@ -315,7 +315,6 @@ export class ResearchState {
       );
   }
 
-  /** The entries of the current attempt. */
   attempt(): readonly TranscriptEntry[] {
     const restart = this.ownEntries.findLastIndex((entry) => entry.t === 'restart');
     return restart === -1 ? this.ownEntries : this.ownEntries.slice(restart);

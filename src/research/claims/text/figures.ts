@@ -2,7 +2,7 @@ import type { Language } from './language.ts';
 import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
 import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
-import { standsIn } from './words.ts';
+import { isInRanges } from './words.ts';
 
 /** Finds figures in a folded text and their values: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -77,20 +77,20 @@ export function figuresIn(
 ): Figure[] {
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
-    if (!standsIn(found.start, taken))
+    if (!isInRanges(found.start, taken))
       figures.push({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
   }
   for (const match of text.matchAll(NUMBER)) {
     const { index } = match;
     const isInName = /[\p{L}_]/u.test(text[index - 1] ?? '') && !isUnitless(text, index);
-    if (isInName || standsIn(index, [...taken, ...figures])) continue;
+    if (isInName || isInRanges(index, [...taken, ...figures])) continue;
     const figure = written(text, { index, digits: match[0] });
     const before = figures.at(-1);
     if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
     figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
   for (const found of [...spelledNumbers(text, language), ...cjkNumber(text)]) {
-    if (standsIn(found.start, [...taken, ...figures])) continue;
+    if (isInRanges(found.start, [...taken, ...figures])) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
   figures.sort((a, b) => a.start - b.start);

@@ -3,7 +3,7 @@ import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
 import { unitAt } from './units.ts';
-import { standsIn, type Word, wordsIn } from './words.ts';
+import { isInRanges, type Word, wordsIn } from './words.ts';
 
 /** A sentence and the parts of it that can be compared. */
 export interface Sentence {
@@ -28,7 +28,7 @@ export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
   const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
-  const words = wordsIn(folded, text).filter(({ start }) => !standsIn(start, dates) && !standsIn(start, figures));
+  const words = wordsIn(folded, text).filter(({ start }) => !isInRanges(start, dates) && !isInRanges(start, figures));
   let clauses: Clause[] | undefined;
   return {
     text,
@@ -89,7 +89,8 @@ function clausesOf(
   };
   let from = 0;
   for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
-    if (standsIn(index, figures) || standsIn(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
+    if (isInRanges(index, figures) || isInRanges(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2)))
+      continue;
     const clause = within(from, index);
     const facts = clause.figures.length + clause.dates.length;
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;

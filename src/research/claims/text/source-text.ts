@@ -3,7 +3,7 @@ import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { parseSentence, type Sentence } from './parse-sentence.ts';
-import { standsAlone } from './words.ts';
+import { containsWord } from './words.ts';
 
 /** The text of a source as the run has seen it, split into sentences to compare claims with. */
 export class SourceText {
@@ -48,7 +48,7 @@ export class SourceText {
   /** Whether the folded text contains these letters as a separate word, with or without dots between them. */
   saysAlone(letters: string): boolean {
     this.#undotted ??= this.folded.replaceAll('.', '');
-    return standsAlone(letters, this.#undotted);
+    return containsWord(letters, this.#undotted);
   }
 
   get sentences(): number {

@@ -19,7 +19,6 @@ export class WordList {
     return this.#one.test(text);
   }
 
-  /** The matches in a text. */
   in(text: string): string[] {
     return text.match(this.#all) ?? [];
   }

@@ -111,12 +111,12 @@ export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
 }
 
 /** Whether a place in a text is within one of these ranges. */
-export function standsIn(at: number, ranges: readonly { start: number; end: number }[]): boolean {
+export function isInRanges(at: number, ranges: readonly { start: number; end: number }[]): boolean {
   return ranges.some(({ start, end }) => at >= start && at < end);
 }
 
 /** Whether a text contains these letters as a separate word, with no character of `inWords` next to them. */
-export function standsAlone(letters: string, text: string, inWords = /\p{L}/u): boolean {
+export function containsWord(letters: string, text: string, inWords = /\p{L}/u): boolean {
   for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
     if (!inWords.test(text[at - 1] ?? '') && !inWords.test(text[at + letters.length] ?? '')) return true;
   }
