@@ -3,7 +3,7 @@ import type { DemoRequest } from './request.ts';
 import type { DemoCall, DemoTurn } from './researcher.ts';
 import { streamPieces } from './words.ts';
 
-/** A turn in the shapes of OpenAI's chat completions: one object, or chunks. */
+/** Formats a turn as an OpenAI chat completion: one object, or chunks. */
 
 /** A turn within the token limit of its request. A piece of text counts as a token. */
 export interface BoundedTurn {
@@ -13,7 +13,7 @@ export interface BoundedTurn {
   finishReason: 'stop' | 'length' | 'tool_calls';
 }
 
-/** Cuts a turn at `max_completion_tokens` or `max_tokens`, thoughts included, as providers do. */
+/** Cuts a turn at `max_completion_tokens` or `max_tokens`, reasoning included, as providers do. */
 export function boundTurn(turn: DemoTurn, request: DemoRequest): BoundedTurn {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
   const thoughts = streamPieces(turn.reasoning);
@@ -24,7 +24,7 @@ export function boundTurn(turn: DemoTurn, request: DemoRequest): BoundedTurn {
   return { reasoning, text, calls: turn.calls, finishReason: turn.calls.length > 0 ? 'tool_calls' : 'stop' };
 }
 
-/** What is the same in a completion and in each of its chunks. */
+/** The fields that a completion and all of its chunks share. */
 function header(request: DemoRequest) {
   return { id: `chatcmpl-demo-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: request.model };
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { isObject, parseJson } from '../base/json.ts';
 import type { DemoMessage } from './request.ts';
 
-/** What the demo model reads in the messages that it gets. */
+/** Reads the state of the research from the messages of a request. */
 
-/** A document that a tool showed. `read`: its whole text was fetched. */
+/** A document in a tool result. `read`: its whole text was fetched. */
 export interface FoundDocument {
   url: string;
   title: string;
@@ -13,13 +13,13 @@ export interface FoundDocument {
   read: boolean;
 }
 
-/** The state of the research since the question, as the messages show it. */
+/** The state of the research since the question. */
 export type Conversation = ReturnType<typeof readChat>;
 
-/** A last message of a research loop, which asks for the answer to the question before it. */
+/** Recognizes the last message of a research loop, which asks for the answer to the question before it. */
 const ASKS_FOR_ANSWER = /\b(final answer|answer to my question|write (the|your) (answer|report))\b/i;
 
-/** A message that asks to go on with an answer that was cut. */
+/** Recognizes a message that asks to continue an answer that was cut off. */
 export const ASKS_TO_CONTINUE =
   /\b(interrupted|cut off|continue (it |your answer )?(exactly )?where|continue exactly)\b/i;
 
@@ -39,19 +39,19 @@ export function readChat(messages: readonly DemoMessage[]) {
     /** Assistant turns with tool calls. */
     rounds: rounds.length,
     searches: searches.length,
-    /** Whether the last of these turns searched, so that what it found is still to be read. */
+    /** Whether the last of these turns searched, so that its results may still have to be read. */
     justSearched: rounds.at(-1)?.some((call) => call.name === 'web_search') ?? false,
     queries: searches.flatMap(({ queries }) => (Array.isArray(queries) ? queries.map(String) : [])),
     fetched: argumentsOf('fetch_url_content').map(({ url }) => String(url)),
-    /** In the order in which they were met; of one that was read, the whole text. */
+    /** In the order in which they were found; with the whole text if one was read. */
     documents: readDocuments(after),
     toolResults: after.filter((message) => message.role === 'tool').length,
   };
 }
 
 /**
- * The index of the question: the last user message that is neither a note that follows tool results nor a request to
- * write the answer down; -1 without a user message.
+ * The index of the question: the last user message that is neither a note after tool results nor a request to write the
+ * answer; -1 without a user message.
  */
 function findQuestion(messages: readonly DemoMessage[]): number {
   const isNote = ({ content }: DemoMessage, index: number) =>

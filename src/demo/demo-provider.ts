@@ -9,19 +9,18 @@ import { boundTurn, toChunks, toCompletion } from './completion.ts';
 import { demoRequest } from './request.ts';
 import { takeTurn } from './researcher.ts';
 
-/** The demo provider while it runs. */
 export interface DemoProvider extends AsyncDisposable {
   /** Its base URL as an OpenAI-compatible provider, such as `http://127.0.0.1:40123/v1`. */
   readonly url: string;
 }
 
-/** More than any context of a research run, in bytes. */
+/** Larger than the context of any research run, in bytes. */
 const MAX_BODY = 32 * 1024 * 1024;
 
 /**
  * Starts the built-in provider (docs/architecture.md, "The demo provider"): an OpenAI-compatible server on a free
  * loopback port whose model is a small deterministic program. It needs no key and no network.
- * @param options.paceMs pause between streamed words in milliseconds, so that progress can be watched.
+ * @param options.paceMs the pause between streamed words in milliseconds, so that progress can be watched.
  */
 export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}): Promise<DemoProvider> {
   const server = createServer((request, response) => {
@@ -42,7 +41,6 @@ export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}
   };
 }
 
-/** A request that the demo provider refuses. */
 class Refusal extends Error {
   readonly status: number;
 
@@ -93,7 +91,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.end(JSON.stringify(body));
 }
 
-/** An error in OpenAI's shape. Where an answer has begun its connection ends instead. */
+/** Sends an error in OpenAI's format, or closes the connection if the answer has started. */
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
-/** How deep a schema is followed; a recursive one that demands more has no finite instance anyway. */
+/** How deep a schema is followed. A recursive schema that requires more has no finite instance anyway. */
 const MAX_DEPTH = 12;
 const MAX_ITEMS = 100;
 const MAX_LENGTH = 10_000;
@@ -13,14 +13,14 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A small value that fits a JSON schema: required properties only, the least that bounds allow. Free strings hold
- * `text`. Patterns, `allOf`, `not` and conditions are beyond the demo model.
+ * A small value that fits a JSON schema: required properties only, and the smallest values that limits allow. Free strings
+ * are `text`. Patterns, `allOf`, `not` and conditions are not supported.
  */
 export function minimalInstance(root: JsonObject, { text }: { text: string }): JsonValue {
   const instance = (schema: JsonValue | undefined, depth: number): JsonValue => {
     if (!isObject(schema) || depth > MAX_DEPTH) return null;
     const inner = (part: JsonValue | undefined) => instance(part, depth + 1);
-    if (typeof schema.$ref === 'string') return inner(resolved(schema.$ref, root));
+    if (typeof schema.$ref === 'string') return inner(resolveReference(schema.$ref, root));
     const [fixed] = schema.const === undefined ? listOf(schema.enum) : [schema.const];
     if (fixed !== undefined) return fixed;
     const [alternative] = listOf(schema.anyOf ?? schema.oneOf);
@@ -47,7 +47,7 @@ function leastText({ format, minLength, maxLength }: JsonObject, text: string): 
   );
 }
 
-/** The number next to a bound, else zero. */
+/** The number closest to a limit, or zero without one. */
 function leastNumber(schema: JsonObject, step: number): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
   if (typeof minimum === 'number') return Math.ceil(minimum / step) * step;
@@ -57,7 +57,7 @@ function leastNumber(schema: JsonObject, step: number): number {
 }
 
 /** The schema that a local `#/...` reference names. */
-function resolved(reference: string, root: JsonObject): JsonValue | undefined {
+function resolveReference(reference: string, root: JsonObject): JsonValue | undefined {
   const names = reference.split('/').slice(1).map(decodeURIComponent);
   return names.reduce<JsonValue | undefined>((node, name) => (isObject(node) ? node[name] : undefined), root);
 }

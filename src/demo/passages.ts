@@ -6,16 +6,16 @@ export interface DemoPassage {
   text: string;
   document: FoundDocument;
   score: number;
-  /** How many of the question's key words it has. */
+  /** How many of the question's keywords it has. */
   matches: number;
   /** Its place in its document. */
   position: number;
 }
 
-/** Bounds the work on a huge page, in UTF-16 code units. */
+/** Only this much of a huge page is read, in UTF-16 code units. */
 const MAX_TEXT = 100_000;
 
-/** The sentences of documents that have key words, best first; which come first does not depend on chance. */
+/** The sentences of documents that have keywords, best first. The order is deterministic. */
 export function rankPassages(documents: readonly FoundDocument[], keywords: readonly string[]): DemoPassage[] {
   const matchers = keywords.map((keyword) => ({ keyword, matches: keywordMatcher(keyword) }));
   const matching = (text: string) => {
@@ -45,7 +45,7 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
     .sort((a, b) => b.score - a.score || a.document.sourceId - b.document.sourceId || a.position - b.position);
 }
 
-/** The best passages, at most `limit`, without near repeats and without one document taking all. */
+/** The best passages, at most `limit`, without near-duplicates, and at most half of them from one document. */
 export function choosePassages(passages: readonly DemoPassage[], limit: number): DemoPassage[] {
   const chosen: DemoPassage[] = [];
   const perDocument = Math.ceil(limit / 2);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../base/json.ts';
 
-/** The parts of a chat completion request that the demo model looks at; everything else is accepted. */
+/** The parts of a chat completion request that the demo model reads; everything else is accepted and ignored. */
 
 const content = z
   .union([z.string(), z.array(z.looseObject({ text: z.string().default('') }))])

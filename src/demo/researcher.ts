@@ -6,7 +6,7 @@ import { choosePassages, rankPassages } from './passages.ts';
 import type { DemoMessage, DemoRequest, DemoTool } from './request.ts';
 import { keywordsOf } from './words.ts';
 
-/** What the demo model says in one turn. */
+/** The output of the demo model in one turn. */
 export interface DemoTurn {
   reasoning: string;
   text: string;
@@ -20,10 +20,10 @@ export interface DemoCall {
   arguments: string;
 }
 
-/** Pages read after the first search, and after the second. */
+/** How many pages are read after the first search, and after the second. */
 const FIRST_PAGES = 3;
 const SECOND_PAGES = 2;
-/** Fewer good passages than this are thin: the demo model searches once more. */
+/** With fewer good passages the demo model searches once more. */
 const ENOUGH_PASSAGES = 3;
 
 /** The demo model: a pure function from a request to a turn. */
@@ -47,23 +47,23 @@ function answer({ messages, response_format: format }: DemoRequest): string {
 }
 
 /**
- * An answer that was cut and is to be continued: the messages end with it, or with it and a request to go on. A
- * whole answer followed by another user message is an ordinary conversation.
+ * An answer that was cut off and should be continued: the messages end with it, or with it and a request to go on. A
+ * complete answer followed by another user message is an ordinary conversation.
  */
 function cutAnswer(
   messages: readonly DemoMessage[],
   write: (messages: readonly DemoMessage[]) => string,
 ): { messages: readonly DemoMessage[]; soFar: string } | undefined {
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const [said, ...next] = messages.slice(at);
-  if (at < 1 || !said?.content || said.tool_calls.length > 0 || next.length > 1) return undefined;
-  const cut = { messages: messages.slice(0, at), soFar: said.content };
+  const [last, ...next] = messages.slice(at);
+  if (at < 1 || !last?.content || last.tool_calls.length > 0 || next.length > 1) return undefined;
+  const cut = { messages: messages.slice(0, at), soFar: last.content };
   if (next.every(({ content }) => ASKS_TO_CONTINUE.test(content))) return cut;
   const whole = write(cut.messages);
   return whole.startsWith(cut.soFar) && whole !== cut.soFar ? cut : undefined;
 }
 
-/** A research turn, or a call that the request demands; undefined where the answer is due. */
+/** A research turn, or a call that the request demands; undefined if it is time for the answer. */
 function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | undefined {
   const conversation = readChat(request.messages);
   const offered = new Set(tools.map((tool) => tool.name));
@@ -115,14 +115,14 @@ function firstRound(
   return calling(conversation, reasoning, wanted);
 }
 
-/** All key words together, and of many also the longest, which say most. */
+/** All keywords together; if there are many, also the longest ones, which are the most specific. */
 function firstQueries(keywords: readonly string[]): string[] {
   const all = keywords.join(' ');
   const longest = longestFirst(keywords).slice(0, 2);
   return keywords.length <= 3 ? [all] : [all, keywords.filter((keyword) => longest.includes(keyword)).join(' ')];
 }
 
-/** Single key words that were not searched for alone. */
+/** Single keywords that were not searched for on their own. */
 function otherQueries(keywords: readonly string[], asked: readonly string[]): string[] {
   return longestFirst(keywords)
     .filter((keyword) => !asked.includes(keyword))
@@ -149,7 +149,7 @@ function ready(reasoning: string): DemoTurn {
   return { reasoning, text: 'I am ready to answer.', calls: [] };
 }
 
-/** The ids of calls are unique in the conversation and the same whenever the turn is taken again. */
+/** A turn with calls. Their ids are unique in the conversation, and the same if the turn is repeated. */
 function calling(
   { rounds }: Conversation,
   reasoning: string,

@@ -1,4 +1,4 @@
-/** Words of questions rather than of subjects, in a few languages. */
+/** Words that say nothing about the subject of a question, in a few languages. */
 const STOP_WORDS = new Set(
   [
     'a an and any are as at be been but by can could did do does for from get give had has have how i if in into is it its',
@@ -24,13 +24,13 @@ export function segmentsOf(text: string): string[] {
   return wordsIn(text).map(({ segment }) => segment);
 }
 
-/** What a question is about: its words without those of every question, each once, at most `limit`. */
+/** The keywords of a question: its words without stop words, each once, at most `limit`. */
 export function keywordsOf(question: string, limit = 8): string[] {
   const words = joinHan(question).filter((word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word));
   return [...new Set(words)].filter((word) => word.length > 1 || /\p{Script=Han}/u.test(word)).slice(0, limit);
 }
 
-/** The words of a text; characters that the segmenter left alone side by side are one word that it did not know. */
+/** The words of a text. Adjacent single Han characters are joined: they are a word that the segmenter does not know. */
 function joinHan(text: string): string[] {
   const words: string[] = [];
   let end = -1;
@@ -43,16 +43,16 @@ function joinHan(text: string): string[] {
   return words;
 }
 
-/** Finds a keyword in one of its forms (`resume`, `resumed`, `resuming`) in text in lower case. */
+/** A test for a keyword in any of its forms (`resume`, `resumed`, `resuming`), for lower-case text. */
 export function keywordMatcher(keyword: string): (text: string) => boolean {
   if (/[^\p{Script=Latin}\p{N}_]/u.test(keyword)) return (text) => text.includes(keyword);
   const stem = keyword.length < 5 ? keyword : keyword.replace(/(?:ing|ed|es|e|s)$/, '');
   const form = new RegExp(`(?<![\\p{L}\\p{N}_])${stem}\\p{L}{0,4}(?![\\p{L}\\p{N}_])`, 'u');
-  // The plain look-up is many times cheaper and rules most sentences out.
+  // The plain search is many times cheaper and rules out most sentences.
   return (text) => text.includes(stem) && form.test(text);
 }
 
-/** The sentences of a Markdown text as plain text, without headings, code, tables and addresses. */
+/** The sentences of a Markdown text as plain text, without headings, code, tables and URLs. */
 export function plainSentences(markdown: string): string[] {
   const prose = markdown
     .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '\n')
@@ -76,20 +76,20 @@ function splitParagraph(paragraph: string): string[] {
   return text.split(SENTENCE_END).filter(isQuotable);
 }
 
-/** `Intl.Segmenter` would know more, at a cost that a page of a megabyte makes felt. */
+/** `Intl.Segmenter` would be more exact, but is too slow for a page of a megabyte. */
 const SENTENCE_END = /(?<=[.!?…]["')”]?)\s+(?=["'(“]?[\p{Lu}\p{N}])|(?<=[。！？])\s*/u;
 
-/** Long enough to say something, short enough to quote, finished, and without an address. */
+/** Whether a sentence is long enough to say something, short enough to quote, complete, and without a URL. */
 function isQuotable(sentence: string): boolean {
   const dense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(sentence);
-  const [least, most] = dense ? [6, 160] : [30, 320];
-  if (sentence.length < least || sentence.length > most) return false;
+  const [min, max] = dense ? [6, 160] : [30, 320];
+  if (sentence.length < min || sentence.length > max) return false;
   return /^[^…].*[.!。！]["')）」』]?$/.test(sentence) && !/:\/\/| \| /.test(sentence);
 }
 
 /**
- * A text in the pieces that it is streamed in and counted by: words with the space before them, and a few characters
- * at a time where there are no spaces. Joined, the pieces are the text.
+ * Splits a text into the pieces that are streamed and counted as tokens: words with the space before them, or a few
+ * characters in scripts without spaces. Joined, the pieces are the text.
  */
 export function streamPieces(text: string): string[] {
   const pieces = text.match(PIECE) ?? [];

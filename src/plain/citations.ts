@@ -6,33 +6,33 @@ import { UNCHECKED } from '../research/claims/claim-checker.ts';
 import type { Source, SourceRegistry } from '../research/run/sources.ts';
 import type { TurnMessage, TurnTool } from '../upstream/turn.ts';
 
-/** Tools whose results have sources. */
+/** Tools whose results are sources. */
 const CITED = new Set(['file_search', 'web_search', 'fetch_url_content']);
 const MARK =
   ' Write the source_id of what you use in square brackets, such as [2], behind each statement that rests on it.';
 
-/** A tool as a model is offered it that is to cite what it found. */
-export function citable<T extends TurnTool>(tool: T): T {
+/** A tool definition that, for tools with sources, also asks the model to cite them. */
+export function withCitationHint<T extends TurnTool>(tool: T): T {
   return CITED.has(tool.name) ? { ...tool, description: tool.description + MARK } : tool;
 }
 
-/** What earlier responses of a conversation found, with the numbers that its texts cite it by. */
+/** The sources of earlier responses of a conversation, with the numbers that its texts cite. */
 export function earlierSources(messages: readonly TurnMessage[]): Source[] {
   const names = new Map<string, string>();
   return messages.flatMap((message) => {
     if (message.role === 'assistant') for (const { id, name } of message.tool_calls ?? []) names.set(id, name);
     if (message.role !== 'tool' || !CITED.has(names.get(message.tool_call_id) ?? '')) return [];
-    const told = parseJson(message.content);
-    const found = isObject(told) && Array.isArray(told.results) ? told.results : [told];
-    return found.flatMap((one: unknown): Source[] => {
-      if (!isObject(one) || typeof one.url !== 'string' || !Number.isSafeInteger(one.source_id)) return [];
-      const title = typeof one.title === 'string' ? one.title : '';
-      return [{ id: Number(one.source_id), url: one.url, title, snippet: '', kind: 'read' }];
+    const result = parseJson(message.content);
+    const found = isObject(result) && Array.isArray(result.results) ? result.results : [result];
+    return found.flatMap((item: unknown): Source[] => {
+      if (!isObject(item) || typeof item.url !== 'string' || !Number.isSafeInteger(item.source_id)) return [];
+      const title = typeof item.title === 'string' ? item.title : '';
+      return [{ id: Number(item.source_id), url: item.url, title, snippet: '', kind: 'read' }];
     });
   });
 }
 
-/** What the markers of a whole text cite, in its order. The text stays as the model wrote it. */
+/** The citations of the markers in a complete text, in order. The text stays as the model wrote it. */
 export function citationsIn(text: string, sources: SourceRegistry): UrlCitation[] {
   if (sources.size === 0) return [];
   const scanner = new AnswerScanner((raw) => raw.length);

@@ -1,13 +1,11 @@
 import { asksFirst } from '../research/calls/approvals.ts';
-import { clientNames, type FunctionCall, foundFirst, type ShellTool } from '../research/run/steps.ts';
+import { clientNames, type FunctionCall, type ShellTool, searchResultOf } from '../research/run/steps.ts';
 import { customText } from '../upstream/dialects/requests/tool-arguments.ts';
 import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';
 import { shellArguments } from './shell-tools.ts';
 
-/** Calls of tools that run at the client. */
-
-/** A call as the client sees it: what was offered with its namespace is called by both names. */
+/** A call as the client sees it: with name and namespace, if the function was offered with one. */
 export function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
   const { tools } = request;
   const offered = tools.find((tool) => tool.name === name);
@@ -16,15 +14,15 @@ export function functionCall({ id, name, arguments: args }: TurnToolCall, reques
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
   if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
-  return { callId: id, ...clientNames(name, tools), arguments: args, ...foundFirst(name, tools) };
+  return { callId: id, ...clientNames(name, tools), arguments: args, ...searchResultOf(name, tools) };
 }
 
 export function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {
   return tools.find((tool) => tool.name === name)?.shell;
 }
 
-/** Whether a call is one of the client's shell that its item has no words for: the model is told so, and calls again. */
-export function isUnreadable({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
+/** Whether a call of a client's shell tool has arguments that do not fit its item. The model is told to call it again. */
+export function isMalformed({ name, arguments: args }: TurnToolCall, request: PlainRequest): boolean {
   const shell = shellTool(name, request);
   return shell !== undefined && shellArguments(shell, args) === undefined;
 }

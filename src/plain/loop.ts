@@ -19,33 +19,33 @@ import {
   type TurnToolChoice,
 } from '../upstream/turn.ts';
 import { holdsThoughts } from '../upstream/wires/replayed.ts';
-import { citable, citationsIn, earlierSources } from './citations.ts';
-import { functionCall, isUnreadable, shellTool } from './client-calls.ts';
-import { compacted, compactingTokens, summaryAlone } from './compacted.ts';
+import { citationsIn, earlierSources, withCitationHint } from './citations.ts';
+import { functionCall, isMalformed, shellTool } from './client-calls.ts';
+import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
-import { refusedShell } from './shell-tools.ts';
-import { type ShownSoFar, showTurn } from './show-turn.ts';
+import { shellRefusal } from './shell-tools.ts';
+import { type SentSoFar, streamTurn } from './stream-turn.ts';
 import { Truncation } from './truncation.ts';
 import { requireOutput, thread } from './turns.ts';
 
-/** Turns that call tools that run here; after so many the model has to write. */
+/** After this many turns with calls of hosted tools, the model has to write. */
 const MAX_TURNS = 100;
-/** The same of turns in a row whose calls were all refused. */
+/** After this many turns in a row whose calls were all refused, it has to write, too. */
 const MAX_REFUSED = 3;
-/** Tools that run at the same time. */
+/** How many hosted tools run at the same time. */
 const PARALLEL_CALLS = 4;
 
-const NOTHING_SHOWN: ShownSoFar = { text: '', phase: undefined, began: 0, cited: 0, thought: false };
+const NOTHING_SENT: SentSoFar = { text: '', phase: undefined, messageStart: 0, citationsSent: 0, thought: false };
 
 /**
- * One response of a plain model: a turn, and one more as long as only tools that run here are called or the provider broke
- * off (docs/api.md, "Responses of plain models"). Text that was shown is continued in place, thoughts that were cut are
- * closed and thought again.
- * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
+ * One response of a plain model: a turn, and further turns as long as only hosted tools are called or the provider breaks
+ * off (docs/api.md, "Responses of plain models"). Text that was sent is continued in place; reasoning that was cut off is
+ * closed, and starts again.
+ * @throws GatewayError for the failures in docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const { text, annotations, phase } = run.answerSoFar;
-  const written: ShownSoFar = { ...NOTHING_SHOWN, text, phase, cited: annotations.length };
+  const written: SentSoFar = { ...NOTHING_SENT, text, phase, citationsSent: annotations.length };
   const truncation = new Truncation();
   run.state.sources.note(earlierSources(run.request.messages));
   const approved = approvedTurn(run);
@@ -53,40 +53,41 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   for (let cuts = 0; ; ) {
     const { answered } = run.state;
     if (answered) return { incomplete: answered.cut };
-    // Each of these looks at the transcript alone: a response that is taken up again goes on where it was cut.
+    // Every decision below depends on the transcript alone, so a resumed response continues exactly where it was cut.
     yield* makeCalls(run);
-    const early = endBetween(run);
+    const early = earlyEnd(run);
     if (early) {
       yield early;
       continue;
     }
     if (run.shouldPause()) return 'paused';
     if (run.request.compacts && run.compaction) {
-      yield* summaryAlone(run, run.compaction, truncation);
+      yield* summaryOnly(run, run.compaction, truncation);
       continue;
     }
-    if (written.text === '') yield* compacted(run, truncation);
+    if (written.text === '') yield* compactIfNeeded(run, truncation);
     const before = written.text.length;
     try {
-      const finish = yield* showTurn({ ...run, asked: turnRequest(run, truncation, written.text) }, written);
+      const finish = yield* streamTurn({ ...run, request: turnRequest(run, truncation, written.text) }, written);
       const mayCall = toolChoice(run) !== 'none';
-      const message = said(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
+      const message = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
       const hosted = (message.tool_calls ?? []).filter(
-        (call) => isUnreadable(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
+        (call) => isMalformed(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
       );
-      // Not every provider keeps its model to that: tools that run here are not called for ever.
+      // Not every provider enforces tool_choice. Without this check hosted tools could be called forever.
       if (!mayCall && hosted.length > 0) {
         const fault = 'the model called a tool although none may be called';
         throw new TurnError('failed', fault, { started: true, usage: finish.usage });
       }
-      const fresh = citationsIn(written.text.slice(written.began), run.state.sources).slice(written.cited);
+      const citations = citationsIn(written.text.slice(written.messageStart), run.state.sources);
+      const fresh = citations.slice(written.citationsSent);
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
-      if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
+      if (hosted.length === 0) yield await endStep(run, finish, { ...written, before, message });
       else {
         const encrypted = await encryptedThought(run, finish, { ...written, before });
-        yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
-        Object.assign(written, NOTHING_SHOWN);
+        yield { ...toolTurnStep(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
+        Object.assign(written, NOTHING_SENT);
         cuts = 0;
       }
     } catch (thrown) {
@@ -103,14 +104,14 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
 }
 
 /**
- * What a turn said, as its provider wants it back. `oneCall`, `mayCall`: not every provider keeps to that by itself; of a
- * turn that may call nothing the text counts, if there is one.
+ * The message of a turn, as its provider wants it back. `oneCall` and `mayCall` are enforced here because not every
+ * provider does; a turn that may not call anything is reduced to its text, if it has any.
  */
-function said(
+function replyOf(
   { message }: Finish,
   { text, before, oneCall, mayCall }: { text: string; before: number; oneCall: boolean; mayCall: boolean },
 ): AssistantMessage {
-  // The end of a text that another turn began: what its provider bound to it does not fit the whole.
+  // If another turn wrote the start of the text, the replay data belongs to the end only and must not be sent back.
   const { replay: _, ...plain } = message;
   const { tool_calls: calls, ...silent } = plain;
   if (!mayCall && calls?.length && text.trim() !== '') return { ...silent, content: text };
@@ -121,11 +122,11 @@ function said(
   };
 }
 
-/** What ends the response: calls for the client to make, or a whole text, or one that was cut at a limit. */
-async function endOf(
+/** The step that ends the response: with calls for the client, with a complete text, or with one cut off at a limit. */
+async function endStep(
   run: PlainRun,
   finish: Finish,
-  { message, ...shown }: ShownSoFar & { before: number; message: AssistantMessage },
+  { message, ...shown }: SentSoFar & { before: number; message: AssistantMessage },
 ): Promise<Step> {
   const encrypted = await encryptedThought(run, finish, shown);
   const entry = noted(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
@@ -139,13 +140,13 @@ async function endOf(
 }
 
 /**
- * What the client keeps of the thoughts of a whole turn, if it keeps them: what of a turn was cut, or put together of
- * several, its provider does not take back.
+ * The encrypted reasoning of a turn, if the client stores it. Undefined for a turn that was cut off or joined from several,
+ * because its provider would not accept that.
  */
 async function encryptedThought(
   { sealThought }: PlainRun,
   finish: Finish,
-  { text, thought, before }: ShownSoFar & { before: number },
+  { text, thought, before }: SentSoFar & { before: number },
 ): Promise<string | undefined> {
   const { replay } = finish.message;
   if (!sealThought || before > 0 || cutOf(finish) !== null) return undefined;
@@ -153,7 +154,7 @@ async function encryptedThought(
   return await sealThought({ ...(replay && { replay }), ...(!thought && text !== '' && { behind: true }) });
 }
 
-/** Calls that the client has approved, as the first turn of the response. */
+/** The calls that the client has approved, as the first turn of the response. */
 function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefined {
   if (!approved || state.turns > 0) return undefined;
   const { message, requests } = approved;
@@ -167,8 +168,8 @@ function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefi
   };
 }
 
-/** A turn that called tools that run here. Functions of the client's own wait until these are made. */
-function turnOf(
+/** A turn that called hosted tools. Calls of the client's own functions wait until these are made. */
+function toolTurnStep(
   run: PlainRun,
   { usage, route }: Finish,
   { message, hosted }: { message: AssistantMessage; hosted: TurnToolCall[] },
@@ -177,7 +178,7 @@ function turnOf(
   let next = state.made.size;
   const calls = hosted.map(({ id, name, arguments: written }): PlannedCall => {
     const shell = shellTool(name, request);
-    if (shell) return { id, refused: refusedShell(shell) };
+    if (shell) return { id, refused: shellRefusal(shell) };
     if (request.maxToolCalls !== null && next >= request.maxToolCalls) {
       return { id, refused: `Not made: the limit of ${request.maxToolCalls} tool calls is reached.` };
     }
@@ -202,7 +203,7 @@ function turnOf(
   return { type: 'tool_calls', calls: started, entry };
 }
 
-/** Makes the calls of the last turn that have no result: all of them, or after a crash those that it cut. */
+/** Makes the calls of the last turn that have no result yet: all of them, or after a crash those that it interrupted. */
 async function* makeCalls({ state, tools, log, signal, onToolCall }: PlainRun): AsyncGenerator<Step> {
   const runner = { tools, sources: state.sources, log, signal, limit: signal, onToolCall };
   for await (const entry of runToolCalls(state.pendingCalls(), runner, { parallel: PARALLEL_CALLS })) {
@@ -211,8 +212,8 @@ async function* makeCalls({ state, tools, log, signal, onToolCall }: PlainRun): 
   }
 }
 
-/** What ends the response between two turns: functions that were called beside other tools, or no room for more. */
-function endBetween({ state, request }: PlainRun): Step | undefined {
+/** The step that ends the response between two turns: for waiting client functions, or because the limit is reached. */
+function earlyEnd({ state, request }: PlainRun): Step | undefined {
   const turn = state.entries.findLast((entry) => entry.t === 'turn');
   const functions = turn?.functions ?? [];
   if (functions.length > 0) {
@@ -220,8 +221,8 @@ function endBetween({ state, request }: PlainRun): Step | undefined {
     const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
     return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
   }
-  const { maxOutputTokens: most } = request;
-  if (!turn || most === null || state.usage.output_tokens - compactingTokens(state) < most) return undefined;
+  const { maxOutputTokens: limit } = request;
+  if (!turn || limit === null || state.usage.output_tokens - summaryTokens(state) < limit) return undefined;
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
   return { type: 'reasoning_end', status: 'completed', entry };
 }
@@ -234,7 +235,7 @@ function cutOf({ reason }: Finish): IncompleteReason | null {
 function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
   const { request, state } = run;
   const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
-  const begun: TurnMessage[] = [
+  const continuation: TurnMessage[] = [
     { role: 'assistant', content: soFar },
     { role: 'user', content: run.goOn },
   ];
@@ -244,11 +245,11 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     description,
     parameters,
   }));
-  const tools = [...request.tools, ...(isText ? hosted.map(citable) : hosted)];
+  const tools = [...request.tools, ...(isText ? hosted.map(withCitationHint) : hosted)];
   const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
   const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
   return {
-    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : begun)],
+    messages: [...truncation.fit(thread(run)), ...(soFar === '' ? [] : continuation)],
     ...(tools.length > 0 && { tools, toolChoice: toolChoice(run), oneCallAtOnce: request.oneCallAtOnce }),
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),
@@ -258,20 +259,20 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(reasoningEffort !== null && { reasoningEffort }),
     ...(verbosity !== undefined && { verbosity }),
     ...(logprobs !== undefined && { logprobs }),
-    // A crash may have come between the last word and the end.
+    // After a crash the text may be complete already, so that the model has nothing to add.
     ...(soFar !== '' && { mayBeEmpty: true }),
     cacheKey: request.cacheKey ?? run.id,
   };
 }
 
-/** What was demanded holds for the first turn: after it the model may write. */
+/** The requested tool choice holds for the first turn only; after it the model may write. */
 function toolChoice({ request, state }: PlainRun): TurnToolChoice {
-  if (state.turns >= MAX_TURNS || refusedLast(state) >= MAX_REFUSED) return 'none';
+  if (state.turns >= MAX_TURNS || refusedTurnsInARow(state) >= MAX_REFUSED) return 'none';
   return state.turns > (request.approved ? 1 : 0) && request.toolChoice !== 'none' ? 'auto' : request.toolChoice;
 }
 
-/** How many of the last turns made none of the calls that they wanted. */
-function refusedLast({ entries }: ResearchState): number {
+/** How many turns in a row, up to now, had all their calls refused. */
+function refusedTurnsInARow({ entries }: ResearchState): number {
   const turns = entries.filter((entry) => entry.t === 'turn');
   const made = turns.findLastIndex(({ calls }) => calls.some((planned) => 'call' in planned));
   return turns.length - 1 - made;

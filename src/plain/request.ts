@@ -15,83 +15,83 @@ import type { AssistantMessage, ChatModel, TurnMessage, TurnToolChoice } from '.
 import type { Thought } from './sealed-contents.ts';
 
 /**
- * What a plain model is asked for in a response that the gateway makes (docs/api.md, "Responses of plain models"): a
- * conversation, tools that run here, and functions of the client's own that end the response when they are called.
+ * A request for a response of a plain model that the gateway makes (docs/api.md, "Responses of plain models"): a
+ * conversation, hosted tools, and functions of the client's own, which end the response when they are called.
  */
 export interface PlainRequest {
   kind: 'plain';
-  /** The whole conversation, earlier responses first. Every call in it has its output. */
+  /** The whole conversation, earlier responses first. Every call in it has an output. */
   messages: TurnMessage[];
   instructions: string | null;
-  /** Functions that run at the client; those only that `tool_choice` allows. */
+  /** Functions that run at the client, as far as `tool_choice` allows them. */
   tools: OfferedFunction[];
-  /** Tools that run here, beside those of `mcpServers`; absent: none. */
+  /** Tools that run in the gateway, besides those of `mcpServers`; absent: none. */
   hosted?: BuiltinTools | undefined;
   /** Where they may search and read; absent: as `hosted` says. */
   sources?: RequestedSources | undefined;
   mcpServers: RequestedMcpServer[];
-  /** Of those whose calls the client approves first; absent: none. */
+  /** Which calls of MCP servers need the client's approval; absent: none. */
   approvals?: ApprovalRule[] | undefined;
   approved?: ApprovedCalls | undefined;
-  /** Bounds the calls of tools that run here. */
+  /** Limits the calls of hosted tools. */
   maxToolCalls: number | null;
-  /** Of the first turn: once tools that run here were called, the model chooses. */
+  /** For the first turn; once hosted tools were called, the model chooses. */
   toolChoice: TurnToolChoice;
   oneCallAtOnce: boolean;
-  /** Bounds the whole response, in tokens. */
+  /** Limits the whole response, in tokens. */
   maxOutputTokens: number | null;
   temperature: number | null;
   topP: number | null;
-  /** Texts that end the answer where it would say one. */
+  /** Stop sequences. */
   stop?: string[] | undefined;
   format: TextFormat | null;
   reasoningEffort: string | null;
-  /** How much is to be written, in the words of OpenAI. */
+  /** How verbose the answer should be, one of OpenAI's values. */
   verbosity?: string | undefined;
-  /** Whether thoughts are shown as summaries, too. */
+  /** Whether reasoning is sent as summaries, too. */
   reasoningSummary?: ReasoningSummary | undefined;
-  /** A conversation of so many tokens, estimated, is summed up before the model is asked; absent: never. */
+  /** The estimated tokens from which the conversation is compacted before a turn; absent: never. */
   compactAt?: number | undefined;
-  /** The response is the summary and nothing else. */
+  /** The response is only the summary. */
   compacts?: true | undefined;
-  /** Whether the oldest is left out where no route can read all of it. */
+  /** Whether the oldest messages are left out if no route can read the whole conversation. */
   truncates?: true | undefined;
-  /** Whether thoughts carry what their provider wants back, for a client that keeps its items itself. */
+  /** Whether reasoning items carry what the provider wants back, for a client that stores its items itself. */
   encryptedReasoning?: true | undefined;
-  /** How probable the answer's tokens are is told, with so many others in place of each; absent: it is not. */
+  /** Log probabilities are sent, with this many alternatives for each token; absent: none. */
   logprobs?: number | undefined;
-  /** Requests with the same find a provider's cache again; absent: the run's id. */
+  /** Requests with the same key share a provider's prompt cache; absent: the run's id. */
   cacheKey?: string | undefined;
-  /** What items of the conversation set for the response, and for those that follow it. */
+  /** Settings that items of the conversation make for this response and those that follow it. */
   settings?: ThreadSettings | undefined;
 }
 
-/** Calls of an earlier response that the client has approved: made before the model is asked. */
+/** Calls of an earlier response that the client has approved: they are made before the first turn. */
 export interface ApprovedCalls {
-  /** The turn that called them, with these calls alone. */
+  /** The message that made the calls, reduced to these. */
   message: AssistantMessage;
-  /** The ids of their requests, in the order of the calls. */
+  /** The ids of their approval requests, in the order of the calls. */
   requests: string[];
 }
 
-/** Everything that a response of a plain model is made with. */
+/** Everything that a response of a plain model needs. */
 export interface PlainRun {
   /** The run's id. */
   id: string;
   request: PlainRequest;
   chat: ChatModel;
-  /** Those that run here, by name. */
+  /** The hosted tools, by name. */
   tools: ReadonlyMap<string, Tool>;
-  /** What a model is told that is to go on with a text that was cut. */
+  /** The instruction to continue a text that was cut off. */
   goOn: string;
   /** The fold of the stored transcript. */
   state: ResearchState;
-  /** What a reader has already, of a message that a crash cut; '' otherwise. */
+  /** The part of a message that clients already have, if a crash cut it off; otherwise empty. */
   answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
   live?: LiveSteps | undefined;
-  /** When the conversation is summed up, and by how much at most; absent: never. */
+  /** When and how the conversation is compacted; absent: never. */
   compaction?: Compaction | undefined;
-  /** Makes what the client keeps of a thought; absent where it keeps none. */
+  /** Encrypts reasoning for a client that stores it; absent otherwise. */
   sealThought?: ((thought: Thought) => Promise<string>) | undefined;
   log: Logger;
   signal: AbortSignal;
@@ -100,17 +100,17 @@ export interface PlainRun {
   onToolCall(call: ObservedToolCall): void;
 }
 
-/** When and how the conversation of a response is summed up (docs/api.md, "Responses of plain models"). */
+/** When and how the conversation of a response is compacted (docs/api.md, "Responses of plain models"). */
 export interface Compaction {
-  /** From so many tokens on, estimated. */
+  /** The threshold, in estimated tokens. */
   at: number;
-  /** The most that the model writes, in tokens. */
+  /** The output limit of the model, in tokens. */
   longest: number;
-  /** Makes what the client keeps of a summary. */
+  /** Encrypts a summary for the client to store. */
   seal(summary: string): Promise<string>;
 }
 
-/** The tokens of the whole conversation and its tools, estimated. */
+/** The estimated tokens of the whole conversation and its tools. */
 export function requestTokens({ messages, tools, instructions }: PlainRequest): number {
   return estimateRequest(messages, tools) + estimateTokens(instructions ?? '');
 }

@@ -4,11 +4,11 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { SealedFor, Sealer } from '../base/secrets/sealed.ts';
 import type { AssistantMessage } from '../upstream/turn.ts';
 
-/** What a provider wants back of the thoughts of one turn, as clients keep it in `encrypted_content`. */
+/** The reasoning of one turn as its provider wants it back. Clients store it in `encrypted_content`. */
 export interface Thought {
-  /** Absent where the provider wants nothing back. */
+  /** Absent if the provider wants nothing back. */
   replay?: AssistantMessage['replay'];
-  /** The item stands behind the message of its turn: its provider showed nothing of the thought. */
+  /** The item follows the message of its turn, because its provider did not show the reasoning. */
   behind?: true | undefined;
 }
 
@@ -21,9 +21,10 @@ const sealedThought = z.looseObject({
 const sealedSummary = z.looseObject({ v: z.literal(VERSION), summary: z.string() });
 
 /**
- * What clients keep between turns, thoughts and summaries (docs/api.md, "Thoughts that the client keeps", "Counting and
- * compacting"): readable for this gateway alone, for the same user. Sealing throws GatewayError `store_unavailable`,
- * opening `invalid_parameter` where it was changed or is another user's; `param` names the field.
+ * Reasoning and summaries that clients store between turns (docs/api.md, "Thoughts that the client keeps", "Counting and
+ * compacting"). Only this gateway can read them, and only for the same user. Sealing throws GatewayError
+ * `store_unavailable`; opening throws `invalid_parameter` if the content was changed or belongs to another user. `param`
+ * names the field.
  */
 export class SealedContents {
   readonly #sealer: Sealer;

@@ -5,14 +5,14 @@ import { execAction, patchOperation, shellAction } from '../protocol/openai-item
 import type { OfferedFunction, ShellTool } from '../research/run/steps.ts';
 
 /**
- * OpenAI's tools that run at the client, as functions: so every model may call them, over any wire. Their names are those
- * of their types.
+ * Offers OpenAI's tools that run at the client as functions, so that every model can call them over any wire. A function is
+ * named after the type of its tool.
  */
 
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 1 };
 
-/** Of one call: each has events of its own. */
+/** How many commands one call may have, because each has its own events. */
 const MAX_COMMANDS = 100;
 
 const TOOLS: Record<ShellTool, { description: string; parameters: JsonObject; arguments: z.ZodType<JsonObject> }> = {
@@ -63,21 +63,21 @@ const TOOLS: Record<ShellTool, { description: string; parameters: JsonObject; ar
   },
 };
 
-/** The function that a tool is offered as. `hint`: what of it the client wants the model to know besides. */
+/** The function that a tool is offered as. `hint`: the client's addition to the description. */
 export function offerShell(tool: ShellTool, hint = ''): OfferedFunction {
   const { description, parameters } = TOOLS[tool];
   return { name: tool, description: description + hint, parameters, shell: tool };
 }
 
 /**
- * What the model asks of a tool, as JSON that fits its item; undefined for what no client could do. A text in place of a
- * list of one is taken as that, and null as absent.
+ * The arguments of a call as JSON that fits its item; undefined if they do not fit. A single command may be a text instead
+ * of a list, and null counts as absent.
  */
 export function shellArguments(tool: ShellTool, written: string): string | undefined {
   const given = parseJson(written);
   if (!isObject(given)) return undefined;
-  const said = Object.entries(given).filter(([, value]) => value !== null);
-  const listed = said.map(([name, value]) => [
+  const present = Object.entries(given).filter(([, value]) => value !== null);
+  const listed = present.map(([name, value]) => [
     name,
     name === 'commands' && typeof value === 'string' ? [value] : value,
   ]);
@@ -85,7 +85,7 @@ export function shellArguments(tool: ShellTool, written: string): string | undef
   return read.success ? JSON.stringify(read.data) : undefined;
 }
 
-/** What the model reads about a call that no client could make. */
-export function refusedShell(tool: ShellTool): string {
+/** What the model is told about a call whose arguments do not fit. */
+export function shellRefusal(tool: ShellTool): string {
   return `Not made: the arguments of ${tool} are not as its schema says. Call it again with the right ones.`;
 }

@@ -1,46 +1,47 @@
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
 
-/** How much smaller a request becomes that was refused for its length. */
+/** After a request was refused as too long, the next one has at most this share of its tokens. */
 const SMALLER = 0.75;
 
 /**
- * Leaves the oldest of a conversation out where no route can read all of it (`truncation: "auto"`, docs/api.md,
- * "Responses of plain models"). Providers say what does not fit: no window is believed before.
+ * Leaves out the oldest messages of a conversation if no route can read all of it (`truncation: "auto"`, docs/api.md,
+ * "Responses of plain models"). It only acts on refusals of providers, not on configured context lengths.
  */
 export class Truncation {
-  /** Tokens of the conversation at most, estimated. */
-  #most = Number.POSITIVE_INFINITY;
+  /** The limit of the conversation, in estimated tokens. */
+  #maxTokens = Number.POSITIVE_INFINITY;
 
   /**
-   * What is sent. Instructions stay, and so do the last question and what came last; calls go with their results. What is
-   * bound to messages that are gone is not sent back.
+   * The messages to send. Instructions, the last question and the last step always stay; a call goes together with its
+   * results. Messages after a gap are `rebased`, so that data bound to earlier messages is not sent back.
    */
-  fitted(messages: readonly TurnMessage[]): TurnMessage[] {
+  fit(messages: readonly TurnMessage[]): TurnMessage[] {
     const steps = stepsOfThread(messages);
     const question = steps.findLastIndex(([first]) => first?.role === 'user');
     let tokens = estimateRequest(messages);
     let isCut = false;
     return steps.flatMap((step, index) => {
       const mayGo = step[0]?.role !== 'system' && index !== question && index !== steps.length - 1;
-      if (mayGo && tokens > this.#most) {
+      if (mayGo && tokens > this.#maxTokens) {
         tokens -= estimateRequest(step);
         isCut = true;
         return [];
       }
-      return isCut ? step.map((one) => (one.role === 'assistant' ? { ...one, rebased: true } : one)) : step;
+      if (!isCut) return step;
+      return step.map((message) => (message.role === 'assistant' ? { ...message, rebased: true } : message));
     });
   }
 
-  /** The conversation was too long as it was sent. False where no more of it can be left out. */
+  /** A provider refused the conversation as too long. Returns false if nothing more can be left out. */
   refused(messages: readonly TurnMessage[]): boolean {
-    const sent = this.fitted(messages);
-    this.#most = estimateRequest(sent) * SMALLER;
-    return this.fitted(messages).length < sent.length;
+    const sent = this.fit(messages);
+    this.#maxTokens = estimateRequest(sent) * SMALLER;
+    return this.fit(messages).length < sent.length;
   }
 }
 
-/** Messages that stay together: a call and its results, and each other one. */
+/** Groups of messages that stay together: a call with its results, or a single message. */
 export function stepsOfThread(messages: readonly TurnMessage[]): TurnMessage[][] {
   const steps: TurnMessage[][] = [];
   for (const message of messages) {

@@ -5,8 +5,8 @@ import { compactedThread } from './compaction.ts';
 import type { PlainRun } from './request.ts';
 
 /**
- * A conversation with what the turns of a response said and were told behind it, as their provider wants it back: each call
- * with its result behind it. What was summed up stands as its summary.
+ * A conversation followed by the turns of a response, as their provider wants them back: each call is followed by its
+ * result. A compacted part is replaced by its summary.
  */
 export function threadOf(messages: readonly TurnMessage[], entries: readonly TranscriptEntry[]): TurnMessage[] {
   const results = new Map(entries.flatMap((entry) => (entry.t === 'result' ? [[entry.call, entry.result]] : [])));
@@ -14,23 +14,23 @@ export function threadOf(messages: readonly TurnMessage[], entries: readonly Tra
   for (const entry of entries) {
     if (entry.t === 'compacted') thread = compactedThread(thread, entry.summary);
     if (entry.t !== 'turn') continue;
-    const told = entry.calls.map((planned): TurnMessage => {
+    const toolMessages = entry.calls.map((planned): TurnMessage => {
       const content = 'refused' in planned ? planned.refused : (results.get(planned.call) ?? '');
       return { role: 'tool', tool_call_id: planned.id, content };
     });
-    thread.push(entry.message, ...told);
+    thread.push(entry.message, ...toolMessages);
   }
   return thread;
 }
 
-/** All that was said, here and before, behind the instructions. */
+/** The whole thread: the instructions, the conversation and the turns of this response. */
 export function thread(run: Pick<PlainRun, 'request' | 'state'>): TurnMessage[] {
   const { instructions, messages } = run.request;
-  const said = threadOf(messages, run.state.entries);
-  return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
+  const messagesSoFar = threadOf(messages, run.state.entries);
+  return instructions === null ? messagesSoFar : [{ role: 'system', content: instructions }, ...messagesSoFar];
 }
 
-/** @throws TurnError for a turn that came to nothing, such as a call of a tool without a name. */
+/** @throws TurnError for a turn without any output, such as a call of a tool without a name. */
 export function requireOutput(
   { reason, usage }: Finish,
   { message, thought }: { message: AssistantMessage; thought: boolean },

@@ -2,15 +2,15 @@ import { writeAnswer } from './answer/answer.ts';
 import { createContext } from './context/context.ts';
 import { researchInLanes } from './lanes/research-in-lanes.ts';
 import { researchPhase } from './phase.ts';
-import { answersNothing, showInstead } from './plan/shown-instead.ts';
+import { emitSubstitute, endsWithoutAnswer } from './plan/substitute.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, Step } from './run/steps.ts';
 
 /**
- * The research loop (docs/research.md): research turns until the model knows enough or a budget ends, in lanes where the
- * request asks for them, then one answer turn. It is the only loop: streaming and blocking clients both read what it yields.
- * Returns `paused` where `shouldPause` asked for it at a step boundary.
- * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
+ * The research loop (docs/research.md): research turns until the model knows enough or a budget is used up, in lanes if
+ * the request asks for them, then one answer turn. It is the only loop: streaming and blocking clients both read the
+ * steps that it yields. Returns `paused` when `shouldPause` was true between two steps.
+ * @throws GatewayError for the failures in docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* research(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const context = createContext(run);
@@ -18,21 +18,21 @@ export async function* research(run: ResearchRun): AsyncGenerator<Step, Research
     const approved = beginApproved(run);
     if (approved) yield approved;
     for (;;) {
-      const left = yield* researchPhase(run, context);
-      if (left === 'paused' || (left === 'lanes' && (yield* researchInLanes(run, context)) === 'paused'))
+      const result = yield* researchPhase(run, context);
+      if (result === 'paused' || (result === 'lanes' && (yield* researchInLanes(run, context)) === 'paused'))
         return 'paused';
-      if (left === 'ended') break;
+      if (result === 'ended') break;
     }
   }
   if (run.state.waitingCalls().length > 0) return { incomplete: null };
-  return yield* answersNothing(run) ? showInstead(run) : writeAnswer(run, context);
+  return yield* endsWithoutAnswer(run) ? emitSubstitute(run) : writeAnswer(run, context);
 }
 
 function mayLookUp({ tools, request }: ResearchRun): boolean {
   return tools.size > 0 || (request.functions?.length ?? 0) > 0 || (request.goesOn?.approved?.length ?? 0) > 0;
 }
 
-/** Calls that the client has approved: this response begins with them. */
+/** The step that makes the calls the client has approved; a response begins with it. */
 function beginApproved({ state, request }: ResearchRun): Step | undefined {
   const approved = request.goesOn?.approved ?? [];
   if (approved.length === 0 || state.approvedHere.length > 0) return undefined;

@@ -4,74 +4,74 @@ import { isObject, parseJson } from '../base/json.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { type AnsweringRoute, noUsage } from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
-import { cleaned, planCalls, withShortNames } from './calls/plan-calls.ts';
+import { cleanMessage, planCalls, withShortNames } from './calls/plan-calls.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
 import type { Context } from './context/context.ts';
 import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
 import { recordsOf } from './context/result-records.ts';
-import { sentWhole } from './context/segment.ts';
+import { toolResultMessage } from './context/segment.ts';
 import { verdictOn } from './guards/guards.ts';
-import { lanesDue } from './lanes/deal.ts';
+import { lanesDue } from './lanes/lanes-due.ts';
 import { remindOfPlan } from './plan/plan-messages.ts';
-import { shownInstead } from './plan/shown-instead.ts';
+import { substituteOf } from './plan/substitute.ts';
 import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
+import { notesInARow } from './run/dialogue.ts';
 import { noted, type ResearchRun } from './run/run.ts';
-import { toldInARow } from './run/spoken.ts';
-import { clientNames, type FunctionCall, foundFirst, type StartedCall, type Step } from './run/steps.ts';
+import { clientNames, type FunctionCall, type StartedCall, type Step, searchResultOf } from './run/steps.ts';
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
-import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
+import { askModel, BudgetExhausted, ContextOverflow, EndlessRepetition } from './turns.ts';
 
-/** The response ends with calls for the client to make or to approve; the request that answers them goes on. */
-function endWith({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
+/** Ends the response with calls for the client to make or approve. The request that answers them continues the research. */
+function endWithCalls({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
   const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
-  const told = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
+  const functionCalls = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
     if (asks) return { callId: '', name, arguments: args, as: 'approval' };
     const callId = itemId('call', id, { output: call });
     const { functions = [] } = request;
-    return { callId, ...clientNames(name, functions), arguments: args, ...foundFirst(name, functions) };
+    return { callId, ...clientNames(name, functions), arguments: args, ...searchResultOf(name, functions) };
   });
-  return { type: 'function_calls', calls: told, entry };
+  return { type: 'function_calls', calls: functionCalls, entry };
 }
 
-/** Research turns over one context until the model knows enough or a budget ends, or until lanes are due. */
+/** Runs research turns over one context until the model knows enough, a budget is used up or lanes are due. */
 export async function* researchPhase(
   run: ResearchRun,
   context: Context,
 ): AsyncGenerator<Step, 'paused' | 'ended' | 'lanes'> {
   const { state, budget, allowance } = run;
-  const began = run.clock.now() - state.workedMs;
-  const elapsed = () => run.clock.now() - began;
+  const startedAt = run.clock.now() - state.workedMs;
+  const elapsed = () => run.clock.now() - startedAt;
   const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
   using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
 
   for (;;) {
-    // Each of these looks at the transcript alone: a run that is taken up again goes on where it was cut.
+    // Every decision below depends on the transcript alone, so a resumed run continues exactly where it was cut.
     yield* executePending(run, { context, limit: phase.signal });
     const waiting = state.waitingCalls();
     if (waiting.length > 0) {
-      yield endWith(run, waiting);
+      yield endWithCalls(run, waiting);
       return 'ended';
     }
-    yield* guard(run, context);
+    yield* applyGuards(run, context);
     if (run.shouldPause()) return 'paused';
-    if (state.forced || shownInstead(run) !== undefined) return 'ended';
+    if (state.forced || substituteOf(run) !== undefined) return 'ended';
     if (lanesDue(run)) return 'lanes';
-    if (state.researched()) {
-      const fits = allowance.spent(elapsed()) === undefined;
-      const reminder = fits && (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal })));
+    if (state.isResearchDone()) {
+      const fits = allowance.exhausted(elapsed()) === undefined;
+      const reminder = fits && (remindOfPlan(run) ?? (yield* findGaps(run, { context, phase: phase.signal })));
       if (!reminder) return 'ended';
       yield reminder;
     }
     try {
-      const spent = await allowance.turn(elapsed, phase.signal);
+      const spent = await allowance.acquireTurn(elapsed, phase.signal);
       if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal, elapsed });
       else yield force(run, 'budget', spent);
     } catch (thrown) {
       allowance.release();
-      yield* afterWall(run, { context, thrown, phase: phase.signal });
+      yield* handleTurnError(run, { context, thrown, phase: phase.signal });
     }
   }
 }
@@ -81,42 +81,44 @@ function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
   return { type: 'note', entry: noted(run.state, { t: 'force', reason, why }) };
 }
 
-function tell(run: ResearchRun, guardName: GuardName, text: string): Step {
-  run.log.info({ guard: guardName }, 'the model was told');
+function warnModel(run: ResearchRun, guardName: GuardName, text: string): Step {
+  run.log.info({ guard: guardName }, 'the model got a note');
   return { type: 'note', entry: noted(run.state, { t: 'note', guard: guardName, text }) };
 }
 
-/** Plans the report and names what it lacks; undefined where nothing is to be searched for. */
-async function* gapsOf(
+/** Plans the report, then returns a reminder of the sections that lack evidence; undefined if there are none. */
+async function* findGaps(
   run: ResearchRun,
   { context, phase }: { context: Context; phase: AbortSignal },
 ): AsyncGenerator<Step, Step | undefined> {
   try {
     yield* makeOutline(run, { context, mayShow: mayShowOf(run), signal: phase });
   } catch (thrown) {
-    yield* afterWall(run, { context, thrown, phase });
+    yield* handleTurnError(run, { context, thrown, phase });
   }
   return run.state.forced ? undefined : remindOfGaps(run);
 }
 
-/** Steps in after a turn that did not help; see `guards.ts`. */
-async function* guard(run: ResearchRun, context: Context): AsyncGenerator<Step> {
+/** Warns the model or ends the attempt after turns that made no progress; see `guards.ts`. */
+async function* applyGuards(run: ResearchRun, context: Context): AsyncGenerator<Step> {
   if (run.state.forced) return;
   const verdict = verdictOn(run.state);
-  if (verdict?.do === 'tell') yield tell(run, verdict.guard, verdict.text);
+  if (verdict?.do === 'tell') yield warnModel(run, verdict.guard, verdict.text);
   if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
 }
 
-/** The attempt is given up: once for a fresh one with notes, then for the answer. */
+/** Abandons the attempt: the first time for a fresh one that starts from notes, the second time for the answer. */
 async function giveUp(run: ResearchRun, context: Context, why: string): Promise<Step> {
   const restart = await restartNotes(run.state, { why, context });
   if (!restart) return force(run, 'stuck', why);
-  run.log.info({ why }, 'beginning anew with notes');
+  run.log.info({ why }, 'starting a fresh attempt from notes');
   return { type: 'note', entry: noted(run.state, restart) };
 }
 
-/** What ends an attempt without failing the run: time, a context that cannot be made to fit, endless repetition. */
-async function* afterWall(
+const REPETITION_NOTE = 'You repeated the same text without end and were stopped. Go on with the next step.';
+
+/** Handles what ends a turn without failing the run: time, cost, a context that cannot be made to fit, endless repetition. */
+async function* handleTurnError(
   run: ResearchRun,
   { context, thrown, phase }: { context: Context; thrown: unknown; phase: AbortSignal },
 ): AsyncGenerator<Step> {
@@ -124,12 +126,12 @@ async function* afterWall(
   if (phase.reason instanceof TimeoutError) {
     yield { type: 'reasoning_end', status: 'incomplete' };
     yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
-  } else if (thrown instanceof CostLimit) {
+  } else if (thrown instanceof BudgetExhausted) {
     yield force(run, 'budget', thrown.message);
-  } else if (thrown instanceof EndlessRepetition && toldInARow(run.state.attempt(), 'repetition') === 0) {
-    yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
-  } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
-    yield await giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);
+  } else if (thrown instanceof EndlessRepetition && notesInARow(run.state.attempt(), 'repetition') === 0) {
+    yield warnModel(run, 'repetition', REPETITION_NOTE);
+  } else if (thrown instanceof ContextOverflow || thrown instanceof EndlessRepetition) {
+    yield await giveUp(run, context, thrown instanceof ContextOverflow ? 'the context was full' : thrown.message);
   } else {
     throw thrown;
   }
@@ -142,9 +144,9 @@ async function* researchTurn(
   const { context, signal } = options;
   const { state } = run;
   const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
-  const said = withShortNames(finish.message);
-  const { calls, forced } = planCalls(run, said.tool_calls ?? []);
-  const { message, invented } = cleaned(said, calls);
+  const reply = withShortNames(finish.message);
+  const { calls, forced } = planCalls(run, reply.tool_calls ?? []);
+  const { message, invented } = cleanMessage(reply, calls);
   const entry: TurnEntry = {
     t: 'turn',
     message,
@@ -170,12 +172,12 @@ async function* researchTurn(
     : { type: 'reasoning_end', status: 'completed', entry };
 }
 
-/** What of the route is kept with a turn. */
+/** The part of a route that is stored with a turn. */
 function routeOf({ provider, model, price }: AnsweringRoute): NonNullable<TurnEntry['route']> {
   return { provider, model, ...(price ? { price } : {}) };
 }
 
-/** Runs the calls of the last turn that have no result: all of them, or after a crash those that it cut. */
+/** Runs the calls of the last turn that have no result yet: all of them, or after a crash those that it interrupted. */
 async function* executePending(
   run: ResearchRun,
   { context, limit }: { context: Context; limit: AbortSignal },
@@ -195,7 +197,7 @@ async function* executePending(
     const read = isObject(args) ? notesOn(args) : undefined;
     if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
     else if (made) entry.records = await recordsOf(made, entry, extraction);
-    if (made) sentWhole(entry, { id: made.id, fence: run.fence });
+    if (made) toolResultMessage(entry, { id: made.id, fence: run.fence });
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

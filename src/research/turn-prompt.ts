@@ -7,25 +7,24 @@ import { structuredFormat } from './run/request.ts';
 import type { ContextRun } from './run/run.ts';
 import type { TranscriptEntry } from './run/transcript.ts';
 
-/** A request as the model got it. */
-export interface AskedPrompt {
+export interface ModelPrompt {
   messages: TurnMessage[];
   tools: TurnTool[];
-  /** Of both, in tokens. */
+  /** The size of messages and tools, in tokens. */
   estimate: number;
 }
 
 /**
- * What the model was asked with for a turn of the transcript, made again from what stands before it, as a run that is
- * taken up makes it. `run.state`: the state before that turn. Undefined where it was neither a turn of research nor the
- * first of an answer in one piece: other requests hold parts of answers that nobody keeps.
+ * Rebuilds the prompt of a turn from the transcript before it, the way a resumed run does. `run.state` is the state
+ * before that turn. Undefined for anything but a research turn or the first turn of an answer that is written in one
+ * piece: other prompts contain parts of answers that are not stored.
  */
-export function promptOfTurn(run: ContextRun, entry: TranscriptEntry): AskedPrompt | undefined {
+export function promptOfTurn(run: ContextRun, entry: TranscriptEntry): ModelPrompt | undefined {
   if (entry.t === 'turn') {
-    const asking = entry.lane === undefined ? run : inLane(run, entry.lane);
-    // The first turn holds what all requests begin with.
-    asking.state.opening ??= entry.opening;
-    return promptOf(asking);
+    const scope = entry.lane === undefined ? run : inLane(run, entry.lane);
+    // The first turn stores the opening of all later requests.
+    scope.state.opening ??= entry.opening;
+    return promptOf(scope);
   }
   return isFirstOfAnswer(run, entry) ? promptOf(run, { isAnswer: true }) : undefined;
 }
@@ -41,13 +40,13 @@ function inLane(run: ContextRun, lane: number): ContextRun {
 }
 
 function isFirstOfAnswer({ state, request }: ContextRun, { t }: TranscriptEntry): boolean {
-  const isBegun = state.own.some(
+  const hasStarted = state.ownEntries.some(
     (before) => before.t === 'draft' || (before.t === 'spent' && before.answerLength !== undefined),
   );
-  return (t === 'answered' || t === 'draft') && !isBegun && structuredFormat({ request }) === undefined;
+  return (t === 'answered' || t === 'draft') && !hasStarted && structuredFormat({ request }) === undefined;
 }
 
-function promptOf(run: ContextRun, { isAnswer = false } = {}): AskedPrompt {
+function promptOf(run: ContextRun, { isAnswer = false } = {}): ModelPrompt {
   const context = createContext(run);
   const ask = isAnswer ? askForAnswer(run, { context, again: false }) : [];
   const { messages, estimate } = context.messages([...planTail(run), ...ask]);

@@ -1,4 +1,4 @@
-import { type BegunAnswer, CitedAnswer, type CitedText } from '../../src/research/answer/cited-answer.ts';
+import { CitedAnswer, type CitedText, type PartialAnswer } from '../../src/research/answer/cited-answer.ts';
 import type { MayShow } from '../../src/research/answer/safe-markup.ts';
 import { SourceRegistry } from '../../src/research/run/sources.ts';
 
@@ -24,7 +24,7 @@ export function joinCited(pieces: Iterable<CitedText>): CitedText {
 export function citedAnswer(
   text: string,
   sources: SourceRegistry,
-  { length = 7, begun, mayShow }: { length?: number; begun?: BegunAnswer; mayShow?: MayShow } = {},
+  { length = 7, begun, mayShow }: { length?: number; begun?: PartialAnswer; mayShow?: MayShow } = {},
 ): CitedText {
   const answer = new CitedAnswer(sources, begun, mayShow ? { mayShow } : {});
   function* pieces() {

@@ -1,5 +1,5 @@
-import { carries } from '../../../src/research/claims/support.ts';
-import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { findSupport } from '../../../src/research/claims/support.ts';
+import { parseSentence } from '../../../src/research/claims/text/parse-sentence.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { CLAIM_FILES, readPairs } from './pairs.ts';
 import { type ClaimScores, scoreClaims } from './run-claims.ts';
@@ -58,7 +58,7 @@ async function measure(): Promise<ClaimCost> {
   });
   for (let i = 0; i < SENTENCES; i++) {
     const [pair, source] = [pairs[i % pairs.length], sources[i % SOURCES]];
-    if (pair && source) timed(() => carries(parseSentence(pair.sentence), source));
+    if (pair && source) timed(() => findSupport(parseSentence(pair.sentence), source));
   }
   const { user, system } = process.cpuUsage(before);
   return { sentences: SENTENCES, sources: SOURCES, cpu: (user + system) / 1000, longest };

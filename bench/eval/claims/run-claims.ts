@@ -1,7 +1,7 @@
-import { namedWords } from '../../../src/research/claims/named-words.ts';
+import { findQuote } from '../../../src/research/claims/find-quote.ts';
 import { shownPassages } from '../../../src/research/claims/passages.ts';
-import { type Carried, carries, supportOfNamed } from '../../../src/research/claims/support.ts';
-import { type Parsed, parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { findSupport, type SupportResult, supportOfQuote } from '../../../src/research/claims/support.ts';
+import { parseSentence, type Sentence } from '../../../src/research/claims/text/parse-sentence.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { type ClaimFile, type ClaimPair, readPairs } from './pairs.ts';
 
@@ -27,13 +27,13 @@ export interface ClaimScores {
 /** Judges the pairs of a file. `onWrong` is told of each that is judged wrongly. */
 export async function scoreClaims(
   file: ClaimScores['file'],
-  onWrong: (pair: ClaimPair, carried: Carried) => void = () => {},
+  onWrong: (pair: ClaimPair, carried: SupportResult) => void = () => {},
 ): Promise<ClaimScores> {
   const pairs = await readPairs(file);
   const judged = pairs.map((pair) => {
     const source = SourceText.open({ title: pair.subject, text: pair.passage });
     const claim = parseSentence(pair.sentence);
-    const carried = carries(claim, source);
+    const carried = findSupport(claim, source);
     const isSupported = pair.kind === 'supported';
     const isRight = (carried.support === 'quoted') === isSupported;
     if (!isRight) onWrong(pair, carried);
@@ -59,13 +59,13 @@ export async function scoreClaims(
 /** Whether a pair ends rightly where the model drops what is invented, and names of what it is shown the words that carry the rest. */
 function isSettled(
   { kind }: ClaimPair,
-  claim: Parsed,
-  { carried, source }: { carried: Carried; source: SourceText },
+  claim: Sentence,
+  { carried, source }: { carried: SupportResult; source: SourceText },
 ): boolean {
   if (kind !== 'supported' || carried.support === 'quoted') return true;
   return shownPassages(claim, source).some(({ start, end }) => {
-    const words = namedWords(claim, source.text.slice(start, end), source);
-    return words !== undefined && supportOfNamed(claim, words, source) === 'quoted';
+    const words = findQuote(claim, source.text.slice(start, end), source);
+    return words !== undefined && supportOfQuote(claim, words, source) === 'quoted';
   });
 }
 

@@ -6,10 +6,8 @@ import { planTail } from '../plan/plan-messages.ts';
 import { responseFormat, structuredFormat } from '../run/request.ts';
 import type { ContextRun, ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { fittedMessages, hints, sampling } from '../turns.ts';
+import { cacheHints, fitMessages, samplingOf } from '../turns.ts';
 import type { StructuredFormat } from './schema/structured.ts';
-
-/** The request that asks for the answer, or for the rest of one that was cut. */
 
 /** A request of the answer turn, and its size by the gateway's estimate. */
 export interface AnswerRequest {
@@ -17,44 +15,44 @@ export interface AnswerRequest {
   estimate: number;
 }
 
-/** Titles that are longer are cut, in UTF-16 code units. */
+/** Longer titles are cut, in UTF-16 code units. */
 const MAX_TITLE = 80;
-/** Sources that are listed with their titles; the numbers of all stand in the findings. */
+/** How many sources are listed with their titles; the findings have the numbers of all. */
 const MAX_LISTED = 100;
-/** Room for thoughts where a model spent the whole length of an answer on them. */
+/** Extra room for a model that spent the whole length of an answer on reasoning. */
 const THINKING_TOKENS = 8192;
 
-/** The most tokens that the answer may have. */
+/** The limit of the answer, in tokens. */
 export function answerLimit({ request, model }: ResearchRun): number {
   return Math.min(request.maxOutputTokens ?? model.max_completion_tokens, model.max_completion_tokens);
 }
 
-/** How a text is asked for. */
-export interface AskedHow {
-  /** What was written before it was cut. */
+/** An attempt at writing a text. */
+export interface TextAttempt {
+  /** What was written before the text was cut off. */
   soFar: string;
-  /** Nothing was written the first time: perhaps because thoughts took all of its length, or because of tool calls. */
+  /** The first attempt wrote nothing, perhaps because reasoning took all of its length, or because it called tools. */
   again: boolean;
-  /** The model calls tools though it must not: they are no longer shown to it. */
+  /** The model called tools although it must not, so they are no longer offered. */
   withoutTools: boolean;
 }
 
-/** Makes a request; one for which room has to be made first gives that as a step. */
-export type Asking = AsyncGenerator<Step, AnswerRequest> | Promise<AnswerRequest>;
+/** A request in the making. A generator first yields the step that compacts the context for it. */
+export type RequestSource = AsyncGenerator<Step, AnswerRequest> | Promise<AnswerRequest>;
 
-/** The request, and the steps before it. */
-export async function* asked(asking: Asking): AsyncGenerator<Step, AnswerRequest> {
+/** The finished request; yields the steps before it. */
+export async function* resolveRequest(asking: RequestSource): AsyncGenerator<Step, AnswerRequest> {
   return 'next' in asking ? yield* asking : await asking;
 }
 
-export interface AnswerAsk extends AskedHow {
+export interface AnswerPrompt extends TextAttempt {
   context: Context;
-  /** What follows the request for the answer. */
+  /** Messages that follow the instruction to answer. */
   tail?: readonly TurnMessage[];
 }
 
-/** The request for the answer. It goes on where the research turns ended, with the same tools, none of which may be called. */
-export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGenerator<Step, AnswerRequest> {
+/** The request for the answer. It continues the research turns, with the same tools, none of which may be called. */
+export async function* answerRequest(run: ResearchRun, ask: AnswerPrompt): AsyncGenerator<Step, AnswerRequest> {
   const { context, soFar, again } = ask;
   const format = structuredFormat(run);
   const tail = [...askForAnswer(run, ask), ...(ask.tail ?? [])];
@@ -63,22 +61,26 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGen
   return { request: { ...request, ...(format ? { responseFormat: responseFormat(format) } : {}) }, estimate };
 }
 
-/** A request that goes on where the research turns ended, with the same tools, none of which may be called. */
+/** A request that continues the research turns, with the same tools, none of which may be called. */
 export async function* closingRequest(
   run: ResearchRun,
-  of: Omit<AnswerAsk, 'again'> & { left?: number },
+  of: Omit<AnswerPrompt, 'again'> & { left?: number },
 ): AsyncGenerator<Step, AnswerRequest> {
   const { context, soFar, withoutTools } = of;
   const tail = [...planTail(run), ...(of.tail ?? []), ...askToContinue(run, soFar)];
-  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
+  const { messages, estimate, stable } = yield* fitMessages(run, {
+    context,
+    tail,
+    maxTokens: run.purse.maxAnswerInput,
+  });
   const tools = withoutTools ? [] : context.opening.tools;
   const offered = tools.length > 0 ? { tools, toolChoice: 'none' as const } : {};
   return textRequest(run, { ...of, messages, estimate, stable, offered });
 }
 
 /**
- * A request for a text: of `left` tokens at most, with what its model, its window and the run's purse allow. `stable`:
- * how many of the messages stand in later requests as they are.
+ * A request for a text of at most `left` tokens, within the limits of the model, its window and the cost budget.
+ * `stable`: how many of the messages later requests repeat unchanged.
  */
 export function textRequest(
   run: ResearchRun,
@@ -89,28 +91,31 @@ export function textRequest(
 ): AnswerRequest {
   const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = of;
   const { estimate = estimateRequest(messages) } = of;
-  const affordable = run.purse.answerTokens(context.window.counted(estimate));
-  const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
+  const affordable = run.purse.maxAnswerOutput(context.window.counted(estimate));
+  const limit = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const request: TurnRequest = {
     messages,
     ...offered,
-    maxOutputTokens: Math.max(16, most),
-    // A crash may have come between the last word of a text and its end.
+    maxOutputTokens: Math.max(16, limit),
+    // After a crash the text may be complete already, so that the model has nothing to add.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
-    ...hints(run, stable),
-    ...sampling(run),
+    ...cacheHints(run, stable),
+    ...samplingOf(run),
   };
   return { request, estimate };
 }
 
-/** The tokens that a text may still have, by what was counted of it; older transcripts hold no count. */
+/** The tokens that a text may still have. Older transcripts hold no count of what is written, so it is estimated. */
 export function answerTokensLeft(run: ResearchRun, soFar: string, limit: number): number {
   const { answerTokens } = run.state;
   return limit - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
 }
 
-/** What asks for the answer, behind what was found. */
-export function askForAnswer(run: ContextRun, { context, again }: Pick<AnswerAsk, 'context' | 'again'>): TurnMessage[] {
+/** The message that asks for the answer, after the research turns. */
+export function askForAnswer(
+  run: ContextRun,
+  { context, again }: Pick<AnswerPrompt, 'context' | 'again'>,
+): TurnMessage[] {
   const { request, state, prompts, fence } = run;
   const format = structuredFormat(run);
   const notes = context.ownNotes();
@@ -124,7 +129,7 @@ export function askForAnswer(run: ContextRun, { context, again }: Pick<AnswerAsk
   return [{ role: 'user', content: again ? `${ask}\n\n${prompts.answerNow()}` : ask }];
 }
 
-/** What asks for the rest of a text that was cut. */
+/** The messages that ask for the rest of a text that was cut off. */
 export function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMessage[] {
   if (soFar.trim() === '') return [];
   return [
@@ -133,10 +138,10 @@ export function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMess
   ];
 }
 
-/** The part of a request that the list of sources may fill. */
+/** The share of a request that the list of sources may fill. */
 const LISTED_SHARE = 0.1;
 
-/** The sources with their titles, those first that were read. Titles come from outside: they are fenced. */
+/** The sources with their titles; those that were read are chosen first. Titles come from outside, so they are fenced. */
 function listedSources({ state, fence }: ContextRun, tokens: number): string {
   const all = state.sources.all();
   if (all.length === 0) return 'none';
@@ -154,7 +159,7 @@ function listedSources({ state, fence }: ContextRun, tokens: number): string {
   return `\n${fence.around(chosen.map(({ line }) => line).join('\n'))}${rest}`;
 }
 
-/** What a structured answer has to be, in words for the model. */
+/** The required form of a structured answer, in words for the model. */
 export function schemaText(format: StructuredFormat): string {
   const shape =
     format.type === 'json_schema'

@@ -3,66 +3,65 @@ import { LineState } from './line-state.ts';
 import { type FoundMarker, markerAt } from './marker.ts';
 import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
 
-/** A part of an answer, in order: together they are its text. `mark`: what makes a link, an image or a tag that may not be. */
+/**
+ * A part of an answer; together, in order, the parts are its text. `mark`: the character that would make a forbidden link,
+ * image or tag of what surrounds it.
+ */
 export type AnswerPart =
   | { type: 'text'; text: string }
   | { type: 'mark'; text: string }
   | { type: 'marker'; text: string; numbers: number[] }
   | { type: 'url'; text: string };
 
-/** A longer run of characters is no address. */
+/** A longer run of characters is not taken for a URL. */
 const LONGEST_URL = 2000;
-/** A longer line of code is looked at in pieces. */
+/** A longer line of code is scanned in pieces. */
 const LONGEST_LINE = 4000;
-/** Open brackets that are remembered: the last ones. */
-const MOST_BRACKETS = 100;
+/** How many open brackets are remembered, the latest ones. */
+const MAX_BRACKETS = 100;
 
 const NEXT = /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?])|(?<![a-z])(?:https?|corpus):\/\//gi;
-/** The same, or the beginning of a scheme at the end of the text. */
-const NEXT_OR_BEGUN =
+/** `NEXT`, or the start of a scheme at the end of the text. */
+const NEXT_OR_PARTIAL =
   /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?]|$)|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
-/** Bounded, because a text of nothing but schemes is looked at anew at each of them. */
+/** Bounded, because a text that consists of schemes is scanned again from each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
-/** What an address may be made of, from anywhere within it. */
+/** The characters that a URL may contain. */
 const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
-/** In a list, a quotation or behind white space a block may end before its closing line. */
+/** The only fence that all readers agree on: in a list, a quotation or after white space, a block may end earlier. */
 const PLAIN_FENCE = /^ {0,3}(?:`{3,}|~{3,})/;
 const MAY_CLOSE_BLOCK = /^[\s>]*(?:`*|~*)\s*$/;
 
 /**
- * Tells text, citation markers and addresses of a Markdown answer apart while it streams. What cannot be told yet is
- * held back: an open bracket, an address that may go on, code that may not be closed. What is held is bounded, and
- * what comes out does not depend on how the answer was cut into deltas. Code is text, but for an address that is all
- * of it.
+ * Splits a Markdown answer into text, citation markers and URLs while it streams. What is still ambiguous is held back:
+ * an open bracket, a URL that may go on, code that may not be closed. The amount held back is bounded, and the result
+ * does not depend on how the answer was cut into deltas. Code is text, except for a code span that consists of a URL.
  */
 export class AnswerScanner {
   readonly #urlLength: (raw: string) => number;
-  /** Held text; one character before it that went out stays, for what may not stand before an address. */
+  /** Text that is held back, after the last character that was emitted: a look-behind needs it. */
   #buffer = '';
   #from = 0;
-  /**
-   * Up to here the characters are known to be those of an address: a text of nothing but schemes is looked at once, not
-   * anew at each of them.
-   */
+  /** Up to here the characters may be those of a URL, so that a text that consists of schemes is scanned only once. */
   #urlUntil = 0;
-  /** The mark of the code block that is open. */
+  /** The fence of the open code block. */
   #block: string | undefined;
   #atLineStart = true;
   readonly #mayShow: MayShow;
-  /** Whether each bracket that is open is an image's. */
+  /** For each open bracket, whether it is an image's. */
   readonly #brackets: boolean[] = [];
-  /** Whether some were forgotten, of which one may be an image's. */
+  /** Whether brackets were forgotten, one of which may be an image's. */
   #hasForgotten = false;
-  /** Whether the last one that closed was. */
+  /** Whether the bracket that closed last was an image's. */
   #closedImage = false;
   readonly #line = new LineState();
   /** Whether every reader of Markdown sees the same code blocks in this answer so far. */
   #isPlain = true;
 
   /**
-   * @param urlLength how much of a run of characters is the address, without the sentence around it.
-   * @param mayShow where images and links may lead; marks of others become parts of their own. Everywhere if absent.
+   * @param urlLength how much of a run of characters is the URL, without the punctuation of the sentence around it.
+   * @param mayShow where images and links may lead; the others come out as `mark` parts. Anywhere by default.
    */
   constructor(urlLength: (raw: string) => number, mayShow: MayShow = () => true) {
     this.#urlLength = urlLength;
@@ -80,7 +79,7 @@ export class AnswerScanner {
     return this.#scan(false);
   }
 
-  /** The parts that were held back. Nothing comes after. */
+  /** The parts that were held back. The answer is complete. */
   end(): AnswerPart[] {
     return this.#scan(true);
   }
@@ -101,7 +100,7 @@ export class AnswerScanner {
     return parts.list;
   }
 
-  /** Takes what stands at `at`; where the next begins. */
+  /** Scans one part at `at` and returns where the next one starts. */
   #step(at: number, final: boolean, parts: Parts): number | 'more' {
     if (this.#block !== undefined) return this.#inBlock(at, this.#block, final, parts);
     if (this.#atLineStart) {
@@ -130,28 +129,28 @@ export class AnswerScanner {
     return end;
   }
 
-  /** A line, or a piece of a long one, that is code unless a reader of Markdown sees the block end earlier. */
+  /** A line, or a piece of a long one, that is code unless some Markdown renderer ends the block earlier. */
   #doubtfulLine(at: number, { newline, final }: { newline: number; final: boolean }, parts: Parts): number | 'more' {
     const length = (newline === -1 ? this.#buffer.length : newline + 1) - at;
     if (newline === -1 && length <= LONGEST_LINE && !final) return 'more';
     const line = this.#buffer.slice(at, at + Math.min(length, LONGEST_LINE));
-    const piece = length > LONGEST_LINE ? wholeMarks(line) : line;
+    const piece = length > LONGEST_LINE ? beforeLastMark(line) : line;
     this.#atLineStart = piece.endsWith('\n');
-    this.#doubtful(piece, parts);
+    this.#doubtfulCode(piece, parts);
     return at + piece.length;
   }
 
-  #doubtful(code: string, parts: Parts): void {
-    let taken = 0;
+  #doubtfulCode(code: string, parts: Parts): void {
+    let from = 0;
     for (const at of marksInCode(code, this.#mayShow)) {
-      parts.text(code.slice(taken, at));
+      parts.text(code.slice(from, at));
       parts.list.push({ type: 'mark', text: code[at] ?? '' });
-      taken = at + 1;
+      from = at + 1;
     }
-    parts.text(code.slice(taken));
+    parts.text(code.slice(from));
   }
 
-  /** The line that opens a code block, or undefined where the line does not. */
+  /** Scans a line that opens a code block; undefined if the line does not. */
   #openBlock(at: number, final: boolean, parts: Parts): number | 'more' | undefined {
     const line = lineAt(this.#buffer, at);
     const whole = final || line.ended || line.text.length === LONGEST_FENCE;
@@ -166,14 +165,14 @@ export class AnswerScanner {
     this.#block = mark;
     this.#isPlain &&= PLAIN_FENCE.test(line.text) && (mark[0] === '~' || line.text.length < LONGEST_FENCE);
     this.#atLineStart = false;
-    // What follows the mark is looked at as a line of code.
+    // What follows the fence is scanned as a line of code.
     const opened = this.#isPlain ? line.text : opening[0];
     parts.text(opened);
     return at + opened.length;
   }
 
   #inline(at: number, final: boolean, parts: Parts): number | 'more' {
-    const pattern = final ? NEXT : NEXT_OR_BEGUN;
+    const pattern = final ? NEXT : NEXT_OR_PARTIAL;
     pattern.lastIndex = at;
     const match = pattern.exec(this.#buffer);
     const found = match?.index ?? this.#buffer.length;
@@ -188,18 +187,18 @@ export class AnswerScanner {
       return at + 1;
     }
     if (first === '`') return this.#code(at, final, parts);
-    if (/[[【［]/.test(first)) return this.#marker(at, markerAt(this.#buffer, at, { final }), parts);
+    if (/[[【［]/.test(first)) return this.#openBracket(at, markerAt(this.#buffer, at, { final }), parts);
     if (/[\](:<]/.test(first)) return this.#markup(at, { first, final }, parts);
     return match?.[0].endsWith('://') ? this.#url(at, final, parts) : 'more';
   }
 
-  #marker(at: number, found: FoundMarker, parts: Parts): number | 'more' {
+  #openBracket(at: number, found: FoundMarker, parts: Parts): number | 'more' {
     if (found === 'more') return 'more';
     const end = found?.end ?? at + 1;
     const text = this.#buffer.slice(at, end);
     if (found) parts.list.push({ type: 'marker', text, numbers: found.numbers });
     else {
-      if (this.#brackets.push(this.#buffer[at - 1] === '!') > MOST_BRACKETS) {
+      if (this.#brackets.push(this.#buffer[at - 1] === '!') > MAX_BRACKETS) {
         this.#brackets.shift();
         this.#hasForgotten = true;
       }
@@ -208,7 +207,7 @@ export class AnswerScanner {
     return end;
   }
 
-  /** A closing bracket, what may make it a link, or a tag. */
+  /** A closing bracket, the character after it that may make it a link, or a tag. */
   #markup(at: number, { first, final }: { first: string; final: boolean }, parts: Parts): number | 'more' {
     if (first === ']') {
       this.#closedImage = this.#brackets.pop() ?? this.#hasForgotten;
@@ -216,24 +215,24 @@ export class AnswerScanner {
       return at + 1;
     }
     if (first === '<') return this.#tag(at, final, parts);
-    const isShown = this.#isShown(at, first, final);
-    if (isShown === 'more') return 'more';
-    if (isShown) parts.text(first);
+    const isAllowed = this.#isAllowed(at, first, final);
+    if (isAllowed === 'more') return 'more';
+    if (isAllowed) parts.text(first);
     else parts.list.push({ type: 'mark', text: first });
     return at + 1;
   }
 
   #tag(at: number, final: boolean, parts: Parts): number | 'more' {
-    const how = { final, mayShow: this.#mayShow, startsLine: this.#line.isAtStart };
-    const tag = tagAt(this.#buffer, at, how);
+    const options = { final, mayShow: this.#mayShow, startsLine: this.#line.isAtStart };
+    const tag = tagAt(this.#buffer, at, options);
     if (tag === 'more') return 'more';
-    if (tag.shown) parts.text(this.#buffer.slice(at, tag.end));
+    if (tag.isAllowed) parts.text(this.#buffer.slice(at, tag.end));
     else parts.list.push({ type: 'mark', text: '<' });
     return tag.end;
   }
 
-  /** Whether the destination after a bracket may be shown: of a link or image, or of a definition for others. */
-  #isShown(at: number, first: string, final: boolean): boolean | 'more' {
+  /** Whether the destination after a bracket, of a link, an image or a reference definition, is allowed. */
+  #isAllowed(at: number, first: string, final: boolean): boolean | 'more' {
     const isLink = first === '(';
     const destination = destinationAt(this.#buffer, at + 1, { final, link: isLink });
     if (destination === 'more') return 'more';
@@ -249,10 +248,10 @@ export class AnswerScanner {
       return scheme;
     }
     const length = this.#beforeMarker(at, raw, final);
-    return length === 'more' ? 'more' : this.#takeUrl(at, raw.slice(0, length), parts);
+    return length === 'more' ? 'more' : this.#addUrl(at, raw.slice(0, length), parts);
   }
 
-  #takeUrl(at: number, raw: string, parts: Parts): number {
+  #addUrl(at: number, raw: string, parts: Parts): number {
     const length = this.#urlLength(raw);
     const url = raw.slice(0, length);
     if (URL.canParse(url)) parts.list.push({ type: 'url', text: url });
@@ -260,19 +259,19 @@ export class AnswerScanner {
     return at + (url || raw).length;
   }
 
-  /** The run of characters at `at` that may be an address; one character too many if it is too long for one. */
+  /** The run of characters at `at` that may be a URL, cut one character above the limit if it is too long. */
   #urlRun(at: number, scheme: number): string {
     const limit = scheme + LONGEST_URL + 1;
     const known = Math.max(scheme, this.#urlUntil);
     if (known < limit) {
       URL_CHARACTERS.lastIndex = 0;
-      const more = URL_CHARACTERS.exec(this.#buffer.slice(known, limit))?.[0].length ?? 0;
-      this.#urlUntil = known + more;
+      const added = URL_CHARACTERS.exec(this.#buffer.slice(known, limit))?.[0].length ?? 0;
+      this.#urlUntil = known + added;
     }
     return this.#buffer.slice(at, Math.min(limit, this.#urlUntil));
   }
 
-  /** The length of an address at `at` that a marker follows without a space, else all of it. */
+  /** The length of the URL `raw` at `at` without a marker that follows directly, such as in `https://a.example/b[1]`. */
   #beforeMarker(at: number, raw: string, final: boolean): number | 'more' {
     for (let open = raw.indexOf('['); open !== -1; open = raw.indexOf('[', open + 1)) {
       const marker = markerAt(this.#buffer, at + open, { final });
@@ -282,7 +281,7 @@ export class AnswerScanner {
     return raw.length;
   }
 
-  /** Code within a paragraph: from a run of back-ticks to the next run of the same length. */
+  /** A code span: from a run of back-ticks to the next run of the same length. */
   #code(at: number, final: boolean, parts: Parts): number | 'more' {
     const opened = endOfRun(this.#buffer, at);
     if (opened === this.#buffer.length && !final) return 'more';
@@ -290,10 +289,10 @@ export class AnswerScanner {
     if (closed === 'more') return 'more';
     const end = closed ?? opened;
     const text = this.#buffer.slice(at, end);
-    // Not code to a reader that takes the back-tick for a part of an address, or the line for a row of a table.
+    // A renderer that takes the back-tick for a part of a URL, or the line for a table row, sees no code here.
     const isDoubtful = !this.#isPlain || this.#line.hidesCode || /[\n\r|]/.test(text);
     if (isDoubtful && closed !== undefined && marksInCode(text, this.#mayShow).length > 0) {
-      this.#doubtful(text, parts);
+      this.#doubtfulCode(text, parts);
       return end;
     }
     const url = closed === undefined ? undefined : this.#onlyUrl(text);
@@ -307,7 +306,7 @@ export class AnswerScanner {
     return end;
   }
 
-  /** The address that is all of a code span. */
+  /** The URL in a code span that contains nothing else. */
   #onlyUrl(code: string): { start: number; text: string } | undefined {
     const start = code.search(/[^`\s<>]/);
     URL_RUN.lastIndex = start;
@@ -318,13 +317,13 @@ export class AnswerScanner {
   }
 }
 
-/** A piece of a line up to the last mark in it, which stays together with what identifies it. */
-function wholeMarks(piece: string): string {
+/** A piece of a line without its last mark, which has to stay together with what follows it. */
+function beforeLastMark(piece: string): string {
   const mark = Math.max(piece.lastIndexOf('<'), piece.lastIndexOf(']'));
   return mark > 0 ? piece.slice(0, mark) : piece;
 }
 
-/** Parts as they are found; neighbouring text is one part. */
+/** Collects parts, and joins adjacent texts. */
 class Parts {
   readonly list: AnswerPart[] = [];
 

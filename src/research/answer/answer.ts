@@ -4,30 +4,30 @@ import { noUsage } from '../../upstream/turn.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
-import { checks, citedDraft, draftText } from '../report/held-section.ts';
+import { citeDraft, draftText, verifiesClaims } from '../report/draft-text.ts';
 import { makeOutline, wantsReport } from '../report/outline.ts';
 import { writeReport } from '../report/write-report.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
-import { type AskedHow, answerLimit, answerRequest } from './answer-request.ts';
-import { type Answering, answeredStep, citedSteps, type Written } from './answer-steps.ts';
+import { answerLimit, answerRequest, type TextAttempt } from './answer-request.ts';
+import { type AnswerOptions, answeredStep, citedSteps, type WrittenText } from './answer-steps.ts';
 import { CitedAnswer } from './cited-answer.ts';
 import { mayShowOf } from './may-show.ts';
-import { writeShown } from './shown-text.ts';
+import { streamText } from './stream-text.ts';
 import { writeStructured } from './structured-answer.ts';
 
-/** The answer turn: no tool is called, and it is streamed as the message as it is written. */
+/** The answer turn: it calls no tool, and its text is streamed as the message. */
 
-/** The least time that writing the answer has, in milliseconds, however long the research took. */
+/** The minimum time for writing the answer, in milliseconds, however long the research took. */
 const MIN_ANSWER_MS = 180_000;
-/** The part of a run's minutes that is the answer's. */
+/** The share of a run's minutes that the answer gets. */
 const ANSWER_SHARE = 0.1;
 
 /**
- * Writes the answer, or the rest of one that was cut.
- * @throws GatewayError `upstream_error`, `invalid_output` and others of docs/api.md, "Errors" where none can be had.
+ * Writes the answer, or the rest of one that was cut off.
+ * @throws GatewayError `upstream_error`, `invalid_output` and others of docs/api.md, "Errors", if there is no answer.
  */
 export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
   const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
@@ -42,38 +42,38 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
   return { incomplete: cut ?? run.state.forced?.reason ?? run.state.joined?.cut ?? withoutSources(run) };
 }
 
-async function* writeText(run: ResearchRun, answering: Answering): AsyncGenerator<Step, Written> {
+async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step, WrittenText> {
   const { context, mayShow } = answering;
   const { answered } = run.state;
   const claims = await ClaimChecker.of(run.state);
   const charts = await chartsOf(run, context.about);
   const cited = new CitedAnswer(run.state.sources, run.answerSoFar, { mayShow, claims, charts });
   if (answered) {
-    // Of an answer that was whole when its instance died, citations may not have been told.
+    // The answer was complete when its instance died, but its last citations may be missing.
     yield* citedSteps(run, cited.end());
     return { text: '', cut: answered.cut };
   }
   const limit = answerLimit(run);
-  const ask = (how: AskedHow) => answerRequest(run, { ...how, context });
-  if (checks(run) && cited.length === 0) {
+  const ask = (how: TextAttempt) => answerRequest(run, { ...how, context });
+  if (verifiesClaims(run) && cited.length === 0) {
     const { text, cut } = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
-    const shown = yield* citedDraft(run, { cited, text });
+    const shown = yield* citeDraft(run, { cited, text });
     const entry = noted(run.state, { t: 'answered', usage: noUsage(), cut });
     yield { type: 'answer', ...shown, entry };
     return { text, cut };
   }
-  return yield* writeShown(run, answering, {
+  return yield* streamText(run, answering, {
     cited,
-    before: cited.begunByModel(),
+    before: cited.modelText(),
     limit,
     ask,
     whole: (written, usage) => answeredStep(run, written, usage),
   });
 }
 
-/** A run that looked things up and got nothing says so; one that needed no sources does not have to. */
+/** `no_sources` for a run that looked things up and found nothing; a run that needed no sources is complete without. */
 function withoutSources({ state }: ResearchRun): IncompleteReason | null {
   if (state.sources.size > 0) return null;
   const lookedUp = state.made.values().some(({ name }) => name !== 'execute_python' && !isOwnTool(name));
-  return lookedUp && !state.served ? 'no_sources' : null;
+  return lookedUp && !state.hasServiceResults ? 'no_sources' : null;
 }

@@ -5,84 +5,84 @@ import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
 import { behindCharts, writeChart } from '../charts/write-chart.ts';
 import { type CitationCheck, type Support, UNCHECKED } from '../claims/claim-checker.ts';
 import { LONGEST_CLAIM } from '../claims/sentences.ts';
-import { piecesOf } from '../run/live-steps.ts';
+import { splitDelta } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import { citation } from './citation.ts';
 import type { MayShow } from './safe-markup.ts';
-import { spaced } from './shown-thoughts.ts';
 import { urlIn } from './url-in-text.ts';
+import { disarmMark } from './visible-reasoning.ts';
 
 /** A piece of the answer as the client reads it. */
 export interface CitedText {
   text: string;
-  /** Citations that are complete with it, in the order of the text. */
+  /** The citations that it completes, in the order of the text. */
   annotations: UrlCitation[];
-  /** Numbers in markers that belong to no source. */
+  /** Cited numbers that belong to no source. */
   unknown: number[];
 }
 
-/** An answer that was begun by another instance, or before a cut: its text and annotations as the log has them. */
-export interface BegunAnswer {
+/** The start of an answer, from another instance or from before a cut: its text and annotations as the log has them. */
+export interface PartialAnswer {
   text: string;
   annotations: readonly UrlCitation[];
 }
 
-interface CitingOptions {
-  /** Markers keep the numbers that the model knows: as they are written, or all of them as `[1, 2]`. */
+interface CiteOptions {
+  /** Markers keep the model's numbers: exactly as written, or normalized to `[1, 2]`. By default they are renumbered. */
   keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
-  /** Holds what is cited against its sources; without it nothing is checked. */
+  /** Checks claims against the cited sources; without it nothing is checked. */
   claims?: CitationCheck | undefined;
-  /** What its charts may show; without it a block of one is code like any other. */
+  /** The evidence that charts may use; without it a chart block is ordinary code. */
   charts?: ChartEvidence | undefined;
 }
 
-/** Of an address that the run never saw. */
+/** The support of a URL that the run never saw. */
 const UNSEEN: Support = { cited_text: null, support: 'none' };
 
-/** What stands for a marker that belongs to no source. */
+/** Replaces a marker that belongs to no source. */
 const NO_SOURCE = '[?]';
 
 /**
- * The answer of the model as its client reads it (docs/research.md, "Sources and citations"): while it streams, markers
- * are renumbered 1, 2, 3 in the order of their first use, and citations come as soon as they are complete. The
- * model keeps its own numbers. All of its state comes from the log, so that an answer goes on after a crash as it
- * began.
+ * Turns the model's answer into the text that the client reads (docs/research.md, "Sources and citations"). While it
+ * streams, markers are renumbered 1, 2, 3 in the order of their first use, and citations come as soon as they are
+ * complete. The model keeps its own numbers. All of the state can be rebuilt from the log, so an answer continues
+ * after a crash the way it started.
  */
 export class CitedAnswer {
   readonly #sources: SourceRegistry;
   readonly #scanner: AnswerScanner;
   /** Numbers in the text by source id. */
   readonly #numbers = new Map<number, number>();
-  readonly #begun: BegunAnswer;
+  readonly #partial: PartialAnswer;
   readonly #claims: CitationCheck | undefined;
   readonly #charts: { evidence: ChartEvidence; filter: ChartFilter } | undefined;
-  /** The end of the text so far: the claim that the next marker stands for. */
+  /** The end of the text so far: it contains the claim that the next marker belongs to. */
   #tail = '';
-  /** Also set by an answer that an earlier version began: it left markers as they were, so the rest goes on that way. */
-  #keepsNumbers: CitingOptions['keepNumbers'];
-  /** What was begun is read, not written. */
+  /** Also set for an answer that an earlier version started: that version did not renumber, so the rest is not either. */
+  #keepsNumbers: CiteOptions['keepNumbers'];
+  /** Whether the stored start of the answer is being read back. */
   #isReading = false;
-  /** Citations of what was begun that are not in the log: earlier versions wrote them at the end. */
-  #owed = nothing();
+  /** Citations of the stored start that the log lacks: earlier versions wrote them at the end. */
+  #missing = nothing();
   /** Length of the text so far, in UTF-16 code units. */
   #length = 0;
 
   constructor(
     sources: SourceRegistry,
-    begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers, mayShow, claims, charts }: CitingOptions = {},
+    partial: PartialAnswer = { text: '', annotations: [] },
+    { keepNumbers, mayShow, claims, charts }: CiteOptions = {},
   ) {
     this.#sources = sources;
-    this.#begun = begun;
+    this.#partial = partial;
     this.#keepsNumbers = keepNumbers;
     this.#claims = claims;
-    this.#charts = charts && { evidence: charts, filter: new ChartFilter(begun.text) };
+    this.#charts = charts && { evidence: charts, filter: new ChartFilter(partial.text) };
     this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
-    for (const { index, source_id } of begun.annotations)
+    for (const { index, source_id } of partial.annotations)
       if (index !== null && source_id !== null) this.#numbers.set(source_id, index);
-    if (begun.text !== '') this.#read(begun);
+    if (partial.text !== '') this.#read(partial);
   }
 
   /** Length of what the client has, in UTF-16 code units. */
@@ -90,17 +90,17 @@ export class CitedAnswer {
     return this.#length;
   }
 
-  /** What was begun, from a place of its text on, as the model wrote it. */
-  begunByModel(from = 0): string {
-    const { text, annotations } = this.#begun;
+  /** The stored start of the answer from an offset on, with the model's own numbers. */
+  modelText(from = 0): string {
+    const { text, annotations } = this.#partial;
     let own = '';
-    let taken = from;
+    let copied = from;
     for (const [start, marked] of Map.groupBy(annotations, ({ start_index }) => start_index)) {
       if (start < from || text[start] !== '[') continue;
-      own += `${text.slice(taken, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
-      taken = marked[0]?.end_index ?? taken;
+      own += `${text.slice(copied, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
+      copied = marked[0]?.end_index ?? copied;
     }
-    return own + text.slice(taken);
+    return own + text.slice(copied);
   }
 
   /** What is ready for the client with this delta of the model. */
@@ -108,45 +108,43 @@ export class CitedAnswer {
     return joined([...this.pushInSteps(delta)]);
   }
 
-  /** The same in steps that hold one source against a claim at most; see `citedInSlices`. */
+  /** `push` in steps, each of which checks one source at most; see `collectCited`. */
   *pushInSteps(delta: string): Generator<CitedText> {
     if (!this.#charts) yield* this.#cite(this.#scanner.push(delta));
     else yield* this.#write(this.#charts.filter.push(delta), this.#charts.evidence);
   }
 
-  /** Whether this delta may end a citation, whose check takes longer than reading does. */
+  /** Whether this delta may complete a citation, whose check takes much longer than reading. */
   mayCite(delta: string): boolean {
     if (!this.#claims || this.#sources.size === 0) return false;
     return this.#charts !== undefined || this.#scanner.isHolding || /[[【［]|:\/\//.test(delta);
   }
 
-  /** What was held back: a paragraph, or all of it, ends here. */
+  /** What was held back, at the end of a paragraph or of the answer. */
   end(): CitedText {
     return joined([...this.endInSteps()]);
   }
 
-  /** The same in steps. */
   *endInSteps(): Generator<CitedText> {
     if (this.#charts) yield* this.#write(this.#charts.filter.end(), this.#charts.evidence);
     yield* this.#cite(this.#scanner.end());
   }
 
-  /** A text that is shown in one piece, as its reader gets it. */
+  /** A complete text, as the client reads it. */
   async whole(text: string): Promise<CitedText> {
-    return await citedInSlices(this.#inPieces(text));
+    return await collectCited(this.#inPieces(text));
   }
 
   *#inPieces(text: string): Generator<CitedText> {
-    for (const piece of piecesOf(text)) yield* this.pushInSteps(piece);
+    for (const piece of splitDelta(text)) yield* this.pushInSteps(piece);
     yield* this.endInSteps();
   }
 
-  /** Text that cites nothing, as it is. */
+  /** Adds text unchanged, without looking for citations. */
   pass(text: string): CitedText {
     return joined([...this.#cite([{ type: 'text', text }])]);
   }
 
-  /** Text and charts as the client reads them. */
   *#write(parts: readonly ChartPart[], evidence: ChartEvidence): Generator<CitedText> {
     for (const part of parts) {
       if (part.type === 'text') yield* this.#cite(this.#scanner.push(part.text));
@@ -154,7 +152,7 @@ export class CitedAnswer {
     }
   }
 
-  /** A chart, or what stands in its place. A claim does not begin before it and end behind it. */
+  /** A chart, or its replacement. No claim spans a chart. */
   *#draw(block: string, evidence: ChartEvidence): Generator<CitedText> {
     let whole = this.#tail;
     for (const cited of this.#cite(this.#scanner.push(writeChart(block, { evidence, before: whole })))) {
@@ -165,11 +163,11 @@ export class CitedAnswer {
   }
 
   *#cite(parts: readonly AnswerPart[]): Generator<CitedText> {
-    yield { ...this.#owed, text: '' };
-    this.#owed = nothing();
+    yield { ...this.#missing, text: '' };
+    this.#missing = nothing();
     for (const part of parts) {
       const cited = nothing();
-      cited.text = part.type === 'marker' ? yield* this.#marker(part, cited) : this.#shown(part);
+      cited.text = part.type === 'marker' ? yield* this.#marker(part, cited) : this.#textOf(part);
       if (part.type === 'url') cited.annotations.push(yield* this.#address(part.text));
       this.#length += cited.text.length;
       this.#tail += cited.text;
@@ -179,15 +177,15 @@ export class CitedAnswer {
   }
 
   /**
-   * A part as the client reads it. A space keeps a mark from being one: an escape could be taken for the end of an
-   * address before it, and is not read as one in plain text.
+   * A part as the client reads it. Marks are disarmed by a space: a backslash could be taken for the end of a URL before
+   * it, and would be visible in plain text.
    */
-  #shown(part: AnswerPart): string {
+  #textOf(part: AnswerPart): string {
     if (part.type !== 'mark' || this.#isReading) return part.text;
-    return spaced(part.text);
+    return disarmMark(part.text);
   }
 
-  /** The marker as the client reads it, once each of its sources was held against its claim. */
+  /** The marker as the client reads it. Its claim is checked against each of its sources. */
   *#marker(
     { text, numbers }: { text: string; numbers: readonly number[] },
     cited: CitedText,
@@ -195,8 +193,8 @@ export class CitedAnswer {
     const sources = numbers.map((number) => this.#sources.byId(number)).filter((source) => source !== undefined);
     cited.unknown.push(...numbers.filter((number) => !this.#sources.byId(number)));
     const places = sources.map((source) => ({ source, index: this.#numberOf(source) }));
-    const shown = places.map(({ index }) => index).join(', ');
-    const numbered = sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const indexes = places.map(({ index }) => index).join(', ');
+    const numbered = sources.length === 0 ? NO_SOURCE : `[${indexes}]`;
     const own = this.#keepsNumbers === 'in_brackets' ? `[${numbers.join(', ')}]` : text;
     const marker = this.#keepsNumbers ? own : numbered;
     const range = { start_index: this.#length, end_index: this.#length + marker.length };
@@ -214,7 +212,7 @@ export class CitedAnswer {
     return number;
   }
 
-  /** An address that stands in the text itself; it takes no number of its own. */
+  /** The citation of a URL in the text itself, which gets no number of its own. */
   *#address(url: string): Generator<CitedText, UrlCitation> {
     const range = { start_index: this.#length, end_index: this.#length + url.length };
     const source = this.#sources.byUrl(url);
@@ -234,26 +232,26 @@ export class CitedAnswer {
     return { ...citation(range, { source, index }, yield* this.#supportOf(source)), url };
   }
 
-  /** How the source carries what stands before a marker. What was begun is not checked again: the log says how it stood. */
+  /** How well the source supports the claim before a marker. The stored start is not checked again: the log has the result. */
   *#supportOf(source: Source): Generator<CitedText, Support> {
     if (this.#isReading || !this.#claims) return UNCHECKED;
-    for (const _ of this.#claims.opening([source])) yield nothing();
+    for (const _ of this.#claims.openInSteps([source])) yield nothing();
     return this.#claims.check(this.#tail, source);
   }
 
-  /** Takes up an answer where the log has it: only what state the text leaves behind counts. */
-  #read({ text, annotations }: BegunAnswer): void {
+  /** Restores the state that the stored start of the answer left. */
+  #read({ text, annotations }: PartialAnswer): void {
     this.#isReading = true;
-    const told = new Set(annotations.map(({ start_index }) => start_index));
+    const cited = new Set(annotations.map(({ start_index }) => start_index));
     const parts = [...this.#scanner.push(text), ...this.#scanner.end()];
     let at = 0;
     for (const part of parts) {
-      // The text of a link that was kept from being one, or whose address was held back, looks like a marker.
+      // The text of a disarmed link, or of a link whose URL was still held back, looks like a marker.
       const isOfLink = /^(?: [(:]|$)/.test(text.slice(at + part.text.length, at + part.text.length + 2));
-      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = 'as_written';
+      if (part.type === 'marker' && !cited.has(at) && !isOfLink) this.#keepsNumbers = 'as_written';
       at += part.text.length;
     }
-    if (this.#keepsNumbers) this.#owed = joined([...this.#cite(parts)]);
+    if (this.#keepsNumbers) this.#missing = joined([...this.#cite(parts)]);
     this.#length = text.length;
     this.#tail = (this.#charts ? behindCharts(text) : text).slice(-LONGEST_CLAIM);
     this.#isReading = false;
@@ -272,29 +270,29 @@ function joined(texts: readonly CitedText[]): CitedText {
   };
 }
 
-/** Takes the steps of a text, in slices between which everything else has its turn. */
-export async function citedInSlices(steps: Iterable<CitedText>): Promise<CitedText> {
+/** Runs the steps of a text in slices, with pauses for the event loop, and joins their results. */
+export async function collectCited(steps: Iterable<CitedText>): Promise<CitedText> {
   const all: CitedText[] = [];
   await inSlices(steps, (step) => void all.push(step), { stepsALook: 1 });
   return joined(all);
 }
 
 /**
- * The citations of a JSON answer: only what its strings say can cite, names of fields do not. Numbers run
- * through all of it. `keepNumbers`: markers stay as they are.
+ * Cites a JSON answer: only string values can cite, not the names of fields. Numbers run through all of them.
+ * `keepNumbers`: markers stay as they are.
  */
-export async function citeJson(text: string, sources: SourceRegistry, options: CitingOptions = {}): Promise<CitedText> {
-  return await citedInSlices(jsonSteps(text, new CitedAnswer(sources, undefined, options)));
+export async function citeJson(text: string, sources: SourceRegistry, options: CiteOptions = {}): Promise<CitedText> {
+  return await collectCited(jsonSteps(text, new CitedAnswer(sources, undefined, options)));
 }
 
 function* jsonSteps(text: string, answer: CitedAnswer): Generator<CitedText> {
-  let taken = 0;
+  let end = 0;
   for (const { index, 0: string, groups } of text.matchAll(/"(?:[^"\\]|\\.)*"(?<name>\s*:)?/g)) {
     if (groups?.name !== undefined) continue;
-    yield answer.pass(text.slice(taken, index));
+    yield answer.pass(text.slice(end, index));
     yield* answer.pushInSteps(string);
     yield* answer.endInSteps();
-    taken = index + string.length;
+    end = index + string.length;
   }
-  yield answer.pass(text.slice(taken));
+  yield answer.pass(text.slice(end));
 }

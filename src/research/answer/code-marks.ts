@@ -1,20 +1,20 @@
-/** Where code begins and ends in a Markdown text, by its line or paragraph. */
+/** Finds where code starts and ends in a Markdown text. */
 
-/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. Longer spans are not code. */
+/** Longer spans, in UTF-16 code units, are not taken for code. */
 const LONGEST_CODE = 1000;
 /** How much of a line decides whether it opens or closes a code block. */
 export const LONGEST_FENCE = 200;
-/** What opens a code block, with its mark. */
+/** What opens a code block; the group is its fence. */
 export const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
 
-/** What may close a block: a mark alone. */
+/** What may close a block: a fence alone. */
 export const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
 
-/** Follows the blocks of code of a Markdown text line by line. A block ends with the list or quotation that it stands in, too. */
+/** Tracks the code blocks of a Markdown text line by line. A block also ends with the list or quotation that contains it. */
 export class CodeBlocks {
   #open: { mark: string; before: string } | undefined;
 
-  /** Whether the next line is of a block: its first, its last, or one between. */
+  /** Whether the next line belongs to a block, its fences included. */
   isCode(line: string): boolean {
     const start = line.slice(0, LONGEST_FENCE);
     if (this.#open && (start.trim() === '' || isWithin(this.#open.before, start))) {
@@ -27,13 +27,13 @@ export class CodeBlocks {
     return isOpened;
   }
 
-  /** The line that closes the block that is open; undefined where none is. */
+  /** The line that would close the open block; undefined if none is open. */
   get closing(): string | undefined {
     return this.#open && this.#open.before.replace(/[^\s>]/g, ' ') + this.#open.mark;
   }
 }
 
-/** Whether a line is of the list or quotation in which `before` stands at the beginning of a line. */
+/** Whether a line is in the list or quotation whose first line starts with `before`. */
 function isWithin(before: string, line: string): boolean {
   if (before.includes('>')) return /^\s*>/.test(line);
   return line.length - line.trimStart().length >= before.length;
@@ -48,20 +48,18 @@ export function lineAt(text: string, at: number): { text: string; ended: boolean
     : { text: line.slice(0, newline), ended: true };
 }
 
-/** Where a run of back-ticks ends. */
 export function endOfRun(text: string, at: number): number {
   let end = at;
   while (text[end] === '`') end++;
   return end;
 }
 
-/** Where the run that closes a code span ends, or undefined where the paragraph has none near enough. */
+/** Where the run that closes a code span ends; undefined if the paragraph has none near enough. */
 export function closingRun(
   text: string,
   { opened, length, final }: { opened: number; length: number; final: boolean },
 ): number | 'more' | undefined {
   const limit = opened + LONGEST_CODE;
-  // Nothing beyond is looked at.
   const near = text.slice(0, limit);
   let from = opened;
   for (;;) {

@@ -1,15 +1,15 @@
 /**
- * Joins the continuation of a cut answer to what was delivered before, so that the reader sees one text without a
- * repeat: a model asked to go on often repeats its last words, or starts the whole text again, perhaps in other words.
+ * Joins the continuation of a cut answer to what was delivered before, so that the reader sees one text without
+ * repeats: a model that is told to go on often repeats its last words, or starts over, perhaps in other words.
  */
 export class Continuation {
   readonly #before: string;
   #held = '';
-  /** How far the held text is the same as what was delivered. */
+  /** How many leading characters the held text shares with what was delivered. */
   #common = 0;
   #decided: boolean;
 
-  /** @param before what the reader has already; with '' everything passes through. */
+  /** @param before what the reader has already; if it is '', everything passes through. */
   constructor(before: string) {
     this.#before = before;
     this.#decided = before === '';
@@ -20,7 +20,7 @@ export class Continuation {
     return this.#decided;
   }
 
-  /** The part of `delta` that is new, held back until it can be told. */
+  /** New text, held back until repeats can be recognized. */
   push(delta: string): string {
     if (this.#decided) return delta;
     this.#held += delta;
@@ -34,7 +34,7 @@ export class Continuation {
     return this.#decided ? '' : this.#decide();
   }
 
-  /** How much has to be held to tell what the continuation is. */
+  /** How many characters have to be held before `#decide` can tell what kind of continuation it is. */
   #needed(): number {
     const before = this.#before.length;
     const common = this.#common;
@@ -48,7 +48,7 @@ export class Continuation {
     this.#decided = true;
     const { length } = this.#before;
     const common = this.#common;
-    // Too little for a repeat by chance to matter: the model began again.
+    // So short a start is repeated only by a model that started over.
     if (length < MIN_OVERLAP) return common === length ? this.#held.slice(length) : this.#held;
     if (common >= Math.min(length, this.#held.length) && common >= MIN_OVERLAP) return this.#held.slice(length);
     if (common >= REWRITTEN) return this.#held.slice(seam(this.#before, this.#held));
@@ -56,18 +56,18 @@ export class Continuation {
   }
 }
 
-/** Characters of a continuation that are looked at for repeated words. */
+/** How many characters of a continuation are compared with the end of the text. */
 const WINDOW = 160;
 /** A shorter repeat may be chance. */
 const MIN_OVERLAP = 12;
-/** A continuation that begins like the answer for so long is the answer again, also where its words change later. */
+/** A continuation that shares so many leading characters with the answer is the answer again, even if it differs later. */
 const REWRITTEN = 60;
-/** Where the words changed: how far around the old end the new text is joined. */
+/** How far around the old end a rewritten text may be joined. */
 const SEAM = 200;
-/** The words at the old end that are looked for there. */
+/** How many characters at the old end are searched for there. */
 const LAST_WORDS = 16;
 
-/** Where a text that was written again in other words goes on behind `before`: behind its last words, or as far in. */
+/** Where a rewritten text goes on after `before`: after its last words, or else at the same length. */
 function seam(before: string, after: string): number {
   const words = before.slice(-LAST_WORDS);
   const from = Math.max(0, before.length - SEAM);

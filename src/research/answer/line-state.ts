@@ -1,27 +1,26 @@
-/** What of a line's beginning decides whether more than markers stand there, in UTF-16 code units. */
+/** How much of a line's start decides whether it has more than list and quotation markers, in UTF-16 code units. */
 const LONGEST_HEAD = 60;
-/** Enough to tell the beginning of an address that was cut in two. */
+/** Enough to recognize the start of a URL across two pieces. */
 const TAIL = 8;
 
-/** What stands before a place in a Markdown text and decides how others read what follows. */
+/** The state of the current line of a Markdown text, as far as it decides how renderers read what follows. */
 export class LineState {
-  /** The line so far, while it may be markers of lists and quotations only. */
   #head = '';
-  /** The end of the run of characters without white space. */
+  /** The end of the current run of characters without white space. */
   #tail = '';
   #isInAddress = false;
 
-  /** Whether only white space and markers stand before it in its line. */
+  /** Whether the line has only white space and list or quotation markers so far. */
   get isAtStart(): boolean {
     return this.#head.length <= LONGEST_HEAD && /^[\s>*+\-\d.)]*$/.test(this.#head);
   }
 
-  /** Whether a back-tick here may be a part of an address, or escaped. */
+  /** Whether a back-tick here may be a part of a URL, or escaped. */
   get hidesCode(): boolean {
     return this.#isInAddress || this.#tail.endsWith('\\');
   }
 
-  /** Takes what stands next. */
+  /** Advances over a piece of the text. */
   pass(text: string): void {
     const line = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'));
     this.#head = (line === -1 ? this.#head + text : text.slice(line + 1)).slice(0, LONGEST_HEAD + 1);
@@ -33,7 +32,7 @@ export class LineState {
   }
 }
 
-/** Where the last white space or `<` stands, which end an address. Not all readers end it at white space beyond ASCII. */
+/** The index of the last white space or `<`, which end a URL. Only ASCII: not all renderers end a URL at other white space. */
 function lastBreak(text: string): number {
   for (let at = text.length - 1; at >= 0; at -= 1) {
     const code = text.charCodeAt(at);

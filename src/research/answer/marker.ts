@@ -3,34 +3,34 @@
  * `[source_id: 1]`, `[citation:1]`, `【1†L3】`, `[١]`.
  */
 
-/** A marker, or what may become one with more text: `more`. */
+/** A marker; `more` if the text may become one. */
 export type FoundMarker = { end: number; numbers: number[] } | 'more' | undefined;
 
 /** Lone numbers above are years and the like, not sources. */
-const MOST_LIKELY = 999;
+const MAX_LIKELY = 999;
 /** A range of more numbers is read as its two ends. */
 const WIDEST_RANGE = 20;
-/** A longer one is text, in UTF-16 code units. */
+/** A longer marker is text, in UTF-16 code units. */
 const LONGEST = 200;
 
 const OPENING = '[[【［][^\\S\\n]{0,2}';
 const CLOSING = '[^\\S\\n]{0,2}[\\]】］]';
-/** Those of Arabic and of East Asian texts, too: the last four bits of each are its value. */
+/** Includes Arabic and full-width digits: the last four bits of each are its value. */
 const DIGIT = '[0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]';
 const SEPARATOR = '[^\\S\\n]*[,;、，،–-][^\\S\\n]*';
 const MARKER = new RegExp(
   `${OPENING}(?:(?:source(?:_id|s)?|cite|citation)[ :：#]*|ref[ .:#]*|\\^)?(?<numbers>${DIGIT}{1,4}(?:${SEPARATOR}${DIGIT}{1,4})*)(?:†[^\\]】］\\n]{0,60})?${CLOSING}`,
   'iy',
 );
-/** What a marker may begin with; `words` has to begin one of `WORDS`. */
-const BEGUN = new RegExp(
+/** The start of a marker; `words` has to be the start of one of `WORDS`. */
+const MARKER_START = new RegExp(
   `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:：#]*|\\^)(?:${DIGIT}(?:${DIGIT}|[,;、，،–\\-\\t ])*)?(?:†[^\\]】］\\n]{0,60})?$`,
   'i',
 );
 const WORDS = ['source_id', 'sources', 'ref', 'citation', 'cite'];
 
 /**
- * The marker at `at`, where an opening bracket stands. One before `(` is a Markdown link. `final`: no more text comes.
+ * The marker at `at`, the index of an opening bracket. What `(` follows is a Markdown link. `final`: no more text comes.
  */
 export function markerAt(text: string, at: number, { final }: { final: boolean }): FoundMarker {
   MARKER.lastIndex = at;
@@ -44,15 +44,15 @@ export function markerAt(text: string, at: number, { final }: { final: boolean }
 }
 
 function mayBecome(rest: string): boolean {
-  const begun = rest.length > LONGEST ? null : BEGUN.exec(rest);
-  const words = begun?.groups?.words?.toLowerCase() ?? '';
-  return begun !== null && WORDS.some((word) => word.startsWith(words));
+  const start = rest.length > LONGEST ? null : MARKER_START.exec(rest);
+  const words = start?.groups?.words?.toLowerCase() ?? '';
+  return start !== null && WORDS.some((word) => word.startsWith(words));
 }
 
-/** A year is no marker, and no source has the number 0: `[0, 1]` is an interval. */
+/** Whether the numbers can be sources: a lone year is not, and `[0, 1]` is an interval, as no source has the number 0. */
 function isCitation(numbers: readonly number[]): boolean {
   if (numbers.length > 1 && numbers.includes(0)) return false;
-  return numbers.some((number) => number <= MOST_LIKELY);
+  return numbers.some((number) => number <= MAX_LIKELY);
 }
 
 function numbersIn(marker: string): number[] {

@@ -1,7 +1,7 @@
 import type { ResearchRun } from '../run/run.ts';
 import { hostsIn, type MayShow, mayShowFor } from './safe-markup.ts';
 
-/** Where what a run shows may lead: the hosts of its sources and those that its client named, which are read when needed. */
+/** Allows links to the hosts of a run's sources and to those that the client named. The latter are only searched on demand. */
 export function mayShowOf(run: ResearchRun): MayShow {
   let named: Set<string> | undefined;
   const has = (host: string) => {
@@ -11,15 +11,15 @@ export function mayShowOf(run: ResearchRun): MayShow {
   return mayShowFor(run.state.sources, { has });
 }
 
-/** The hosts that the client itself wrote of, and those of what it brought along. */
+/** The hosts in the client's messages and instructions, and those of earlier sources. */
 function hostsOfClient({ request, model }: ResearchRun): Set<string> {
   const { conversation, history, earlierSources, instructions } = request;
-  // What a model answered earlier is no word of the client.
-  const said = [...history, ...conversation]
+  // A model may have been tricked into naming a host, so its earlier answers do not count.
+  const messages = [...history, ...conversation]
     .filter(({ role }) => role !== 'assistant')
     .flatMap(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')));
   const texts = [
-    ...said,
+    ...messages,
     instructions ?? '',
     model.research.instructions ?? '',
     ...earlierSources.map(({ url }) => url),

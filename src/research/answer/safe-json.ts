@@ -2,24 +2,24 @@ import { parseJson } from '../../base/json.ts';
 import type { SourceRegistry } from '../run/sources.ts';
 import { AnswerScanner } from './answer-scanner.ts';
 import type { MayShow } from './safe-markup.ts';
-import { spaced } from './shown-thoughts.ts';
 import { urlIn } from './url-in-text.ts';
+import { disarmMark } from './visible-reasoning.ts';
 
-/** What has none of these has no link, image or tag in it. */
+/** Strings without a match contain no link, image or tag. */
 const MAY_HAVE_MARKS = /\][(:]|</;
 
-/** `spaced` as in an answer of text; `blanked` keeps the length of every string, for schemas that bound it. */
-export type Unmarked = 'spaced' | 'blanked';
+/** `spaced`: as in a text answer. `blanked`: keeps the length of every string, for schemas that limit it. */
+export type MarkReplacement = 'spaced' | 'blanked';
 
 /**
- * A JSON answer whose strings show no image, link or tag that a text may not show: clients put them into pages as
- * Markdown, too. A string is read as it is decoded, since escapes hide marks from no reader of the value; those without
- * such marks stay byte for byte. An address alone is no link, so values of `format: uri` stay.
+ * Disarms forbidden images, links and tags in the strings of a JSON answer, because clients render those as Markdown,
+ * too. Strings are decoded first, as JSON escapes would hide marks; a string without forbidden marks stays byte for
+ * byte. A bare URL is no link, so values of `format: uri` stay.
  * @param text valid JSON.
  */
 export function safeJson(
   text: string,
-  { sources, mayShow, how }: { sources: SourceRegistry; mayShow: MayShow; how: Unmarked },
+  { sources, mayShow, how }: { sources: SourceRegistry; mayShow: MayShow; how: MarkReplacement },
 ): string {
   return text.replace(/"(?:[^"\\]|\\.)*"/g, (literal) => {
     const value = parseJson(literal);
@@ -27,11 +27,11 @@ export function safeJson(
     const scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
     const parts = [...scanner.push(value), ...scanner.end()];
     if (!parts.some(({ type }) => type === 'mark')) return literal;
-    const safe = parts.map(({ type, text: part }) => (type === 'mark' ? unmarked(part, how) : part));
+    const safe = parts.map(({ type, text: part }) => (type === 'mark' ? replaceMark(part, how) : part));
     return JSON.stringify(safe.join(''));
   });
 }
 
-function unmarked(mark: string, how: Unmarked): string {
-  return how === 'blanked' ? ' ' : spaced(mark);
+function replaceMark(mark: string, how: MarkReplacement): string {
+  return how === 'blanked' ? ' ' : disarmMark(mark);
 }

@@ -5,25 +5,25 @@ import { citeLeaves } from '../claims/leaf-sources.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { answerLimit, answerRequest, schemaText } from './answer-request.ts';
-import { type Answering, answeredStep, citedSteps, NO_PART, spentStep, type Written } from './answer-steps.ts';
+import { type AnswerOptions, answeredStep, citedSteps, NO_TEXT, spentStep, type WrittenText } from './answer-steps.ts';
+import { collectText } from './buffered-text.ts';
 import { type CitedText, citeJson } from './cited-answer.ts';
-import { collectText } from './held-text.ts';
 import { safeJson } from './safe-json.ts';
-import { type Checked, checkAnswer, type StructuredFormat } from './schema/structured.ts';
+import { type CheckResult, checkAnswer, type StructuredFormat } from './schema/structured.ts';
 
-/** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
+/** How much of an invalid answer goes into the repair request, in UTF-16 code units. */
 const MAX_SHOWN = 20_000;
 
 /**
- * One JSON value, checked before anything of it is shown; one repair turn (docs/research.md, "Structured answers",
- * `text.format`).
+ * Writes one JSON value, which is validated before any of it is sent, with one repair turn (docs/research.md,
+ * "Structured answers", `text.format`).
  * @throws GatewayError `invalid_output`
  */
 export async function* writeStructured(
   run: ResearchRun,
-  answering: Answering & { format: StructuredFormat },
-): AsyncGenerator<Step, Written> {
-  // It is shown in one piece, once it is valid: what stands there is whole.
+  answering: AnswerOptions & { format: StructuredFormat },
+): AsyncGenerator<Step, WrittenText> {
+  // The value is sent in one piece, so what was sent before a crash is complete.
   if (run.answerSoFar.text !== '') return { text: run.answerSoFar.text, cut: null };
   const { context, format, signal } = answering;
   const tail: TurnMessage[] = [];
@@ -48,7 +48,7 @@ export async function* writeStructured(
       yield answeredStep(run, written, answer.usage);
       return written;
     }
-    yield spentStep(run, answer.usage, NO_PART);
+    yield spentStep(run, answer.usage, NO_TEXT);
     problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : shown.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
@@ -59,12 +59,12 @@ export async function* writeStructured(
   throw new GatewayError('invalid_output', `The answer does not fit text.format: ${problem}.`);
 }
 
-/** The answer without what it may not show, if it still fits its schema so. */
+/** The answer without forbidden markup, if it still fits its schema. */
 async function shownJson(
   text: string,
   run: ResearchRun,
-  { format, mayShow, signal }: Answering & { format: StructuredFormat },
-): Promise<Checked> {
+  { format, mayShow, signal }: AnswerOptions & { format: StructuredFormat },
+): Promise<CheckResult> {
   for (const how of ['spaced', 'blanked'] as const) {
     const safe = safeJson(text, { sources: run.state.sources, mayShow, how });
     if (safe === text) return { text };
@@ -74,7 +74,7 @@ async function shownJson(
   return { problem: 'its strings have Markdown images, links or HTML of hosts that no source is from' };
 }
 
-/** The answer with its markers numbered, unless it would not validate any more: then they keep their own numbers. */
+/** The answer with renumbered markers, or with the model's own numbers if it would no longer validate. */
 async function citedJson(
   text: string,
   options: { run: ResearchRun; format: StructuredFormat; claims: ClaimChecker; signal: AbortSignal },

@@ -1,8 +1,8 @@
 /** Calls of MCP servers that wait for the client's approval (docs/api.md, "Approving calls of MCP servers"). */
 
 /**
- * Which tools of a server are asked for: those of `always`; with `never` also all that it does not name; without either
- * all.
+ * Which tools of a server need approval: those in `always`; if `never` is set, also all that it does not name; without
+ * either, all.
  */
 export interface ApprovalRule {
   server: string;
@@ -10,7 +10,7 @@ export interface ApprovalRule {
   never?: string[] | undefined;
 }
 
-/** Whether a call of the tool `name` waits for an approval. */
+/** Whether a call of the tool `name` needs the client's approval. */
 export function asksFirst(
   name: string,
   { tools, approvals = [] }: { tools: readonly { name: string }[]; approvals?: readonly ApprovalRule[] | undefined },

@@ -1,18 +1,16 @@
 import type { AssistantMessage } from '../../upstream/turn.ts';
-import { inventedResult } from '../guards/refusals.ts';
+import { findInventedResult } from '../guards/refusals.ts';
 import { callKey, refuseRepeated } from '../guards/repeated-calls.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
-import type { Forced, PlannedCall } from '../run/transcript.ts';
+import type { ForcedEnd, PlannedCall } from '../run/transcript.ts';
 import { asksFirst } from './approvals.ts';
 import { repairArguments } from './repair-arguments.ts';
 
-/** What becomes of the tool calls that a turn asks for. */
-
-/** No tool has a longer name: what a model writes beyond is in every error, item and comparison of calls. */
+/** No tool has a longer name. Without a limit, an invented name would be repeated in every error, item and comparison. */
 const LONGEST_NAME = 256;
 
-/** A message whose calls have names of a sane length. */
+/** The message with tool names cut to a sane length. */
 export function withShortNames(message: AssistantMessage): AssistantMessage {
   if (!message.tool_calls?.some(({ name }) => name.length > LONGEST_NAME)) return message;
   return {
@@ -21,17 +19,17 @@ export function withShortNames(message: AssistantMessage): AssistantMessage {
   };
 }
 
-/** Numbers the calls that will be made; the others get a reason for the model instead of an item. */
+/** Numbers the calls that will be made. The others are refused with a reason for the model, and get no item. */
 export function planCalls(
   run: ResearchRun,
   wanted: readonly { id: string; name: string; arguments: string }[],
-): { calls: PlannedCall[]; forced: Forced | undefined } {
+): { calls: PlannedCall[]; forced: ForcedEnd | undefined } {
   const { state, request, allowance } = run;
   const rules = { tools: request.functions ?? [], approvals: request.approvals };
   const planned: string[] = [];
   let next = state.nextCall;
   let counted = 0;
-  let forced: Forced | undefined;
+  let forced: ForcedEnd | undefined;
   const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
     if (request.functions?.some((own) => own.name === name)) {
       return { id, call: next++, name, arguments: written, client: true };
@@ -51,14 +49,14 @@ export function planCalls(
 }
 
 /**
- * The message to send back: with arguments that parse, because providers refuse a transcript with broken ones, and
- * without tool results that the model wrote itself.
+ * The message as it is sent back to the model: with arguments that parse, because providers refuse a transcript with
+ * broken ones, and without tool results that the model invented.
  */
-export function cleaned(
+export function cleanMessage(
   message: AssistantMessage,
   calls: readonly PlannedCall[],
 ): { message: AssistantMessage; invented: boolean } {
-  const at = inventedResult(message.content);
+  const at = findInventedResult(message.content);
   const invented = at !== -1;
   const content = invented ? `${message.content.slice(0, at).trimEnd()}…` : message.content;
   if (!message.tool_calls) return { message: { ...message, content }, invented };

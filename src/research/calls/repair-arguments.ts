@@ -3,22 +3,22 @@ import { fitsShape, type JsonShape } from '../../protocol/requests/json-spans.ts
 import { repairJson } from '../../upstream/dialects/json-repair.ts';
 
 /**
- * Arguments beyond these are no call that a model means: they would be read, checked, shown and compared many times over.
- * In UTF-16 code units; the shape of shorter ones than `ALWAYS_FINE` needs no look.
+ * Larger arguments are not a sensible call, and every step of the run would have to process them again. Lengths are in
+ * UTF-16 code units; arguments up to `ALWAYS_FINE` need no check of their shape.
  */
 const LONGEST = 500_000;
 const MAX_SHAPE: JsonShape = { depth: 100, containers: 5000, members: 10_000, entries: 20_000 };
 const ALWAYS_FINE = 100;
-/** What is kept of arguments that are refused for their size. */
-const KEPT = 10_000;
+/** How much is stored of arguments that are refused for their size. */
+const KEPT_LENGTH = 10_000;
 
 /**
  * The arguments of a tool call as JSON text of an object (docs/research.md, "Tools"). Broken JSON as models write it is
- * repaired; where that fails, or where there is too much of it, the text is kept as `{"raw": "<text>"}`.
+ * repaired; if that fails, or if there is too much of it, the text is stored as `{"raw": "<text>"}`.
  */
 export function repairArguments(text: string): { arguments: string; ok: boolean } {
   if (text.trim() === '') return { arguments: '{}', ok: true };
-  if (isTooMuch(text)) return { arguments: JSON.stringify({ raw: text.slice(0, KEPT) }), ok: false };
+  if (isTooMuch(text)) return { arguments: JSON.stringify({ raw: text.slice(0, KEPT_LENGTH) }), ok: false };
   const parsed = parseJson(text);
   if (isObject(parsed)) return { arguments: text, ok: true };
   // Some models encode the JSON text once more as a string.

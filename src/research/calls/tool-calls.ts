@@ -8,28 +8,26 @@ import type { ObservedToolCall } from '../run/run.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 
-/** Executing the tool calls of a turn. */
-
-/** The longest result that a model and a client are shown, in UTF-16 code units. */
+/** Longer results are cut for model and client, in UTF-16 code units. */
 const MAX_RESULT_LENGTH = 120_000;
 
 export interface ToolRunner {
   tools: ReadonlyMap<string, Tool>;
   sources: SourceRegistry;
   log: Logger;
-  /** Ends the run. */
+  /** Aborts with the run. */
   signal: AbortSignal;
   /** Also aborts when the time for research is over: running calls then fail, and the run goes on. */
   limit: AbortSignal;
-  /** Waits for a place, where others make calls at the same time. */
+  /** Waits for a free slot, where several lanes make calls at the same time. */
   slot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
 }
 
 /**
- * Runs calls, at most `parallel` at a time, and yields each result as it comes. A tool that fails gives a failed
- * result; only the end of the run's signal throws. Sources are numbered as results are yielded, so that the numbers
- * follow the order of the transcript.
+ * Runs calls, at most `parallel` at a time, and yields each result as soon as it is there. A tool that fails gives a
+ * failed result; only an abort of the run's signal throws. Sources are numbered when their result is yielded, so that
+ * the numbers follow the order of the transcript.
  */
 export async function* runToolCalls(
   calls: readonly ExecutableCall[],
@@ -40,7 +38,7 @@ export async function* runToolCalls(
   const finished: Promise<FinishedCall>[] = [];
   let running = 0;
   let next = Promise.withResolvers<void>();
-  // No race among those that run: a slow one would keep the results of all others.
+  // No Promise.race over the running calls: each round would leave reactions, and so results, attached to a slow one.
   const start = (call: ExecutableCall) => {
     const work = runToolCall(call, runner);
     const done = () => {
@@ -72,7 +70,7 @@ interface FinishedCall {
 }
 
 async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
-  // A name that no tool has is the model's invention.
+  // Models invent tool names, which must not become span names.
   const name = runner.tools.has(call.name) ? call.name : 'unknown';
   const attributes = {
     'gen_ai.operation.name': 'execute_tool',
@@ -87,7 +85,7 @@ async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<Fi
     const status = statusOf(finished);
     runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
     runner.onToolCall?.({ name: call.name, status, ms });
-    show(span, finished, runner);
+    describeIn(span, finished, runner);
     return finished;
   });
 }
@@ -96,8 +94,8 @@ function statusOf({ outcome }: FinishedCall): ResultEntry['status'] {
   return 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
 }
 
-/** What is seen of a call in its span; what it was told and said only where contents may be shown. */
-function show(span: OpenSpan, finished: FinishedCall, { sources }: ToolRunner): void {
+/** Adds the outcome of a call to its span, with arguments and result if contents may be recorded. */
+function describeIn(span: OpenSpan, finished: FinishedCall, { sources }: ToolRunner): void {
   const { call, outcome } = finished;
   if (statusOf(finished) === 'failed') span.fail('tool_error');
   if (!span.showsContents) return;
@@ -135,7 +133,7 @@ function toEntry(finished: FinishedCall, registry: SourceRegistry): ResultEntry 
   return { ...base, status: statusOf(finished), result, sources };
 }
 
-/** A page that was found elsewhere is known under both addresses: answers cite either. */
+/** A page that was redirected is known under both URLs, because answers cite either. */
 function withRedirect(source: Source, value: unknown): Source {
   if (!isObject(value) || value.url !== source.url || typeof value.final_url !== 'string') return source;
   return { ...source, movedTo: value.final_url };

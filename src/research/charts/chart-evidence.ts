@@ -5,18 +5,18 @@ import { foldText } from '../claims/text/fold.ts';
 import { recordsOfRun } from '../report/report-records.ts';
 import type { ResearchState } from '../run/state.ts';
 
-/** Texts that are looked through before others have their turn. */
+/** How many texts are read between pauses for the event loop. */
 const AT_ONCE = 20;
-/** Of longer results of Python the beginning is looked through, in UTF-16 code units. */
+/** Only the start of longer Python results is read, in UTF-16 code units. */
 const LONGEST_RESULT = 100_000;
 const PYTHON_NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\w)/gi;
-/** Line breaks and the like, as JSON writes them. */
+/** JSON escapes of white space and control characters. */
 const ESCAPED = /\\(?:[nrt]|u[\da-f]{4})/gi;
 
 /** Where the numbers of a chart come from. */
 export type ChartOrigin = 'python' | 'records' | 'nowhere';
 
-/** What the charts of a run may show; undefined where it has none. */
+/** The numbers that charts of a run may show; undefined if it may have no charts. */
 export async function chartsOf(
   { request, state }: { request: { charts?: boolean | undefined }; state: ResearchState },
   about: ReadonlySet<string>,
@@ -30,8 +30,8 @@ export class ChartEvidence {
   readonly #computed = new Numbers();
 
   /**
-   * The numbers in the records of a run and in what its Python gave. What a model noted in its own words is no evidence:
-   * the words of the source are.
+   * Collects the numbers in the records of a run and in the output of its Python calls. The model's own words are no
+   * evidence, only its quotes of sources are.
    */
   static async of(state: ResearchState, about: ReadonlySet<string>): Promise<ChartEvidence> {
     const evidence = new ChartEvidence();
@@ -51,7 +51,7 @@ export class ChartEvidence {
     return evidence;
   }
 
-  /** Where all the measured numbers of a chart stand. */
+  /** Where all quantitative numbers of a chart come from. */
   originOf(chart: ChartSpec): ChartOrigin {
     const channels = channelsOf(chart).filter(({ type }) => type === 'quantitative');
     const numbers = channels.flatMap((channel) => {
@@ -66,14 +66,14 @@ export class ChartEvidence {
   }
 }
 
-/** What an axis says that its numbers are multiplied by: `GDP (billion dollars)`. */
+/** The factors that a title implies for its numbers: `GDP (billion dollars)`. */
 function factorsIn(title: string): number[] {
   const words = foldText(title).match(/\p{L}+/gu) ?? [];
   const named = words.flatMap((word) => figuresIn(`1 ${word}`).flatMap(({ values }) => values));
   return [...new Set([1, ...named])];
 }
 
-/** Numbers in their order. */
+/** A set of numbers that can be searched with a tolerance. */
 class Numbers {
   readonly #all = new Set<number>();
   #sorted: number[] | undefined;
@@ -83,7 +83,7 @@ class Numbers {
     this.#sorted = undefined;
   }
 
-  /** The figures of a text, years among them. One that is written with a minus is below zero. */
+  /** Adds the figures of a text, including years. A minus sign makes them negative. */
   addText(text: string): void {
     const folded = foldText(text);
     for (const { start, values } of figuresIn(folded)) {
@@ -92,7 +92,7 @@ class Numbers {
     }
   }
 
-  /** Whether a number stands here, or one that it is rounded from. */
+  /** Whether the set has a number, multiplied by one of the factors, or a number that rounds to it. */
   has(value: number, factors: readonly number[]): boolean {
     return factors.some((factor) => {
       const near = Math.max(Math.abs(value) * 1e-9, roundedBy(value)) * factor;
@@ -116,7 +116,7 @@ class Numbers {
 
 const BELOW_ZERO = /(?:^|[^\p{L}\p{N}])(?:[-–]|minus )$/u;
 
-/** How far a number may be from what it is rounded from: half of its last digit, where it has a fraction and two digits. */
+/** The tolerance for rounding: half of the last digit, for numbers with a fraction and at least two digits. */
 function roundedBy(value: number): number {
   const [digits = '', exponent = '0'] = String(Math.abs(value)).split('e');
   const decimals = (digits.split('.')[1]?.length ?? 0) - Number(exponent);

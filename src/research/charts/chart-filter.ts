@@ -1,42 +1,42 @@
 import { CHART_OPENING } from '../../protocol/chart/chart-blocks.ts';
 
-/** A piece of an answer in order: text as it is, or the inside of a block that is to be a chart. */
+/** A piece of an answer: text, or the contents of a block that should become a chart. */
 export type ChartPart = { type: 'text'; text: string } | { type: 'chart'; block: string };
 
-/** A longer block is no chart; in UTF-16 code units. */
+/** A longer block is not a chart, in UTF-16 code units. */
 const LONGEST_BLOCK = 40_000;
-/** A longer line opens and closes nothing. */
+/** A longer line opens and closes no block. */
 const LONGEST_LINE = 200;
-/** What may begin a block, and is looked at when its line is whole. */
+/** The start of a line that may open a block: the line has to be complete to decide. */
 const MAY_OPEN = /^ {0,3}(?:`{0,2}$|~{0,2}$|`{3}|~{3})/;
 const OPENS = /^ {0,3}(?<fence>`{3,}(?!`)|~{3,}(?!~))(?<info>[^\n]*)$/;
 const CLOSES = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /**
- * Takes the blocks `vega-lite` out of a Markdown text while it streams: they are held back until they are whole. What it
- * lets through never has the line that marks a chart, so that nobody takes for one what was not looked at: elsewhere than
- * at the beginning of a line such a block is one of `json`. What comes out does not depend on how the text was cut.
+ * Extracts `vega-lite` blocks from a Markdown text while it streams, holding each back until it is complete. Other text
+ * never contains the line that opens a chart (it becomes `json`), so that clients cannot take an unchecked block for a
+ * chart. The result does not depend on how the text was cut into deltas.
  */
 export class ChartFilter {
   #held = '';
   #atLineStart = true;
-  /** The fence of a block of other code. */
+  /** The fence of an open block of other code. */
   #code: string | undefined;
   #chart: HeldBlock | undefined;
 
-  /** @param before what of the text was let through, or written for its charts, already. */
+  /** @param before the text that is sent already. */
   constructor(before = '') {
     for (const line of before.split('\n')) this.#passLine(line);
     this.#atLineStart = before === '' || before.endsWith('\n');
   }
 
-  /** What is decided with this piece. */
+  /** The parts that are decided with this delta. */
   push(text: string): ChartPart[] {
     this.#held += text;
     return this.#take(false);
   }
 
-  /** What was held back; a block that has no end is one of code. */
+  /** The parts that were held back. A block without an end is ordinary code. */
   end(): ChartPart[] {
     // The closing line of a block may have no newline.
     if (this.#chart && closedBy(this.#held.slice(this.#chart.seen)) !== undefined) this.#held += '\n';
@@ -53,7 +53,7 @@ export class ChartFilter {
     return parts;
   }
 
-  /** Text up to the end of a line, or as much of it as is decided. */
+  /** Text up to the end of the line, or as much of it as is decided. */
   #text(final: boolean): ChartPart | undefined {
     const newline = this.#held.indexOf('\n');
     const line = newline === -1 ? this.#held : this.#held.slice(0, newline);
@@ -78,7 +78,7 @@ export class ChartFilter {
     return { type: 'text', text: text.replaceAll(CHART_OPENING, AS_CODE) };
   }
 
-  /** What the beginning of a line says of the blocks of code around it. */
+  /** Tracks code blocks over a line. */
   #passLine(line: string): void {
     const fence = this.#code === undefined ? openedBy(line)?.fence : closedBy(line);
     if (fence === undefined) return;
@@ -86,7 +86,7 @@ export class ChartFilter {
     else if (fence.startsWith(this.#code)) this.#code = undefined;
   }
 
-  /** The block that is held, once it is whole; one that is too long, or has no end, is let go as code. */
+  /** The held block, once it is complete. If it is too long or has no end, it is released as code. */
   #block(chart: HeldBlock, final: boolean): ChartPart | undefined {
     const end = endOfBlock(this.#held, chart);
     if (end && end.from <= LONGEST_BLOCK) {
@@ -104,18 +104,18 @@ export class ChartFilter {
   }
 }
 
-/** A block that is held: its fence, and how far its lines were looked at. */
+/** A held block: its fence, and how far its lines were scanned for the closing fence. */
 interface HeldBlock {
   fence: string;
   seen: number;
 }
 
-/** What a block that is no chart begins with. */
+/** Opens a block that is not a chart. */
 const AS_CODE = '```json';
 
 function openedBy(line: string): { fence: string; info: string } | undefined {
   const { fence, info = '' } = (line.length < LONGEST_LINE && OPENS.exec(line)?.groups) || {};
-  // What back-ticks close in its own line is no block.
+  // A back-tick in the info string makes it a code span, not a block.
   const isClosed = fence?.startsWith('`') && info.includes('`');
   return fence === undefined || isClosed ? undefined : { fence, info: info.trim() };
 }
@@ -124,7 +124,7 @@ function closedBy(line: string): string | undefined {
   return line.length < LONGEST_LINE ? CLOSES.exec(line)?.[1] : undefined;
 }
 
-/** Where a block ends, and the text behind it begins. */
+/** Where the contents of a block end, and where the text after it starts. */
 function endOfBlock(held: string, chart: HeldBlock): { from: number; to: number } | undefined {
   for (let newline = held.indexOf('\n', chart.seen); newline !== -1; newline = held.indexOf('\n', chart.seen)) {
     const from = chart.seen;
@@ -134,7 +134,7 @@ function endOfBlock(held: string, chart: HeldBlock): { from: number; to: number 
   return undefined;
 }
 
-/** How many letters at the end of a text may become the mark of a chart. */
+/** How many characters at the end of a text may be the start of `CHART_OPENING`. */
 function begunAtEnd(text: string): number {
   for (let length = Math.min(text.length, CHART_OPENING.length - 1); length > 0; length--) {
     if (text.endsWith(CHART_OPENING.slice(0, length))) return length;

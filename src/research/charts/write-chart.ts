@@ -3,13 +3,12 @@ import { chartBlock, chartIn, LONGEST_CHART } from '../../protocol/chart/chart-s
 import { chartTable, tableOfBlock } from '../../protocol/chart/chart-table.ts';
 import type { ChartEvidence } from './chart-evidence.ts';
 
-/** A marker as readers see it. */
+/** A marker as clients see it. */
 const MARKER = /\[\d+(?:, \d+)*\]/;
 
 /**
- * What stands in the text for a block that is to be a chart: the chart, where it is one, its numbers were found or computed,
- * and the paragraph before it cites a source, which computed numbers need not; else its data as a table, or the block as
- * code where it has none.
+ * The text for a chart block. It is the chart if the block is valid and its numbers were computed, or if they were found
+ * and the paragraph before cites a source. Otherwise it is the data as a table, or the block as code if it has no data.
  */
 export function writeChart(block: string, { evidence, before }: { evidence: ChartEvidence; before: string }): string {
   const gap = before === '' || before.endsWith('\n\n') ? '' : '\n';
@@ -24,7 +23,7 @@ export function writeChart(block: string, { evidence, before }: { evidence: Char
   return table === undefined ? gap + asCode(block) : `${gap}${table}\n\n`;
 }
 
-/** What of a text stands behind its last chart. */
+/** The text after the last chart. */
 export function behindCharts(text: string): string {
   const at = text.lastIndexOf(`${CHART_OPENING}\n`);
   const end = at === -1 ? -1 : text.indexOf(CLOSED, at);

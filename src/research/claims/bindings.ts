@@ -1,9 +1,9 @@
 import { isAmong, type Mark, sameMark } from './marks.ts';
 
 /**
- * Whether a figure of a claim belongs to something else: what the claim says it of stands in its source only beside
- * another figure of the same kind, which the claim does not name, and beside its own stands something that the claim
- * leaves out. `Sales at A rose 2 %, those at B fell 3 %` does not carry `Sales at B rose 2 %`.
+ * Whether a figure of a claim belongs to something else in the source: there the subject of the claim is next to another
+ * figure of the same kind, which the claim does not mention, and next to the claim's figure is something that the claim
+ * leaves out. `Sales at A rose 2 %, those at B fell 3 %` does not support `Sales at B rose 2 %`.
  */
 export function isBoundElsewhere(clause: readonly Mark[], claim: readonly Mark[], source: readonly Mark[]): boolean {
   const words = clause.filter(isWord);
@@ -16,15 +16,15 @@ export function isBoundElsewhere(clause: readonly Mark[], claim: readonly Mark[]
         const own = source.filter((mark) => governs(mark, place, source));
         const leftOut = source.filter((mark) => mark.clause === place.clause && isWord(mark) && !isAmong(mark, claim));
         return rivals.some((rival) =>
-          takes(rival, { place, leftOut, strange: words.filter((word) => !isAmong(word, own)), source }),
+          claimsWords(rival, { place, leftOut, strange: words.filter((word) => !isAmong(word, own)), source }),
         );
       })
     );
   });
 }
 
-/** What stands later belongs to its own figure; what stood before may be meant still, unless something else came since. */
-function takes(
+/** Whether words of the claim belong to a rival figure. Words after a figure never do; those before it may still apply. */
+function claimsWords(
   rival: Mark,
   {
     place,
@@ -35,18 +35,20 @@ function takes(
 ): boolean {
   if (rival.clause === place.clause || leftOut.length === 0) return false;
   const beside = source.filter(({ clause }) => clause === rival.clause);
-  const taken = strange.filter((word) => isAmong(word, beside));
+  const claimed = strange.filter((word) => isAmong(word, beside));
   const isNear = rival.sentence === place.sentence;
-  if (isNear && rival.clause.start > place.clause.start) return taken.length > 0;
-  if (taken.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
-  return isNear && taken.length > 1 && taken.length === strange.length && leftOut.some(({ end }) => end <= place.start);
+  if (isNear && rival.clause.start > place.clause.start) return claimed.length > 0;
+  if (claimed.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
+  return (
+    isNear && claimed.length > 1 && claimed.length === strange.length && leftOut.some(({ end }) => end <= place.start)
+  );
 }
 
 function isWord({ of }: Mark): boolean {
   return 'word' in of;
 }
 
-/** Whether a mark stands in the clause of a figure, or in one before it in its sentence that has no figure of its own. */
+/** Whether a mark is in the clause of a figure, or in an earlier clause of its sentence that has no figure of its own. */
 function governs(mark: Mark, place: Mark, source: readonly Mark[]): boolean {
   if (mark.clause === place.clause) return true;
   if (mark.sentence !== place.sentence || mark.clause.start > place.clause.start) return false;

@@ -5,59 +5,58 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { AcceptedPassage, ResultEntry } from '../run/transcript.ts';
-import { namedWords } from './named-words.ts';
+import { findQuote } from './find-quote.ts';
 import { BORDER, shownPassages } from './passages.ts';
 import { claimBefore } from './sentences.ts';
-import { type Carried, carries, supportOfNamed } from './support.ts';
-import { type Parsed, parseSentence } from './text/parsed.ts';
+import { findSupport, type SupportResult, supportOfQuote } from './support.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { SourceText } from './text/source-text.ts';
 
-/** What a citation says of how its source carries it (docs/research.md, "Claims"). */
+/** How well a source supports a citation (docs/research.md, "Claims"). */
 export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
 
-/** Holds what is cited against its sources. */
-export type CitationCheck = Pick<ClaimChecker, 'opening' | 'check'>;
+/** Checks claims against the sources that they cite. */
+export type CitationCheck = Pick<ClaimChecker, 'openInSteps' | 'check'>;
 
-/** Of a citation that nothing was held against. */
+/** The support of a citation that was not checked. */
 export const UNCHECKED: Support = { cited_text: null, support: 'unchecked' };
 
-/** Where a text of a source stands: all of a result, its content, or one of its hits. */
+/** Where a text of a source is found: a whole tool result, the content of one, or one of its hits. */
 interface Place {
   result: string;
   part: 'all' | 'content' | number;
 }
 
-/** What tool results showed of each source, by its number: pages first, then what searches said of them. */
+/** The places of each source's text, by its number: pages first, then snippets of searches. */
 type Places = ReadonlyMap<number, readonly Place[]>;
 
 /**
- * Holds sentences of an answer against what the run was shown of its sources. It looks at the transcript alone, so that
- * a run that is taken up judges as the one before. Only the texts of sources that it is asked about are taken apart: a run
- * reads more than it cites.
+ * Checks sentences of an answer against the texts of their sources that the run has seen. It depends on the transcript
+ * alone, so a resumed run judges the same way. Only the texts of cited sources are parsed: a run reads more than it cites.
  */
 export class ClaimChecker {
   readonly #places: Places;
   readonly #texts = new Map<number, SourceText>();
   /** Passages that the model named, by source and claim. */
   readonly #accepted = new Map<string, string>();
-  /** What was judged already: a text that a model looks at is judged before and after. */
-  readonly #judged = new Map<string, Carried>();
-  /** The same claims are judged, shown to the model and held against its words. */
-  readonly #parsed = new Map<string, Parsed>();
+  /** Results by source and claim: a text that the model verifies is checked before and after. */
+  readonly #judged = new Map<string, SupportResult>();
+  /** Sentence claims, which are checked, shown to the model and compared with the words that it quotes. */
+  readonly #parsed = new Map<string, Sentence>();
 
   private constructor(places: Places) {
     this.#places = places;
   }
 
-  /** One that takes for `partial` what says anything in words that its source does not have: what a model should look at. */
+  /** A check that reports every paraphrase as `partial`: these are the claims that a model should look at. */
   strict(): CitationCheck {
     return {
-      opening: (sources) => this.opening(sources),
+      openInSteps: (sources) => this.openInSteps(sources),
       check: (text, source) => this.#check(text, source, { isStrict: true }),
     };
   }
 
-  /** Looks through all results for what they show of sources, in steps that do not hold up others. */
+  /** Finds the texts of sources in all results, with pauses for the event loop. */
   static async of({ results }: Pick<ResearchState, 'results'>): Promise<ClaimChecker> {
     const pages = new Map<number, Place[]>();
     const hits = new Map<number, Place[]>();
@@ -66,8 +65,8 @@ export class ClaimChecker {
     return new ClaimChecker(pages);
   }
 
-  /** Takes the texts of sources apart, in steps. Whoever asks about another source waits for all of its text. */
-  *opening(sources: Iterable<Source>): Generator<undefined> {
+  /** Parses the texts of sources, in steps. The text of any other source is parsed on demand, without pauses. */
+  *openInSteps(sources: Iterable<Source>): Generator<undefined> {
     for (const { id, title, snippet } of sources) {
       if (this.#texts.has(id)) continue;
       const shown = new Set<string>();
@@ -77,23 +76,23 @@ export class ClaimChecker {
         yield;
       }
       const text = shown.size > 0 ? [...shown].join(BORDER) : snippet;
-      this.#texts.set(id, yield* SourceText.opening({ title, text }));
+      this.#texts.set(id, yield* SourceText.openInSteps({ title, text }));
     }
   }
 
-  /** The same in slices between which everything else has its turn. */
+  /** Parses the texts of sources, with pauses for the event loop. */
   async open(sources: Iterable<Source>): Promise<void> {
-    await inSlices(this.opening(sources), () => {}, { stepsALook: 1 });
+    await inSlices(this.openInSteps(sources), () => {}, { stepsALook: 1 });
   }
 
   #textOf(source: Source): SourceText | undefined {
-    allSteps(this.opening([source]));
+    allSteps(this.openInSteps([source]));
     return this.#texts.get(source.id);
   }
 
   /**
-   * What a source says of the claim that a text ends with. A source that was only listed, or of which no text was shown,
-   * leaves it `unchecked`, as does a claim that says nothing, such as `See [1]`.
+   * How well a source supports the claim at the end of a text. It is `unchecked` if the source was only listed, if none of
+   * its text is known, or if the claim states nothing, such as `See [1]`.
    */
   check(text: string, source: Source): Support {
     return this.#check(text, source, { isStrict: false });
@@ -103,52 +102,52 @@ export class ClaimChecker {
     const claim = this.#parse(claimBefore(text));
     const own = this.#textOf(source);
     const isRead = source.kind === 'read';
-    // One word alone says nothing: `See also`.
-    const says = claim.words.length > 1 || claim.figures.length + claim.dates.length > 0;
-    if (!own || own.sentences === 0 || !says) return UNCHECKED;
-    const carried = this.#carries(claim, own, source.id);
-    const { passage } = carried;
-    const isDoubted = isStrict && carried.support === 'quoted' && !carried.isCopied;
-    const support = isDoubted ? 'partial' : carried.support;
+    // A single word states nothing: `See also`.
+    const statesSomething = claim.words.length > 1 || claim.figures.length + claim.dates.length > 0;
+    if (!own || own.sentences === 0 || !statesSomething) return UNCHECKED;
+    const result = this.#supportFor(claim, own, source.id);
+    const { passage } = result;
+    const isDoubted = isStrict && result.support === 'quoted' && !result.isCopied;
+    const support = isDoubted ? 'partial' : result.support;
     const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claim.text));
     if (accepted !== undefined)
-      return { cited_text: accepted, support: isRead ? supportOfNamed(claim, accepted, own) : 'unchecked' };
+      return { cited_text: accepted, support: isRead ? supportOfQuote(claim, accepted, own) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
     return { cited_text, support: isRead ? support : 'unchecked' };
   }
 
-  /** Takes what the model named as the words that carry a claim. */
+  /** Accepts passages that the model named as support for claims. */
   accept(passages: readonly AcceptedPassage[]): void {
     for (const { claim, source, text } of passages) this.#accepted.set(keyOf(source, claim), text);
   }
 
-  /** What stands in a source around the places that share most with a claim, for a model that judges it. */
+  /** The passages of a source that share most with a claim, with their surroundings, for a model that judges the claim. */
   passages(claim: string, source: Source): string[] {
     const own = this.#textOf(source);
     if (!own || own.sentences === 0) return [];
     return shownPassages(this.#parse(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
   }
 
-  /** The words of a source that a model meant with the words that it names, as they stand there; undefined where none do. */
-  wordsOf(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
+  /** The words of a source that the model meant when it quoted `named`, verbatim; undefined if there are none. */
+  quoteIn(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
     const own = this.#textOf(source);
-    return own && namedWords(this.#parse(claim), named, own);
+    return own && findQuote(this.#parse(claim), named, own);
   }
 
-  #carries(claim: Parsed, text: SourceText, source: number): Carried {
+  #supportFor(claim: Sentence, text: SourceText, source: number): SupportResult {
     const key = keyOf(source, claim.text);
-    const carried = this.#judged.get(key) ?? carries(claim, text);
-    if (this.#judged.size < MOST_JUDGED) this.#judged.set(key, carried);
-    return carried;
+    const result = this.#judged.get(key) ?? findSupport(claim, text);
+    if (this.#judged.size < MAX_JUDGED) this.#judged.set(key, result);
+    return result;
   }
 
-  #parse(claim: string): Parsed {
+  #parse(claim: string): Sentence {
     const parsed = this.#parsed.get(claim) ?? parseSentence(claim);
-    if (this.#parsed.size < MOST_JUDGED) this.#parsed.set(claim, parsed);
+    if (this.#parsed.size < MAX_JUDGED) this.#parsed.set(claim, parsed);
     return parsed;
   }
 
-  /** Those of the sources that were read, with their texts. */
+  /** The sources that were read, with their texts. */
   async read(sources: readonly Source[]): Promise<[source: Source, text: SourceText][]> {
     const read = sources.filter(({ kind }) => kind === 'read');
     await this.open(read);
@@ -159,8 +158,8 @@ export class ClaimChecker {
   }
 }
 
-/** Judgements, and claims, that are kept. */
-const MOST_JUDGED = 1000;
+/** How many results, and how many parsed claims, are cached. */
+const MAX_JUDGED = 1000;
 
 function keyOf(source: number, claim: string): string {
   return `${source} ${claim}`;
@@ -189,7 +188,6 @@ function note(places: Map<number, Place[]>, id: unknown, place: Place): void {
   places.set(id, known);
 }
 
-/** The text at a place, or ''. */
 function textAt({ result, part }: Place): string {
   if (part === 'all') return result;
   const value = parseJson(result);

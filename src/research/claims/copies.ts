@@ -5,16 +5,16 @@ import { type FoundDate, sameDate } from './text/dates.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { Parsed } from './text/parsed.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import { sameName, sameWord } from './text/words.ts';
 
 /**
- * Claims in the words of their source. What is copied is right in any language; of what is copied but for a few words,
- * those words are what is said in place of something else.
+ * Compares claims with sentences that they copy. A copy is right in any language; in a copy with a few words replaced,
+ * the replaced words show what was changed.
  */
 
-/** A word, a sign of scripts that do not part words, a figure or a date. */
+/** A word, a character of a script without spaces, a figure or a date. */
 interface Token {
   text: string;
   isName: boolean;
@@ -22,25 +22,25 @@ interface Token {
   date?: FoundDate;
 }
 
-/** Words, single signs of Chinese and Japanese, and signs that say what a number is. */
+/** Words, single Chinese and Japanese characters, and symbols that belong to a number. */
 const TOKEN =
   /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ])[\p{L}\p{M}\p{N}])+|\p{Sc}|[%‰°²³]|[-−+](?=\d)/gu;
 
 /**
- * Whether a passage has all words of a claim one behind the other: as whole sentences, or as a part of them. What the title
- * of a source names may stand where the passage says `it`.
+ * Whether a passage contains all words of a claim in sequence, as whole sentences or as a part of them. A subject that the
+ * title names may replace a pronoun of the passage.
  */
 export function copiedFrom(
-  claim: Parsed,
+  claim: Sentence,
   { sentences }: Pick<Passage, 'sentences'>,
-  title: Parsed,
+  title: Sentence,
 ): 'whole' | 'part' | undefined {
   const own = textOf(claim);
   const theirs = sentences.map(textOf);
   if (own === ' ') return undefined;
   if (!theirs.join('').replaceAll('  ', ' ').includes(own)) {
     const rest = withoutSubject(own, textOf(title));
-    const isSaid = (text: string) => rest.split(' ').length > LEAST_REST && text.replace(PRONOUN, ' ').startsWith(rest);
+    const isSaid = (text: string) => rest.split(' ').length > MIN_REST && text.replace(PRONOUN, ' ').startsWith(rest);
     return theirs.some(isSaid) ? 'part' : undefined;
   }
   for (const from of theirs.keys()) {
@@ -52,12 +52,12 @@ export function copiedFrom(
   }
   return 'part';
 }
-/** A short word that a sentence begins with. */
+/** A short word at the start of a sentence. */
 const PRONOUN = /^ \p{L}{1,4} /u;
-/** Words, and the spaces around them, that are enough to be copied. */
-const LEAST_REST = 5;
+/** More parts than this, words and the spaces around them, are enough to be a copy. */
+const MIN_REST = 5;
 
-/** A text without the words of a title that it begins with. */
+/** A text without the words at its start that the title has, too. */
 function withoutSubject(text: string, title: string): string {
   const words = text.trim().split(' ');
   const from = words.findIndex((word) => !ARTICLES.has(word) && !title.includes(` ${word} `));
@@ -65,35 +65,35 @@ function withoutSubject(text: string, title: string): string {
 }
 
 /** The words of a sentence, each between spaces. */
-function textOf({ folded }: Parsed): string {
+function textOf({ folded }: Sentence): string {
   return ` ${(folded.match(TOKEN) ?? []).map((text) => `${text} `).join('')}`;
 }
 
-/** The part of a claim's words that a sentence has in the same order, so that the others stand in place of its own. */
+/** The share of a claim's words that a sentence must have in the same order for the claim to be a copy. */
 const COPIED = 0.7;
-/** The part that is enough where a sentence has all of them, in whatever order. */
+/** The share that is enough if the sentence has all words, in whatever order. */
 const REORDERED = 0.5;
-/** More words in a row are not in place of others. */
-const LONGEST_PLACE = 5;
+/** A difference of more words is not a replacement. */
+const LONGEST_REPLACEMENT = 5;
 /** Longer sentences are lists. */
-const MOST_TOKENS = 160;
+const MAX_TOKENS = 160;
 
-/** What a claim that copies a sentence but for a few words says in place of what stands there, and cannot be the same. */
-export function doubtsOfCopy(claim: Parsed, sentence: Parsed): Doubt[] {
+/** The doubts about a claim that copies a sentence with a few words replaced, if the replacements change its meaning. */
+export function doubtsOfCopy(claim: Sentence, sentence: Sentence): Doubt[] {
   const [own, theirs] = [tokensOf(claim), tokensOf(sentence)];
-  const places = placesOf(own, theirs);
-  if (!places) return [];
+  const differences = differencesOf(own, theirs);
+  if (!differences) return [];
   const doubts: Doubt[] = [];
-  const short = places.filter(({ own, theirs }) => Math.max(own.length, theirs.length) <= LONGEST_PLACE);
+  const short = differences.filter(({ own, theirs }) => Math.max(own.length, theirs.length) <= LONGEST_REPLACEMENT);
   if (short.some(isRuledOut)) doubts.push('direction');
   for (const kind of ['figure', 'date'] as const)
-    if (short.some((place) => isReplaced(kind, place, theirs))) doubts.push(kind);
+    if (short.some((difference) => isReplaced(kind, difference, theirs))) doubts.push(kind);
   if (isExchanged(short)) doubts.push('swap');
-  if (isDeniedAlone(places)) doubts.push('negation');
+  if (hasExtraNegation(differences)) doubts.push('negation');
   return doubts;
 }
 
-function tokensOf(sentence: Parsed): Token[] {
+function tokensOf(sentence: Sentence): Token[] {
   const { folded, words, figures, dates } = sentence;
   const facts = [...figures.map((figure) => ({ figure })), ...dates.map((date) => ({ date }))];
   const starts = new Map(words.filter(({ isName }) => isName).map(({ start }) => [start, true]));
@@ -117,51 +117,51 @@ function isSame(claim: Token, source: Token): boolean {
   return !claim.figure && !claim.date && claim.text === source.text;
 }
 
-/** What stands in a claim in place of what stands in a sentence, in their order; `between`: what both have before it. */
-interface Place {
+/** A difference: the claim's tokens in place of the sentence's. `between`: the common tokens before it. */
+interface Difference {
   own: readonly Token[];
   theirs: readonly Token[];
   between: readonly Token[];
 }
 
-/** The places at which two sentences differ; undefined where the one is no copy of the other. */
-function placesOf(own: readonly Token[], theirs: readonly Token[]): Place[] | undefined {
-  if (Math.max(own.length, theirs.length) > MOST_TOKENS || own.length === 0) return undefined;
+/** The differences between two sentences; undefined if one is no copy of the other. */
+function differencesOf(own: readonly Token[], theirs: readonly Token[]): Difference[] | undefined {
+  if (Math.max(own.length, theirs.length) > MAX_TOKENS || own.length === 0) return undefined;
   let head = 0;
   while (head < own.length && head < theirs.length && isSameAt(own, theirs, head, head)) head++;
   let tail = 0;
-  const most = Math.min(own.length, theirs.length) - head;
-  while (tail < most && isSameAt(own, theirs, own.length - 1 - tail, theirs.length - 1 - tail)) tail++;
+  const maxTail = Math.min(own.length, theirs.length) - head;
+  while (tail < maxTail && isSameAt(own, theirs, own.length - 1 - tail, theirs.length - 1 - tail)) tail++;
   const [mine, other] = [own.slice(head, own.length - tail), theirs.slice(head, theirs.length - tail)];
   const lengths = commonLengths(mine, other);
   const common = head + tail + (lengths[0]?.[0] ?? 0);
   const isReordered = common >= own.length * REORDERED && mine.every((a) => theirs.some((b) => isSame(a, b)));
   if (common < own.length * COPIED && !isReordered) return undefined;
-  const places: Place[] = [];
-  let place: { own: Token[]; theirs: Token[]; between: Token[] } | undefined;
+  const differences: Difference[] = [];
+  let difference: { own: Token[]; theirs: Token[]; between: Token[] } | undefined;
   let between: Token[] = own.slice(0, head);
   for (let i = 0, j = 0; i < mine.length || j < other.length; ) {
     const [a, b] = [mine[i], other[j]];
     if (a && b && isSame(a, b)) {
-      if (place) places.push(place);
-      if (place) between = [];
-      place = undefined;
+      if (difference) differences.push(difference);
+      if (difference) between = [];
+      difference = undefined;
       between.push(a);
       i++;
       j++;
       continue;
     }
-    place ??= { own: [], theirs: [], between };
+    difference ??= { own: [], theirs: [], between };
     if (b && (!a || (lengths[i]?.[j + 1] ?? 0) >= (lengths[i + 1]?.[j] ?? 0))) {
-      place.theirs.push(b);
+      difference.theirs.push(b);
       j++;
     } else if (a) {
-      place.own.push(a);
+      difference.own.push(a);
       i++;
     }
   }
-  if (place) places.push(place);
-  return places;
+  if (difference) differences.push(difference);
+  return differences;
 }
 
 function isSameAt(own: readonly Token[], theirs: readonly Token[], i: number, j: number): boolean {
@@ -169,7 +169,7 @@ function isSameAt(own: readonly Token[], theirs: readonly Token[], i: number, j:
   return a !== undefined && b !== undefined && isSame(a, b);
 }
 
-/** How many tokens two lists have in common in the same order, from each pair of places on. */
+/** The length of the longest common subsequence of two lists, from each pair of indexes on. */
 function commonLengths(own: readonly Token[], theirs: readonly Token[]): Uint16Array[] {
   const lengths = Array.from({ length: own.length + 1 }, () => new Uint16Array(theirs.length + 1));
   for (let i = own.length - 1; i >= 0; i--) {
@@ -182,14 +182,14 @@ function commonLengths(own: readonly Token[], theirs: readonly Token[]): Uint16A
   return lengths;
 }
 
-/** Whether a figure or date that a sentence does not have stands in place of one of its own. */
-function isReplaced(kind: 'figure' | 'date', { own, theirs }: Place, all: readonly Token[]): boolean {
+/** Whether a figure or date that the sentence does not have replaces one of its own. */
+function isReplaced(kind: 'figure' | 'date', { own, theirs }: Difference, all: readonly Token[]): boolean {
   const isStrange = (token: Token) => token[kind] !== undefined && !all.some((each) => isSame(token, each));
   return theirs.some((token) => token[kind]) && own.some(isStrange);
 }
 
-/** Whether a word stands in place of one that it rules out. */
-function isRuledOut({ own, theirs }: Place): boolean {
+/** Whether a word replaces one that it excludes. */
+function isRuledOut({ own, theirs }: Difference): boolean {
   if (own.length === 0 || theirs.length === 0) return false;
   const [said, found] = [textOfTokens(own), textOfTokens(theirs)];
   return EXCLUSIVE.some((sides) => {
@@ -198,20 +198,20 @@ function isRuledOut({ own, theirs }: Place): boolean {
   });
 }
 
-/** Two names, figures or dates, each in the place of the other: `B buys A`. In a list their order says nothing. */
-function isExchanged(places: readonly Place[]): boolean {
-  return places.some(({ own, theirs }, at) =>
-    places.slice(at + 1).some((other, skipped) => {
-      const between = places.slice(at + 1, at + 2 + skipped).flatMap((place) => place.between);
+/** Whether two names, figures or dates changed places: `B buys A`. In a list the order means nothing. */
+function isExchanged(differences: readonly Difference[]): boolean {
+  return differences.some(({ own, theirs }, at) =>
+    differences.slice(at + 1).some((other, skipped) => {
+      const between = differences.slice(at + 1, at + 2 + skipped).flatMap((difference) => difference.between);
       const isList =
         own.every(({ figure }) => !figure) && between.every(({ text, isName }) => isName || isFunctionWord(text));
-      return !isList && trade(own, other.theirs) && trade(other.own, theirs) && !trade(own, theirs);
+      return !isList && sharesToken(own, other.theirs) && sharesToken(other.own, theirs) && !sharesToken(own, theirs);
     }),
   );
 }
 
 /** Whether a name, figure or date of a claim is among others. */
-function trade(own: readonly Token[], theirs: readonly Token[]): boolean {
+function sharesToken(own: readonly Token[], theirs: readonly Token[]): boolean {
   return own.some((token) =>
     theirs.some((each) =>
       token.figure || token.date
@@ -221,10 +221,11 @@ function trade(own: readonly Token[], theirs: readonly Token[]): boolean {
   );
 }
 
-/** A negation that one of the two has in a place where nothing else is said otherwise. */
-function isDeniedAlone(places: readonly Place[]): boolean {
-  // Empty where all that one of the two has is the negation of the other.
-  const textOf = (side: keyof Place) => places.map((place) => textOfTokens(place[side])).join(' | ');
+/** Whether only one side has a negation, in differences without other content words. */
+function hasExtraNegation(differences: readonly Difference[]): boolean {
+  // A side is empty if the only difference is the negation on the other side.
+  const textOf = (side: keyof Difference) =>
+    differences.map((difference) => textOfTokens(difference[side])).join(' | ');
   const [mine, other] = [textOf('own'), textOf('theirs')];
   if (NEGATIONS.isIn(mine) === NEGATIONS.isIn(other)) return false;
   if (DENIALS.isIn(mine) || DENIALS.isIn(other)) return false;
@@ -232,17 +233,17 @@ function isDeniedAlone(places: readonly Place[]): boolean {
     (CJK.test(token.text) ? !PARTICLE.test(token.text) : !isFunctionWord(token.text)) &&
     !NEGATIONS.isIn(token.text) &&
     !others.some(({ text }) => sameWord(text, token.text));
-  return places
+  return differences
     .filter(({ own, theirs }) => [own, theirs].some((tokens) => NEGATIONS.isIn(textOfTokens(tokens))))
     .every(
       ({ own, theirs }) =>
-        own.length <= LONGEST_PLACE &&
-        theirs.length <= LONGEST_PLACE &&
+        own.length <= LONGEST_REPLACEMENT &&
+        theirs.length <= LONGEST_REPLACEMENT &&
         !own.some((token) => isFree(token, theirs)) &&
         !theirs.some((token) => isFree(token, own)),
     );
 }
-/** Signs that say nothing beside a negation. */
+/** Characters that mean nothing beside a negation. */
 const PARTICLE = /[はがをにでもとるいあたなっし是的了在有]/;
 
 function textOfTokens(tokens: readonly Token[]): string {

@@ -1,21 +1,21 @@
 import { DENIALS, NEGATIONS } from './lexicon.ts';
 import { CJK } from './text/fold.ts';
-import type { Clause, Parsed } from './text/parsed.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { isOneOf, type Word } from './text/words.ts';
 
-/** Negations that are looked at; no sentence has more. */
-const MOST_NEGATIONS = 12;
+/** How many negations are compared; no sentence has more. */
+const MAX_NEGATIONS = 12;
 
-/** Signs between a word and a negation of Japanese that denies it. */
+/** How many characters may be between a word and the Japanese negation that applies to it. */
 const CJK_REACH = 4;
 
 /**
- * Whether a claim or its passage denies what the other says of the same words. Negations that deny the same are put
- * aside; where both have another one left, they may say the same in other words.
+ * Whether a claim or its passage negates what the other affirms. Negations of the same words cancel out; if both have one
+ * left, they may say the same in different words.
  */
-export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
-  const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MOST_NEGATIONS);
-  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MOST_NEGATIONS);
+export function isDenied(claim: Sentence, source: readonly Sentence[]): boolean {
+  const ofClaim = claim.clauses.flatMap(negationsOf).slice(0, MAX_NEGATIONS);
+  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf)).slice(0, MAX_NEGATIONS);
   if (ofClaim.length + ofSource.length === 0) return false;
   const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));
   const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));
@@ -39,20 +39,20 @@ function without(words: readonly Word[], denied: readonly Word[][]): Word[] {
   return words.filter((word) => !denied.some((each) => each.includes(word)));
 }
 
-/** Whether a source denies by a verb, `ruled out` for `did not plan`; with the same verb it would deny a denial. */
-function deniesOtherwise(claim: Parsed, source: readonly Parsed[]): boolean {
+/** Whether a source negates with a verb that the claim does not use: `ruled out` for `did not plan`. */
+function deniesOtherwise(claim: Sentence, source: readonly Sentence[]): boolean {
   const words = new Set(DENIALS.in(claim.folded));
   return source.some(({ folded }) => DENIALS.in(folded).some((word) => !words.has(word)));
 }
 
-/** What each negation of a clause denies. */
+/** The words that each negation of a clause applies to. */
 function negationsOf(clause: Clause): Word[][] {
   return NEGATIONS.placesIn(clause.text)
     .map((place) => deniedBy(place, clause))
     .filter((denied) => denied.length > 0);
 }
 
-/** The two words behind a negation, or those before it where none follows. Japanese denies what stands before. */
+/** The two words after a negation, or those before it if none follow. In Japanese it applies to what comes before. */
 function deniedBy({ at: place, word: denial }: { at: number; word: string }, { start, words }: Clause): Word[] {
   const at = start + place;
   if (/^[\u3040-\u309f]/.test(denial)) {

@@ -1,14 +1,14 @@
-/** A value of a JSON text that is no object and no array. */
+/** A primitive value in a JSON text. */
 export interface JsonLeaf {
   /** RFC 6901. */
   path: string;
-  /** The range of the value; of a string what stands between its quotes. */
+  /** The range of the value; of a string without its quotes. */
   start: number;
   end: number;
   /** The value as text. */
   text: string;
   kind: 'string' | 'number' | 'other';
-  /** The string values beside it in its object, and the names that lead to it. */
+  /** The names that lead to it, and the string values beside it in its object. */
   about: readonly string[];
 }
 
@@ -21,18 +21,18 @@ interface Level {
   name: string | undefined;
   index: number;
   isArray: boolean;
-  /** The first strings of it: one more than stand beside any. */
+  /** Its first string values, one more than `MAX_BESIDE`. */
   strings: { path: string; text: string }[];
 }
 
-/** Values that lie deeper are no leaves: nobody reads such an answer. */
+/** Values that are nested deeper are ignored. */
 const DEEPEST = 64;
-/** What is taken of a name that leads to a value, in UTF-16 code units. */
+/** Longer names are cut, in UTF-16 code units. */
 const LONGEST_NAME = 200;
-/** String values beside one that tell what it is of. */
-const MOST_BESIDE = 4;
+/** How many neighbouring strings describe a value. */
+const MAX_BESIDE = 4;
 
-/** The leaves of a JSON text that is valid, in their order. */
+/** The leaves of a valid JSON text, in order. */
 export function leavesOf(json: string): JsonLeaf[] {
   const levels: Level[] = [levelOf(undefined, { isArray: false })];
   const found: { leaf: Omit<JsonLeaf, 'about'>; level: Level; names: readonly string[] }[] = [];
@@ -52,14 +52,14 @@ export function leavesOf(json: string): JsonLeaf[] {
       const path = isTop ? '' : pathIn(level);
       const leaf = leafOf(token, { index, path });
       const { kind, text } = leaf;
-      const isNew = kind === 'string' && level.strings.length <= MOST_BESIDE;
+      const isNew = kind === 'string' && level.strings.length <= MAX_BESIDE;
       if (isNew && !level.strings.some((other) => other.path === path)) level.strings.push({ path, text });
       found.push({ leaf, level, names: isTop ? [] : namesIn(level) });
     }
   }
   return found.map(({ leaf, level: { strings }, names }) => {
     const beside = strings.filter(({ path }) => path !== leaf.path).map(({ text }) => text);
-    return { ...leaf, about: [...names, ...beside.slice(0, MOST_BESIDE)] };
+    return { ...leaf, about: [...names, ...beside.slice(0, MAX_BESIDE)] };
   });
 }
 

@@ -6,34 +6,34 @@ import type { ClaimChecker } from './claim-checker.ts';
 import { type JsonLeaf, leavesOf } from './json-leaves.ts';
 import { LONGEST_PASSAGE } from './passages.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
-import { carries } from './support.ts';
+import { findSupport } from './support.ts';
 import { isDatedElsewhere } from './swaps.ts';
 import { sameDate } from './text/dates.ts';
-import { type Parsed, parseSentence } from './text/parsed.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { sameWord } from './text/words.ts';
 
-/** Longer strings are sentences, in UTF-16 code units: what they say is held against a source, not how it is said. */
+/** Longer strings, in UTF-16 code units, are sentences: they are checked like claims instead of being searched for. */
 const LONGEST_VALUE = 60;
-/** Shorter strings stand everywhere. */
-const LEAST_LETTERS = 3;
-/** Values of one answer that are looked for: each costs a look into every source. */
-const MOST_LOOKED_UP = 2000;
-/** Places of a value in one source that are looked at. */
-const MOST_PLACES = 40;
+/** Shorter strings match everywhere. */
+const MIN_LETTERS = 3;
+/** How many values of one answer are looked up, as each costs a search of every source. */
+const MAX_LOOKED_UP = 2000;
+/** How many places of a value in one source are examined. */
+const MAX_PLACES = 40;
 
 interface FoundValue {
   support: 'quoted' | 'partial';
   start: number;
   end: number;
-  /** How much stands around it of what the value is of. */
+  /** How many words of the value's context are near it. */
   worth: number;
 }
 
 /**
- * The citations of a structured answer, in the order of its text: those of its markers with the value that they stand
- * in, and one for each other value that a source of the run carries (docs/research.md, "Claims").
+ * The citations of a structured answer, in the order of its text: those of its markers, with the value that they are in,
+ * and one for each other value that a source of the run supports (docs/research.md, "Claims").
  */
 export async function citeLeaves(
   json: string,
@@ -50,7 +50,7 @@ export async function citeLeaves(
       if (mark.start_index >= leaf.start) own.push(mark);
     }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
-    if (own.length > 0 || leaf.kind === 'other' || ++looked > MOST_LOOKED_UP) continue;
+    if (own.length > 0 || leaf.kind === 'other' || ++looked > MAX_LOOKED_UP) continue;
     const best = await bestOf(leaf, texts);
     if (best) citations.push(best);
   }
@@ -78,37 +78,37 @@ async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): P
   return { ...citation(range, { source, index: null }, { cited_text, support: found.support }), path: leaf.path };
 }
 
-function findStatement(value: Parsed, text: SourceText): FoundValue | undefined {
-  const { support, passage } = carries(value, text);
+function findStatement(value: Sentence, text: SourceText): FoundValue | undefined {
+  const { support, passage } = findSupport(value, text);
   if (support === 'none' || !passage) return undefined;
   return { support, ...passage, worth: support === 'quoted' ? 2 : 1 };
 }
 
-/** A value of a JSON answer, what it is of, and the text that may hold it. */
-interface Sought {
+/** A value of a JSON answer, its context (names and neighbours), and the text to search. */
+interface ValueSearch {
   leaf: JsonLeaf;
-  value: Parsed;
-  about: Parsed;
+  value: Sentence;
+  about: Sentence;
   text: SourceText;
 }
 
-/** The sentence that holds a value and most of what it is of: as it is written, or else a measure written otherwise. */
-function findValue(sought: Sought): FoundValue | undefined {
-  const { leaf, value, text } = sought;
-  const isShort = leaf.text.length < LEAST_LETTERS || value.words.length === 0;
-  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MOST_PLACES) : [];
-  const found = bestAmong(written, sought, { needsMore: isShort });
+/** The sentence that has a value and most of its context: verbatim, or else a number or date in another notation. */
+function findValue(search: ValueSearch): FoundValue | undefined {
+  const { leaf, value, text } = search;
+  const isShort = leaf.text.length < MIN_LETTERS || value.words.length === 0;
+  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
+  const found = bestAmong(written, search, { needsMore: isShort });
   if (found || !isMeasure(leaf, value)) return found;
-  // However a number is written, its first digit is in it, and its year in a date.
+  // Every notation of a number has its first digit, and every notation of a date its year.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
-  const telling = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
-  return bestAmong(placesOf(telling ?? '', text), sought, { needsMore: true });
+  const needle = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
+  return bestAmong(placesOf(needle ?? '', text), search, { needsMore: true });
 }
 
-/** `needsMore`: the value alone is not enough, something of what it is of has to stand there too. */
+/** `needsMore`: the value alone is not enough, a word of its context has to be there, too. */
 function bestAmong(
   places: Iterable<number>,
-  { leaf, value, about, text }: Sought,
+  { leaf, value, about, text }: ValueSearch,
   { needsMore }: { needsMore: boolean },
 ): FoundValue | undefined {
   let best: FoundValue | undefined;
@@ -128,11 +128,11 @@ function bestAmong(
   return best;
 }
 
-/** The sentences in which a term stands, each once; no more than `most`. */
-function* placesOf(term: string, text: SourceText, most = Number.POSITIVE_INFINITY): Generator<number> {
+/** The sentences that contain a term, each once; no more than `max`. */
+function* placesOf(term: string, text: SourceText, max = Number.POSITIVE_INFINITY): Generator<number> {
   if (term === '') return;
   let seen = 0;
-  for (let at = text.folded.indexOf(term); at !== -1 && seen < most; at = text.folded.indexOf(term, at)) {
+  for (let at = text.folded.indexOf(term); at !== -1 && seen < max; at = text.folded.indexOf(term, at)) {
     const index = text.indexAt(at);
     yield index;
     seen++;
@@ -140,13 +140,13 @@ function* placesOf(term: string, text: SourceText, most = Number.POSITIVE_INFINI
   }
 }
 
-/** Whether a value is a number, with its unit or alone, or a date: sources write it in other ways. */
-function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: Parsed): boolean {
+/** Whether a value is a number, with or without a unit, or a date, which sources may write differently. */
+function isMeasure({ kind }: JsonLeaf, { figures, dates, words }: Sentence): boolean {
   return kind === 'number' || (words.length === 0 && figures.length + dates.length > 0);
 }
 
-/** Whether a sentence has the dates and figures of a text that is nothing else. */
-function measures(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
+/** Whether a sentence has all dates and figures of a value that consists of them. */
+function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
   return (
     isMeasure(leaf, value) &&
     value.dates.every((date) => sentence.dates.some((other) => sameDate(date, other))) &&
@@ -154,8 +154,8 @@ function measures(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
   );
 }
 
-function holds(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
-  if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || measures(sentence, leaf, value);
+function holds(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
+  if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || hasMeasure(sentence, leaf, value);
   const said = Math.abs(Number(leaf.text));
   const figure = value.figures[0] ?? {
     start: 0,

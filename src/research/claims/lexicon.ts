@@ -1,14 +1,14 @@
 import { WordList } from './text/word-list.ts';
 
 /**
- * Words that turn what a sentence says, as patterns of folded text: what is denied, what goes up or down, what is only
- * planned. Languages share the tables: a claim and its source are of one language or of two.
+ * Words that change the meaning of a sentence, as patterns of folded text: negations, directions, hedges. All languages
+ * share the tables, because a claim and its source may be in different languages.
  */
 
-const either = (words: string, signs: string) => new WordList(words, signs);
+const wordList = (words: string, signs: string) => new WordList(words, signs);
 
-/** Words that deny what stands near them. */
-export const NEGATIONS = either(
+/** Words that negate the words near them. */
+export const NEGATIONS = wordList(
   "not(?! (?:more|less|fewer|later) than)|no(?! (?:more|less|fewer|later|mas|menos) (?:than|de))|never|neither|nor|none|without|cannot|\\p{L}+n't|nobody|nothing|nowhere|hardly|" +
     'nicht(?! (?:mehr|weniger) als)|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|weder|nichts|niemand|' +
     "ne|n'\\p{L}+|pas(?! (?:plus|moins) d)|jamais|aucun|aucune|sans|ni|nunca|jamas|sin|ningun|ninguna|ninguno|tampoco|nadie|nada|" +
@@ -16,8 +16,8 @@ export const NEGATIONS = either(
   '不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون',
 );
 
-/** Verbs that deny by themselves: `failed to` says what `did not` says. */
-export const DENIALS = either(
+/** Verbs that contain a negation: `failed to` means `did not`. */
+export const DENIALS = wordList(
   'fail\\p{L}*|cess\\p{L}*|fallo|fallar\\p{L}*|moved? away|ceas\\p{L}*|quit|left|lack\\p{L}*|abolish\\p{L}*|absen\\p{L}*|refus\\p{L}*|reject\\p{L}*|den(?:y|ied|ies)|avoid\\p{L}*|except|unable|remov\\p{L}*|' +
     'instead of|rather than|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
     'abgeschafft|verzicht\\p{L}*|fehl\\p{L}*|verfehl\\p{L}*|schl(?:oss|iess)\\p{L}*(?= .{0,60} aus(?!\\p{L}))|abgelehnt|lehn\\p{L}*|verweiger\\p{L}*|gescheitert|scheiter\\p{L}*|unverandert|ausgeschlossen|kostenlos|frei|' +
@@ -27,8 +27,8 @@ export const DENIALS = either(
   '拒绝|拒否|取消|废除|廃止|失败|失敗|禁止|免',
 );
 
-/** What is only planned, expected or possible. */
-export const HEDGES = either(
+/** Words for what is only planned, expected or possible. */
+export const HEDGES = wordList(
   '(?<!(?:all|the|both|these|those|our|their|its|of) )plans?(?= (?:to|for|on|a|an)(?!\\p{L}))|planned|planning|should|would|due to be|slated|(?:thought|believed|said|assumed|reported) to|reportedly|allegedly|presumably|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\\d)[ -])may(?! \\d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps|' +
     'probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg\\p{L}*|promis\\p{L}*|' +
     'soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|angeblich|wohl|' +
@@ -40,10 +40,10 @@ export const HEDGES = either(
   '不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針',
 );
 
-/** Opposites: what one side says, the other denies. */
+/** Pairs of opposite directions. */
 export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   [
-    either(
+    wordList(
       'ris(?:e|es|en|ing)|rose|increas\\p{L}*|grow\\p{L}*|grew|gain\\p{L}*|climb\\p{L}*|surg\\p{L}*|jump\\p{L}*|soar\\p{L}*|higher|expand\\p{L}*|' +
         'improv\\p{L}*|doubl\\p{L}*|tripl\\p{L}*|longer|greater|mayor(?:es)?|upward|strengthen\\p{L}*|accelerat\\p{L}*|widen\\p{L}*|up(?= \\d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed\\p{L}*|better|faster|larger|more|mehr|' +
         'verlanger\\p{L}*|beschleunig\\p{L}*|erweiter\\p{L}*|anheb\\p{L}*|angehoben|hob|ausgebaut|ausbau\\p{L}*|gestiegen|stieg|stiegen|steig\\p{L}*|anstieg\\p{L}*|zunahme|zugenommen|erhoh\\p{L}*|wuchs\\p{L}*|wachs\\p{L}*|gewachsen|hoher\\p{L}*|langer|verbesser\\p{L}*|kletter\\p{L}*|zugelegt|uberschr\\p{L}*|ubertr\\p{L}*|schneller|besser|verdoppel\\p{L}*|' +
@@ -53,7 +53,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
         'вырос\\p{L}*|рост\\p{L}*|увелич\\p{L}*|повы\\p{L}*|поднял\\p{L}*|выше',
       '增加|增长|增長|上升|上涨|提高|增至|升至|攀升|扩大|高于|超出|多于|加快|加速|提升|延长|增え|上昇|上回|増大|増(?!税)|増加|伸び|高ま|増収|増益|延び|拡大|长于|引き上げ|高い|高く|高かっ|長く|延長|多い|多く',
     ),
-    either(
+    wordList(
       'fall\\p{L}*|fell|declin\\p{L}*|decreas\\p{L}*|drop\\p{L}*|lower\\p{L}*|reduc\\p{L}*|shr[aiu]nk\\p{L}*|cut|cuts|cutting|fewer|less|shorter|worse\\p{L}*|halv\\p{L}*|slump\\p{L}*|' +
         'plung\\p{L}*|slip\\p{L}*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl\\p{L}*|downward|weaken\\p{L}*|(?<=% )(?:menos|moins|meno)|slow\\p{L}*|narrow\\p{L}*|down|below|smaller|weniger|moins|' +
         'gefallen|fiel|fielen|fallt|sank|sanken|sink\\p{L}*|gesunken|ruckgang\\p{L}*|abnahme|abgenommen|verringer\\p{L}*|reduzier\\p{L}*|niedriger\\p{L}*|kurzer|schrumpf\\p{L}*|geschrumpft|gesenkt|senk\\p{L}*|zuruckg\\p{L}*|unterschr\\p{L}*|langsamer|schlechter|halbier\\p{L}*|verkurz\\p{L}*|verlangsam\\p{L}*|eingebrochen|abgebaut|abbau\\p{L}*|nachgelassen|verschlechter\\p{L}*|' +
@@ -65,14 +65,14 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
     ),
   ],
   [
-    either(
+    wordList(
       'approv\\p{L}*|accept\\p{L}*|allow\\p{L}*|permit\\p{L}*|support\\p{L}*|endors\\p{L}*|legal\\p{L}*|upheld|in favou?r|agree\\p{L}*|confirm\\p{L}*|' +
         'genehmig\\p{L}*|angenommen|erlaub\\p{L}*|zugelassen|unterstutz\\p{L}*|zugestimmt|stimmte\\p{L}*|bestatig\\p{L}*|befurwort\\p{L}*|gebilligt|billigt\\p{L}*|' +
         'approuv\\p{L}*|accept\\p{L}*|autoris\\p{L}*|adopt\\p{L}*|soutien\\p{L}*|soutenu\\p{L}*|valid\\p{L}*|confirm\\p{L}*|favorable\\p{L}*|' +
         'permess\\p{L}*|aprob\\p{L}*|acept\\p{L}*|permit\\p{L}*|autoriz\\p{L}*|apoy\\p{L}*|favor|approv\\p{L}*|accett\\p{L}*|consent\\p{L}*|autorizz\\p{L}*|sosten\\p{L}*|favore',
       '批准|通过|允许|支持|同意|赞成|接受|承認|許可|賛成|可決|認め|支持',
     ),
-    either(
+    wordList(
       'reject\\p{L}*|refus\\p{L}*|ban|bans|banned|prohibit\\p{L}*|forb\\p{L}*|den(?:y|ied)|oppos\\p{L}*|veto\\p{L}*|illegal|overturn\\p{L}*|block(?:ed|s)|dismiss\\p{L}*|' +
         'abgelehnt|lehnt|lehnen|ablehn\\p{L}*|lehnte\\p{L}*|verbot\\p{L}*|verbiet\\p{L}*|untersagt\\p{L}*|zuruckgewiesen|verworfen|gegen|' +
         'rejet\\p{L}*|refus\\p{L}*|interdi\\p{L}*|oppos\\p{L}*|annul\\p{L}*|rechaz\\p{L}*|prohib\\p{L}*|opus\\p{L}*|opon\\p{L}*|' +
@@ -82,111 +82,111 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   ],
 ];
 
-/** How much of something is meant: all of it. */
-export const ALL = either(
+/** Words that mean all of something. */
+export const ALL = wordList(
   'all|every|always|entire\\p{L}*|whole|solely|exclusively|alle|allen|aller|jede\\p{L}*|immer|samtliche\\p{L}*|ausschliesslich|tous|toutes|toujours|todos|todas|siempre|tutti|tutte|sempre',
   '全部|所有|唯一|都是|すべて|全て|唯一|必ず',
 );
 
-/** What is said of all; of every day or year it is how often. */
-export const UNIVERSAL = either(
+/** Words that generalize to all; before `day` or `year` they only say how often. */
+export const UNIVERSAL = wordList(
   'every(?! (?:day|week|month|year|time|hour|\\p{L}+ (?:days|years|months)))|all(?!\\u0027| \\d)|always|never|alle(?! \\d)|samtliche\\p{L}*|immer(?! noch)|einstimmig|' +
     'tous(?! les (?:jours|ans|mois|\\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim\\p{L}*|tutti(?! i giorni| gli anni)|sempre',
   '全部|所有|全員|一致(?!する)|すべての',
 );
 
-/** What makes the largest of all the second or third. */
-export const RANKED = either(
+/** Words that turn a superlative into the second or third of its kind. */
+export const RANKED = wordList(
   '(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\\p{L}+st\\p{L}*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \\p{L}+)? (?:la |le )?plus|' +
     '(?:segund|tercer|cuart|quint)[oa]?(?: \\p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \\p{L}+)? piu',
   '第[二三四五]|[2-5]番目|[二三四]番',
 );
 
-/** Words of which one rules out the others where it stands in their place; `north` for `south` in a sentence that is a copy. */
+/** Words that exclude each other in the same place of a copied sentence: `north` for `south`. */
 export const EXCLUSIVE: readonly (readonly WordList[])[] = [
   [
-    either('north\\p{L}*|nord\\p{L}*|nort\\p{L}*|settentrional\\p{L}*|septentrional\\p{L}*|север\\p{L}*', '北'),
-    either(
+    wordList('north\\p{L}*|nord\\p{L}*|nort\\p{L}*|settentrional\\p{L}*|septentrional\\p{L}*|север\\p{L}*', '北'),
+    wordList(
       'south\\p{L}*|sud|sud[oeu]\\p{L}*|sudlich\\p{L}*|sur|sure[nos]\\p{L}*|meridional\\p{L}*|юг|юж\\p{L}*|юго\\p{L}*',
       '南',
     ),
-    either('east\\p{L}*|ost|osten\\p{L}*|ostlich\\p{L}*|est|este|orient\\p{L}*|восток\\p{L}*|восточ\\p{L}*', '东|東'),
-    either('west\\p{L}*|ouest|oeste|ovest|occident\\p{L}*|запад\\p{L}*', '西'),
+    wordList('east\\p{L}*|ost|osten\\p{L}*|ostlich\\p{L}*|est|este|orient\\p{L}*|восток\\p{L}*|восточ\\p{L}*', '东|東'),
+    wordList('west\\p{L}*|ouest|oeste|ovest|occident\\p{L}*|запад\\p{L}*', '西'),
   ],
   [
-    either('before|prior|until|vor|bevor|bis|avant|antes|prima|до|перед|прежде', '之前|以前|前'),
-    either('after|since|following|nach|nachdem|seit|apres|depuis|despues|tras|dopo|после', '之后|以后|以後|后|後'),
+    wordList('before|prior|until|vor|bevor|bis|avant|antes|prima|до|перед|прежде', '之前|以前|前'),
+    wordList('after|since|following|nach|nachdem|seit|apres|depuis|despues|tras|dopo|после', '之后|以后|以後|后|後'),
   ],
   [
-    either('first|erste\\p{L}*|premi\\p{L}*|primer\\p{L}*|primo|перв\\p{L}*', '第一|第1|首'),
-    either('second|zweite\\p{L}*|deuxi\\p{L}*|segund[oa]|secondo|втор\\p{L}*', '第二|第2'),
-    either('third|dritte\\p{L}*|troisi\\p{L}*|tercer\\p{L}*|terz[oa]|трет\\p{L}*', '第三|第3'),
-    either('fourth|vierte\\p{L}*|quatri\\p{L}*|cuart[oa]|quart[oa]|четверт\\p{L}*', '第四|第4'),
-    either('fifth|funfte\\p{L}*|cinqui\\p{L}*|quint[oa]|пят\\p{L}*', '第五|第5'),
-    either('last|final|letzte\\p{L}*|dernier\\p{L}*|ultim[oa]|последн\\p{L}*', '最后|最後'),
+    wordList('first|erste\\p{L}*|premi\\p{L}*|primer\\p{L}*|primo|перв\\p{L}*', '第一|第1|首'),
+    wordList('second|zweite\\p{L}*|deuxi\\p{L}*|segund[oa]|secondo|втор\\p{L}*', '第二|第2'),
+    wordList('third|dritte\\p{L}*|troisi\\p{L}*|tercer\\p{L}*|terz[oa]|трет\\p{L}*', '第三|第3'),
+    wordList('fourth|vierte\\p{L}*|quatri\\p{L}*|cuart[oa]|quart[oa]|четверт\\p{L}*', '第四|第4'),
+    wordList('fifth|funfte\\p{L}*|cinqui\\p{L}*|quint[oa]|пят\\p{L}*', '第五|第5'),
+    wordList('last|final|letzte\\p{L}*|dernier\\p{L}*|ultim[oa]|последн\\p{L}*', '最后|最後'),
   ],
   [
-    either(
+    wordList(
       'larg\\p{L}*|big\\p{L}*|great\\p{L}*|gross\\p{L}*|größ\\p{L}*|grand\\p{L}*|mayor\\p{L}*|maggior\\p{L}*|крупн\\p{L}*|больш\\p{L}*|high\\p{L}*|hoch\\p{L}*|hoh\\p{L}*|haut\\p{L}*|alt[oaie]s?|выс\\p{L}*|long\\p{L}*|lang\\p{L}*|larg\\p{L}*|lung\\p{L}*|длин\\p{L}*|up|upper|rose|risen|above|upward\\p{L}*',
       '大|高|长|長|上',
     ),
-    either(
+    wordList(
       'small\\p{L}*|little|klein\\p{L}*|petit\\p{L}*|menor\\p{L}*|minor\\p{L}*|мельч\\p{L}*|мал\\p{L}*|low\\p{L}*|niedrig\\p{L}*|tief\\p{L}*|bas|bass\\p{L}*|baj\\p{L}*|низ\\p{L}*|short\\p{L}*|kurz\\p{L}*|court\\p{L}*|cort\\p{L}*|корот\\p{L}*|down|fell|fallen|below|downward\\p{L}*',
       '小|低|短|下',
     ),
   ],
   [
-    either(
+    wordList(
       'old\\p{L}*|altest\\p{L}*|alter\\p{L}*|ancien\\p{L}*|antigu\\p{L}*|viej\\p{L}*|antic\\p{L}*|vecchi\\p{L}*|стар\\p{L}*|early|earlier|earliest',
       '古|老|早',
     ),
-    either(
+    wordList(
       'young\\p{L}*|new\\p{L}*|jung\\p{L}*|neu\\p{L}*|jeune\\p{L}*|nouve\\p{L}*|joven\\p{L}*|nuev\\p{L}*|giovan\\p{L}*|nuov\\p{L}*|молод\\p{L}*|нов\\p{L}*|late|later|latest',
       '新|年轻|若|晚|遅',
     ),
   ],
   [
-    either(
+    wordList(
       'more|mehr|plus|mas|piu|более|больше|at least|mindestens|au moins|al menos|almeno|minimum\\p{L}*|over|uber',
       '以上|超过|超過|至少|最少|多',
     ),
-    either(
+    wordList(
       'less|fewer|weniger|moins|menos|meno|менее|меньше|at most|hochstens|au plus|como maximo|al massimo|maximum\\p{L}*|under|unter',
       '以下|不到|未满|未満|至多|最多|少',
     ),
   ],
   [
-    either(
+    wordList(
       'most|many|majority|mehrheit|meist\\p{L}*|viele\\p{L}*|la plupart|mayoria|muchos|maggioranza|molti|большинств\\p{L}*|много|многие',
       '大多数|多数',
     ),
-    either(
+    wordList(
       'few|minority|some|minderheit|wenige|einige|minorite|quelques|minoria|pocos|algunos|minoranza|pochi|alcuni|меньшинств\\p{L}*|мало|немногие',
       '少数',
     ),
-    either('all|every|alle|jede\\p{L}*|tous|toutes|todos|todas|tutti|tutte|все', '全部|所有|すべて'),
-    either('none|no|kein\\p{L}*|aucun\\p{L}*|ningun\\p{L}*|nessun\\p{L}*', ''),
+    wordList('all|every|alle|jede\\p{L}*|tous|toutes|todos|todas|tutti|tutte|все', '全部|所有|すべて'),
+    wordList('none|no|kein\\p{L}*|aucun\\p{L}*|ningun\\p{L}*|nessun\\p{L}*', ''),
   ],
   [
-    either(
+    wordList(
       'men|man|male\\p{L}*|boys?|father\\p{L}*|manner\\p{L}*|mannlich\\p{L}*|hommes?|hombres?|uomini|uomo|мужчин\\p{L}*',
       '男',
     ),
-    either(
+    wordList(
       'women|woman|female\\p{L}*|girls?|mother\\p{L}*|frauen|frau|weiblich\\p{L}*|femmes?|mujer\\p{L}*|donn[ae]|женщин\\p{L}*',
       '女',
     ),
   ],
   [
-    either('export\\p{L}*|ausfuhr\\p{L}*|esporta\\p{L}*|экспорт\\p{L}*', '出口|輸出'),
-    either('import(?:s|ed|ing)?|einfuhr\\p{L}*|importa\\p{L}*|импорт\\p{L}*', '进口|輸入'),
+    wordList('export\\p{L}*|ausfuhr\\p{L}*|esporta\\p{L}*|экспорт\\p{L}*', '出口|輸出'),
+    wordList('import(?:s|ed|ing)?|einfuhr\\p{L}*|importa\\p{L}*|импорт\\p{L}*', '进口|輸入'),
   ],
   [
-    either('left|links|linke\\p{L}*|gauche|izquierd\\p{L}*|sinistr\\p{L}*|лев\\p{L}*', '左'),
-    either('right|rechts|rechte\\p{L}*|droite|derech\\p{L}*|destr\\p{L}*|прав(?:ый|ая|ой|ом|ую)', '右'),
+    wordList('left|links|linke\\p{L}*|gauche|izquierd\\p{L}*|sinistr\\p{L}*|лев\\p{L}*', '左'),
+    wordList('right|rechts|rechte\\p{L}*|droite|derech\\p{L}*|destr\\p{L}*|прав(?:ый|ая|ой|ом|ую)', '右'),
   ],
   [
-    either('public\\p{L}*|offentlich\\p{L}*|publique\\p{L}*|pubblic\\p{L}*|государствен\\p{L}*', '公立|公共'),
-    either('privat\\p{L}*|prive\\p{L}*|частн\\p{L}*', '私立|私有|私人'),
+    wordList('public\\p{L}*|offentlich\\p{L}*|publique\\p{L}*|pubblic\\p{L}*|государствен\\p{L}*', '公立|公共'),
+    wordList('privat\\p{L}*|prive\\p{L}*|частн\\p{L}*', '私立|私有|私人'),
   ],
 ];

@@ -1,29 +1,29 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
 import type { Figure } from './text/figures.ts';
-import type { Clause, Parsed } from './text/parsed.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import { sameName, sameWord, type Word } from './text/words.ts';
 
-/** A word, a figure or a date of a sentence, with the places that tell what it belongs to. */
+/** A word, a figure or a date of a sentence, with its clause and sentence. */
 export interface Mark {
-  /** What it may be confused with: another figure of the same dimension, another date, another name. */
+  /** Marks of one kind may be confused: figures of the same dimension, dates, words. */
   kind: string;
-  /** A word that is no name. */
+  /** A word that is not a name. */
   isPlain: boolean;
   start: number;
   end: number;
   clause: Clause;
-  sentence: Parsed;
+  sentence: Sentence;
   of: { word: Word } | { figure: Figure } | { date: FoundDate };
 }
 
-/** The marks of some sentences in their order. */
-export function marksOf(sentences: readonly Parsed[]): Mark[] {
+/** The marks of sentences, in order. */
+export function marksOf(sentences: readonly Sentence[]): Mark[] {
   return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }
 
-/** The marks of one clause. German writes all nouns like names: none of them is one for sure. */
-function marksOfClause(clause: Clause, sentence: Parsed): Mark[] {
+/** The marks of one clause. German capitalizes all nouns, so that no word is certain to be a name. */
+function marksOfClause(clause: Clause, sentence: Sentence): Mark[] {
   const { words, figures, dates } = clause;
   const isName = (word: Word) => word.isName && sentence.language !== 'de';
   const place = { clause, sentence };
@@ -42,7 +42,7 @@ function range({ start, end }: { start: number; end: number }): { start: number;
   return { start, end };
 }
 
-/** Whether a mark of a claim is one of its source. */
+/** Whether a mark of a claim and one of its source mean the same. */
 export function sameMark({ of: claim }: Mark, { of: source }: Mark): boolean {
   if ('word' in claim && 'word' in source) {
     return claim.word.isName && source.word.isName
@@ -53,7 +53,7 @@ export function sameMark({ of: claim }: Mark, { of: source }: Mark): boolean {
   return 'date' in claim && 'date' in source && sameDate(claim.date, source.date);
 }
 
-/** Whether a mark stands among others. */
+/** Whether others contain the same mark. */
 export function isAmong(mark: Mark, others: readonly Mark[]): boolean {
   return others.some((other) => sameMark(mark, other));
 }

@@ -1,55 +1,55 @@
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { Parsed } from './text/parsed.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import type { SourceText } from './text/source-text.ts';
 import { unitAt } from './text/units.ts';
 import { sameName, sameWord, type Word } from './text/words.ts';
 
-/** Names of a claim that its source does not know, or knows in another place. */
+/** Finds names of a claim that its source does not have, or that it has in another place. */
 
-interface Against {
-  window: readonly Parsed[];
-  /** The sentence that says most. */
-  main: Parsed;
+interface NameContext {
+  window: readonly Sentence[];
+  /** The sentence that covers most of the claim. */
+  main: Sentence;
   source: SourceText;
 }
 
-export function missingNames(claim: Parsed, against: Against): { missing: boolean; found: number } {
+export function missingNames(claim: Sentence, context: NameContext): { missing: boolean; found: number } {
   let found = 0;
   let missing = false;
   const german = claim.language === 'de';
-  const words = against.window.flatMap((sentence) => sentence.words);
+  const words = context.window.flatMap((sentence) => sentence.words);
   for (const word of claim.words) {
     if (!word.isName || ERAS.has(word.text) || unitAt('', ` ${word.text}`)) continue;
     if (words.some((other) => sameName(word.text, other.text))) found++;
-    else if (missing || isKnown(word, claim, against)) continue;
+    else if (missing || isKnown(word, claim, context)) continue;
     else if (CJK.test(word.text))
       missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isSaid(other, claim));
     else missing ||= german ? isCertain(word, claim) : !DEMONYM.test(word.text);
   }
-  missing ||= isReplaced(claim, against) || isReplacedCjk(claim, against);
+  missing ||= isReplaced(claim, context) || isReplacedCjk(claim, context);
   return { missing, found };
 }
 
-/** Behind years they are no names. */
+/** After a year these are not names. */
 const ERAS = new Set(['bc', 'bce', 'ad', 'ce']);
 
-/** Of German words: what follows another noun, or is all capitals, is a name; other nouns are written with one, too. */
-function isCertain({ start, end }: Word, { text }: Parsed): boolean {
+/** Whether a German word is certainly a name: in all capitals, or after another noun. All nouns are capitalized. */
+function isCertain({ start, end }: Word, { text }: Sentence): boolean {
   const written = text.slice(start, end);
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written)) return true;
   return /(?<!^)(?<=[\p{Ll}\d] )\p{Lu}\p{Ll}+\s$/u.test(text.slice(Math.max(0, start - 20), start));
 }
 
-/** Whether the source names it anywhere: in its title, in another sentence, as its initials. */
-function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: Against): boolean {
+/** Whether the source has a name anywhere: in its title, in another sentence, as initials. */
+function isKnown({ text, start, end }: Word, claim: Sentence, { source, window }: NameContext): boolean {
   if (source.parsedTitle.words.some((word) => sameName(text, word.text))) return true;
   const plain = text.replaceAll('.', '');
   const beginning = /\d/.test(plain) ? plain : plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
   if (plain.length > 3 && source.says(beginning)) return true;
   const shown = window.map((sentence) => sentence.text).join(' ');
   if (/^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
-    // `MP` of `member of parliament`.
+    // `MP` for `member of parliament`.
     const said = window.some(({ words }) =>
       words
         .map((word) => word.text[0])
@@ -58,7 +58,7 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
     );
     return said || initials(shown).includes(plain) || initials(source.title).includes(plain) || source.saysAlone(plain);
   }
-  // `United Nations Messenger` has `un` in it.
+  // `United Nations Messenger` contains `un`.
   const before = capitalsBefore(claim.text.slice(Math.max(0, start - LONGEST_TITLE), start))
     .split(' ')
     .filter(Boolean)
@@ -73,17 +73,17 @@ function isKnown({ text, start, end }: Word, claim: Parsed, { source, window }: 
   );
 }
 
-/** The longest run of capitalised words before a name that it is part of. */
+/** The longest run of capitalised words that may precede a word of a name, in UTF-16 code units. */
 const LONGEST_TITLE = 60;
-/** The most initials that stand for a name. */
+/** How many initials may stand for a name. */
 const LONGEST_SHORT = 5;
 
-/** Whether a word is the initials of names that stand in a sentence: `US` for `United States`. */
-function isShort({ text, start, end }: Word, claim: Parsed, main: Parsed): boolean {
+/** Whether a word is an abbreviation of names in a sentence: `US` for `United States`. */
+function isAbbreviation({ text, start, end }: Word, claim: Sentence, main: Sentence): boolean {
   return /^\p{Lu}{2,5}$/u.test(claim.text.slice(start, end)) && initials(main.text).includes(text);
 }
 
-/** The capitalised words that a text ends with. */
+/** The capitalised words at the end of a text. */
 function capitalsBefore(text: string): string {
   const words = text.split(/\s/);
   if (words.pop() !== '') return '';
@@ -95,34 +95,34 @@ function initials(text: string): string {
   return (text.match(/\p{Lu}(?=\p{L})/gu) ?? []).join('').toLowerCase();
 }
 
-function isSaid(word: Word, claim: Parsed): boolean {
+function isSaid(word: Word, claim: Sentence): boolean {
   return claim.words.some((other) => sameWord(word.text, other.text));
 }
 
-/** Endings of nouns that are no names. */
-/** `Swedish` may be said of what stands in a town of Sweden. */
+/** Adjectives of places need no match: a source about a Swedish town may never say `Swedish`. */
 const DEMONYM = /(?:ish|ese|[ei]an|ican)$|^(?:french|dutch|german|greek|swiss)$/;
 
+/** Endings of nouns that are not names. */
 const NOUN = /(?:ion|ions|ment|ments|ness|ity|ies|ing|ung|ungen|heit|keit|schaft|tat|tum|nis|tion|ly|er|ers|ern)$/;
 
-/** Whether a word that is written like a name stands where another one stands in the source: between the same words. */
-function isReplaced(claim: Parsed, { main, source }: Against): boolean {
+/** Whether a capitalized word replaces another one of the source, between the same neighbouring words. */
+function isReplaced(claim: Sentence, { main, source }: NameContext): boolean {
   const mine = capitals(claim);
   const theirs = capitals(main).filter((word) => !claim.words.some((other) => sameWord(other.text, word.text)));
   const sidesOf = ({ isName }: Word) => (claim.language === 'de' || !isName ? 2 : 1);
   return mine.some(
     (word) =>
       !NOUN.test(word.text) &&
-      !isShort(word, claim, main) &&
+      !isAbbreviation(word, claim, main) &&
       isInPlaceOf(word, theirs, { claim, main, source }, sidesOf(word)),
   );
 }
 
-/** Whether a word that a sentence does not have stands between the same words as one that it has; `sides` that agree. */
+/** Whether a word that a sentence lacks is surrounded by the same words as one that it has, on this many `sides`. */
 function isInPlaceOf(
   word: Word,
   others: readonly Word[],
-  { claim, main, source }: { claim: Parsed; main: Parsed; source: SourceText },
+  { claim, main, source }: { claim: Sentence; main: Sentence; source: SourceText },
   sides: 1 | 2,
 ): boolean {
   if (CJK.test(word.text) || main.words.some((other) => sameWord(other.text, word.text))) return false;
@@ -132,19 +132,19 @@ function isInPlaceOf(
   return others.some((other) => {
     if (sides === 1 && NOUN.test(other.text)) return false;
     const [left, right] = neighbours(main, other);
-    // Where both sides have to agree, the edge of a sentence is a side, too.
+    // If both sides have to agree, the edge of a sentence counts as a side.
     const isSame = (a: string, b: string) => a === b && (a !== '' || sides === 2);
     const same = [isSame(before, left), isSame(after, right)].filter(Boolean).length;
     return same >= sides;
   });
 }
 
-function capitals({ words, text }: Parsed): Word[] {
+function capitals({ words, text }: Sentence): Word[] {
   return words.filter(({ start, text: word }) => /\p{Lu}/u.test(text[start] ?? '') && !isFunctionWord(word));
 }
 
-/** The words before and behind a word, where no sign stands between; articles before it are passed over. */
-function neighbours({ folded }: Parsed, { start, end }: Word): [before: string, after: string] {
+/** The words before and after a word, unless punctuation separates them. Articles before it are skipped. */
+function neighbours({ folded }: Sentence, { start, end }: Word): [before: string, after: string] {
   const said = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
   const before = said.findLast((each) => !ARTICLES.has(each)) ?? '';
   const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + REACH))?.[1] ?? '';
@@ -153,7 +153,7 @@ function neighbours({ folded }: Parsed, { start, end }: Word): [before: string, 
 const REACH = 24;
 const WORD_OR_SIGN = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}'-]/gu;
 
-/** The part of a claim's pairs of signs that a passage has, so that what it does not have was put in place of it. */
+/** The share of a claim's character pairs that a passage must have for the rest to be a replacement. */
 const CLOSE = 0.65;
 
 function partShown(folded: string, shown: string): number {
@@ -162,12 +162,12 @@ function partShown(folded: string, shown: string): number {
   return found / Math.max(1, folded.length - 1);
 }
 
-/** Signs at each side of what is replaced that have to be the same. */
+/** How many characters on each side of a replacement have to be the same. */
 const CONTEXT = 2;
 const LONGEST_NAME = 8;
 
-/** The same where words are not parted: a run of signs that the passage does not have, between signs that it has. */
-function isReplacedCjk(claim: Parsed, { window }: Against): boolean {
+/** `isReplaced` for scripts without spaces: characters that the passage lacks, between characters that it has. */
+function isReplacedCjk(claim: Sentence, { window }: NameContext): boolean {
   if (!CJK.test(claim.text)) return false;
   const shown = window.map((sentence) => `\n${sentence.folded.trim()}`).join('');
   const { folded } = claim;
@@ -187,21 +187,21 @@ function isReplacedCjk(claim: Parsed, { window }: Against): boolean {
   return false;
 }
 
-/** Whether one run of signs is another name than the other, and not the same in other words. */
+/** Whether one run of characters is a different name than the other, rather than a paraphrase. */
 function isOther(run: string, between: string): boolean {
   if (between.length < 2 || between.length > LONGEST_NAME) return false;
   const head = run.slice(0, -1);
   return run.length === between.length || ![...head].some((sign) => between.slice(0, -1).includes(sign));
 }
 
-/** The first place behind `from` at which one of some contexts stands, or -1. */
+/** The first place after `from` at which one of the contexts starts, or Infinity. */
 function firstAfter(text: string, from: number, contexts: readonly string[]): number {
   const places = contexts.filter((each) => each.length === CONTEXT).map((each) => text.indexOf(each, from + 1));
   return Math.min(...places.filter((place) => place !== -1), Number.POSITIVE_INFINITY);
 }
 
-/** Runs of Han signs or Katakana of a claim of which no pair stands in the passage. */
-function strangeRuns({ folded }: Parsed, shown: string): { start: number; end: number }[] {
+/** Runs of Han characters or Katakana in a claim that share no pair of characters with the passage. */
+function strangeRuns({ folded }: Sentence, shown: string): { start: number; end: number }[] {
   const runs: { start: number; end: number }[] = [];
   for (const { 0: run, index } of folded.matchAll(/[\u3400-\u9fff\u30a0-\u30ffー々]{2,}/g)) {
     let from: number | undefined;

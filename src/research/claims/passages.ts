@@ -1,39 +1,40 @@
 import { type FoundDate, sameDate } from './text/dates.ts';
+import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { isOrdinalIn } from './text/number-words.ts';
-import type { Parsed } from './text/parsed.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { isComputed, sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
-/** The passages of a source that share most with a claim, by words, figures and dates. */
+/** Finds the passages of a source that share the most words, figures and dates with a claim. */
 
 /** The longest passage, in UTF-16 code units. */
 export const LONGEST_PASSAGE = 400;
 
-/** Between texts of one source that were shown apart: no passage goes across. */
+/** Separates texts of one source that come from different results: no passage spans it. */
 export const BORDER = '\n\n\f\n\n';
 
 export interface Passage {
   start: number;
   end: number;
-  sentences: readonly Parsed[];
+  sentences: readonly Sentence[];
   /** The numbers of its first and last sentence. */
   first: number;
   last: number;
-  /** The part of the words, figures and dates of the claim that stand in it, or in the title above it. */
+  /** The share of the claim's words, figures and dates that are in it or in the title. */
   coverage: number;
-  /** Which figures and dates of the claim stand in it, and how many. */
+  /** Which figures and dates of the claim are in it, and how many of them. */
   figures: readonly boolean[];
   dates: readonly boolean[];
-  told: number;
-  /** How many of the claim's words stand in it, or in the title, and of how many. */
-  said: { words: number; of: number };
+  matched: number;
+  /** How many of the claim's `of` words are in it or in the title. */
+  wordMatches: { found: number; of: number };
 }
 
-/** Sentences of a source that are looked at for one claim. */
+/** How many sentences of a source are candidates for one claim. */
 const CANDIDATES = 3;
-/** Sentences before and after the one that says most, in the order in which they are tried. */
+/** How many sentences before and after the best one are added, in the order of the attempts. */
 const EXTENTS = [
   [1, 0],
   [0, 1],
@@ -45,16 +46,16 @@ const EXTENTS = [
   [1, 2],
   [0, 3],
 ] as const;
-/** Sentences around a passage that may say the same of something else. */
+/** How many sentences before and after a passage belong to its context. */
 const AROUND = 1;
-/** Passages that are looked at closely. */
+/** How many passages are judged. */
 const BEST = 8;
 
-/** What was found last for a claim: it is judged, shown and held against named words one after the other. */
-const known = new WeakMap<Parsed, { source: SourceText; passages: readonly Passage[] }>();
+/** The latest passages of a claim: it is checked, shown to the model and compared with a quote in quick succession. */
+const known = new WeakMap<Sentence, { source: SourceText; passages: readonly Passage[] }>();
 
-/** The passages that share most with a claim, the best first. */
-export function passagesFor(claim: Parsed, source: SourceText): readonly Passage[] {
+/** The passages that share most with a claim, best first. */
+export function passagesFor(claim: Sentence, source: SourceText): readonly Passage[] {
   const before = known.get(claim);
   if (before?.source === source) return before.passages;
   const passages = bestPassages(claim, source);
@@ -62,19 +63,19 @@ export function passagesFor(claim: Parsed, source: SourceText): readonly Passage
   return passages;
 }
 
-function bestPassages(claim: Parsed, source: SourceText): Passage[] {
+function bestPassages(claim: Sentence, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
   const alone = candidates(claim, source)
     .map((index) => shared.passage(index, index))
     .sort((a, b) => scoreOf(b) - scoreOf(a));
   const found = new Map(alone.map((passage) => [`${passage.first} ${passage.last}`, passage]));
   const [best] = alone;
-  // What says it all alone is no better with others.
+  // A sentence that covers the whole claim does not get better with its neighbours.
   const index = best?.first ?? 0;
   for (const [before, after] of best && best.coverage < 1 ? EXTENTS : []) {
     const [first, last] = [index - before, index + after];
     if (first < 0 || last >= source.sentences || found.has(`${first} ${last}`)) continue;
-    // A sentence at an edge that adds nothing makes a passage longer and no better.
+    // A sentence at the edge that adds nothing would only make the passage longer.
     if ((before > 0 && !shared.mayAdd(first, index)) || (after > 0 && !shared.mayAdd(last, index))) continue;
     const [start, end] = [source.start(first), source.end(last)];
     if (end - start > LONGEST_PASSAGE || source.text.slice(start, end).includes(BORDER)) continue;
@@ -86,33 +87,33 @@ function bestPassages(claim: Parsed, source: SourceText): Passage[] {
     .slice(0, BEST);
 }
 
-/** All of a short text as one passage, undefined where it has no sentence. */
-export function wholeOf(claim: Parsed, source: SourceText): Passage | undefined {
+/** A short text as one passage; undefined if it has no sentence. */
+export function wholeOf(claim: Sentence, source: SourceText): Passage | undefined {
   return source.sentences === 0 ? undefined : new SharedSentences(claim, source).passage(0, source.sentences - 1);
 }
 
-/** What a model sees of a source for one claim, in UTF-16 code units: around the best place, and around another one. */
+/** The lengths of the excerpts that a model gets for one claim, in UTF-16 code units: of the best place and another one. */
 const SHOWN = [600, 300] as const;
 
-/** The places of a source that share most with a claim, with so much around them that they can be understood. */
-export function shownPassages(claim: Parsed, source: SourceText): { start: number; end: number }[] {
+/** The places of a source that share most with a claim, with enough context to be understood. */
+export function shownPassages(claim: Sentence, source: SourceText): { start: number; end: number }[] {
   const shown: { start: number; end: number; first: number; last: number }[] = [];
   for (const { first, last } of passagesFor(claim, source)) {
-    const most = SHOWN[shown.length];
-    if (most === undefined) break;
+    const maxLength = SHOWN[shown.length];
+    if (maxLength === undefined) break;
     if (!shown.some((other) => first <= other.last && last >= other.first))
-      shown.push(widened({ first, last }, source, most));
+      shown.push(widened({ first, last }, source, maxLength));
   }
-  // Of what says it in another language nothing is found: the beginning tells what a source is about.
+  // A source in another language shares nothing with the claim, but its start tells what it is about.
   if (shown.length === 0 && source.sentences > 0) shown.push(widened({ first: 0, last: 0 }, source, SHOWN[0]));
   return shown;
 }
 
-/** A passage with the sentences around it, in turn behind and before it, as long as they fit. */
-function widened(of: { first: number; last: number }, source: SourceText, most: number) {
+/** A passage with as many sentences around it as fit, added alternately after and before it. */
+function widened(of: { first: number; last: number }, source: SourceText, maxLength: number) {
   let { first, last } = of;
   const fits = (from: number, to: number) => {
-    if (from < 0 || to >= source.sentences || source.end(to) - source.start(from) > most) return false;
+    if (from < 0 || to >= source.sentences || source.end(to) - source.start(from) > maxLength) return false;
     return !source.text.slice(source.start(from), source.end(to)).includes(BORDER);
   };
   for (let grows = true; grows; ) {
@@ -123,28 +124,28 @@ function widened(of: { first: number; last: number }, source: SourceText, most: 
   return { start: source.start(first), end: source.end(last), first, last };
 }
 
-/** A passage and what stands around it. */
-export function contextOf({ first, last }: Passage, source: SourceText): Parsed[] {
+/** The sentences of a passage and those around it. */
+export function contextOf({ first, last }: Passage, source: SourceText): Sentence[] {
   return sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND));
 }
 
-/** How much of a claim a passage says; shorter ones are better. */
-export function scoreOf({ coverage, told, start, end, figures, dates }: Passage): number {
+/** How well a passage covers a claim; shorter passages score better. */
+export function scoreOf({ coverage, matched, start, end, figures, dates }: Passage): number {
   const lacks = Number(figures.includes(false)) + Number(dates.includes(false));
-  return coverage * 2 + told * 1.5 - lacks * 0.2 - ((end - start) / LONGEST_PASSAGE) * 0.3;
+  return coverage * 2 + matched * 1.5 - lacks * 0.2 - ((end - start) / LONGEST_PASSAGE) * 0.3;
 }
 
-/** What each sentence of a source shares with one claim; a sentence is part of many passages. */
+/** What each sentence of a source shares with one claim, cached because a sentence is part of many passages. */
 class SharedSentences {
-  readonly #claim: Parsed;
+  readonly #claim: Sentence;
   readonly #source: SourceText;
-  readonly #words: readonly Parsed['words'][number][];
+  readonly #words: readonly Sentence['words'][number][];
   readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
   readonly #titled: boolean[];
-  /** Figures of the claim that the title has, or that are part of a name. */
+  /** For each figure of the claim, whether it is in the title, or part of a name. */
   readonly #figuresAnywhere: boolean[];
 
-  constructor(claim: Parsed, source: SourceText) {
+  constructor(claim: Sentence, source: SourceText) {
     this.#claim = claim;
     this.#source = source;
     this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
@@ -163,17 +164,17 @@ class SharedSentences {
       (figure, i) =>
         all.some((each) => each.figures[i]) ||
         this.#figuresAnywhere[i] ||
-        isSpan(figure, this.#claim, { sentences, source }) ||
+        isYearSpan(figure, this.#claim, { sentences, source }) ||
         sentences.some((each) => isComputed(figure, each.figures)),
     );
     const dates = this.#claim.dates.map(
       (date, i) =>
         all.some((each) => each.dates[i]) ||
         source.parsedTitle.dates.some((other) => sameDate(date, other)) ||
-        isTold(date, { sentences, source }),
+        hasSplitDate(date, sentences, source),
     );
     const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
-    const told = [...figures, ...dates].filter(Boolean).length;
+    const matched = [...figures, ...dates].filter(Boolean).length;
     const parts = this.#words.length + figures.length + dates.length;
     return {
       start: source.start(first),
@@ -181,15 +182,15 @@ class SharedSentences {
       sentences,
       first,
       last,
-      coverage: parts === 0 ? 1 : (words + told) / parts,
+      coverage: parts === 0 ? 1 : (words + matched) / parts,
       figures,
       dates,
-      told,
-      said: { words, of: this.#words.length },
+      matched,
+      wordMatches: { found: words, of: this.#words.length },
     };
   }
 
-  /** Whether a sentence may share something with the claim that another one does not; it is not taken apart for that. */
+  /** Whether sentence `index` may share something with the claim that sentence `to` does not. A cheap test, without parsing. */
   mayAdd(index: number, to: number): boolean {
     const own = this.#of(to);
     if (CJK.test(this.#claim.text)) return true;
@@ -219,53 +220,53 @@ class SharedSentences {
   }
 }
 
-/** Forms of one word begin alike with so many letters at least; see `sameWord`. */
+/** How many leading letters the forms of a word have in common, at least; see `sameWord`. */
 const STEM = 3;
 
-function sentencesOf(source: SourceText, first: number, last: number): Parsed[] {
+function sentencesOf(source: SourceText, first: number, last: number): Sentence[] {
   return Array.from({ length: last - first + 1 }, (_, i) => source.sentence(first + i));
 }
 
-/** The part of what the best sentence shares with a claim that others have to share. */
-const LEAST_SHARED = 0.5;
-/** Places of a word that are looked at in one source. */
-const MOST_PLACES = 80;
-/** What is read of a source for one claim, a whole look for each term, in UTF-16 code units. */
-const MOST_READ = 8_000_000;
+/** Candidates need this share of the best sentence's score. */
+const MIN_SHARED = 0.5;
+/** How many places of a term are used in one source. */
+const MAX_PLACES = 80;
+/** How much text is searched for one claim, with a full pass over the source for each term, in UTF-16 code units. */
+const MAX_READ = 8_000_000;
 
 /** The sentences that share most with a claim. Rare words count more. */
-function candidates(claim: Parsed, source: SourceText): number[] {
+function candidates(claim: Sentence, source: SourceText): number[] {
   const scores = new Map<number, number>();
   const { folded } = source;
   const weights = new Map<string, number>();
   for (const [term, weight] of termsOf(claim)) if (!weights.has(term)) weights.set(term, weight);
   const terms = [...weights];
-  const most = Math.ceil(MOST_READ / (folded.length + 1));
-  // Of a long claim the longest terms tell most.
-  const chosen = terms.length <= most ? terms : terms.sort(([a], [b]) => b.length - a.length).slice(0, most);
+  const maxTerms = Math.ceil(MAX_READ / (folded.length + 1));
+  // The longest terms are the most distinctive.
+  const chosen = terms.length <= maxTerms ? terms : terms.sort(([a], [b]) => b.length - a.length).slice(0, maxTerms);
   for (const [term, weight] of chosen) {
     const places = new Set<number>();
     let found = 0;
-    for (let at = folded.indexOf(term); at !== -1 && found < MOST_PLACES; at = folded.indexOf(term, at + term.length)) {
+    for (let at = folded.indexOf(term); at !== -1 && found < MAX_PLACES; at = folded.indexOf(term, at + term.length)) {
       found++;
       places.add(source.indexAt(at));
     }
     const worth = weight / (1 + Math.log(found || 1));
     for (const place of places) scores.set(place, (scores.get(place) ?? 0) + worth);
   }
-  // Numbers that are written in another way have no word in common.
+  // Numbers may be written differently in the source, so that no term matches.
   if (scores.size === 0 && claim.figures.length + claim.dates.length > 0) {
     return Array.from({ length: Math.min(CANDIDATES, source.sentences) }, (_, index) => index);
   }
-  const least = Math.max(...scores.values()) * LEAST_SHARED;
+  const minScore = Math.max(...scores.values()) * MIN_SHARED;
   return [...scores]
-    .filter(([, score]) => score >= least)
+    .filter(([, score]) => score >= minScore)
     .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b)
     .slice(0, CANDIDATES)
     .map(([index]) => index);
 }
 
-function* termsOf({ words, figures, dates, folded }: Parsed): Generator<[term: string, weight: number]> {
+function* termsOf({ words, figures, dates, folded }: Sentence): Generator<[term: string, weight: number]> {
   for (const { text, isName } of words) {
     if (CJK.test(text)) yield [text, 1];
     else if (text.length > 2) yield [text.slice(0, Math.max(4, Math.ceil(text.length * 0.65))), isName ? 1.5 : 1];
@@ -281,19 +282,19 @@ function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean
   );
 }
 
-/** Whether a number is part of a name that the source has as it is, or with no number: `COVID-19`, `uranium-235`. */
-function isLabel({ label, start, end }: Parsed['figures'][number], { folded }: Parsed, source: SourceText): boolean {
+/** Whether a number is part of a name, such as `COVID-19`, that the source has with this number or not at all. */
+function isLabel({ label, start, end }: Figure, { folded }: Sentence, source: SourceText): boolean {
   if (label === undefined) return false;
   return source.says(label + folded.slice(start, end)) || !source.says(label);
 }
 
 const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;
 
-/** Whether a number of years lies between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
-function isSpan(
-  { start, values, unit }: Parsed['figures'][number],
-  { folded }: Parsed,
-  { sentences, source }: { sentences: readonly Parsed[]; source: SourceText },
+/** Whether a number of years is the span between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
+function isYearSpan(
+  { start, values, unit }: Figure,
+  { folded }: Sentence,
+  { sentences, source }: { sentences: readonly Sentence[]; source: SourceText },
 ): boolean {
   const [said = 0] = values;
   if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
@@ -301,17 +302,17 @@ function isSpan(
   return years.some((year) => years.includes(year + said) || years.includes(year + said + 1));
 }
 
-/** A date whose parts stand apart: the day in the passage, its year in the title or a number. */
-function isTold(date: FoundDate, { sentences, source }: { sentences: readonly Parsed[]; source: SourceText }): boolean {
+/** Whether a date is in the passage in two parts, such as the day in a sentence and its year elsewhere. */
+function hasSplitDate(date: FoundDate, sentences: readonly Sentence[], source: SourceText): boolean {
   const { year, month, day } = date;
   if (year === undefined) return false;
   if (month === undefined) {
     return sentences.some(({ figures }) => figures.some(({ values }) => values.includes(year)));
   }
-  const isShown = sentences.some(({ dates }) =>
+  const hasDay = sentences.some(({ dates }) =>
     dates.some(
       (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
     ),
   );
-  return isShown && source.says(String(year));
+  return hasDay && source.says(String(year));
 }

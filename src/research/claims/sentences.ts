@@ -1,22 +1,22 @@
 import { CodeBlocks } from '../answer/code-marks.ts';
 import { NO_STOP } from './text/abbreviations.ts';
 
-/** The sentences of an answer, and which of them a marker belongs to. */
+/** Splits an answer into sentences, and finds the claim that a marker belongs to. */
 
-/** A sentence of an answer with the markers that stand in it or directly behind it; a range of the answer. */
+/** A sentence of an answer, as a range, with the markers in it and directly after it. */
 export interface AnswerSentence {
   start: number;
   end: number;
 }
 
 const MARKER = '[[【［][\\d\\s,;–?-]+[\\]】］]';
-/** A full stop of Latin scripts before a space, or of others; markers behind it are of the sentence before. */
+/** A full stop of a Latin script before a space, or one of another script. Markers after it belong to the sentence. */
 const END = new RegExp(
   `(?:[.!?…]${NO_STOP}["'”’»)*_]*(?:\\s?${MARKER})*(?=\\s|$)|[。！？।॥؟۔።։][」』”）]*(?:\\s?${MARKER})*)(?:[^\\S\\n]*${MARKER})*\\s*|\\n+`,
   'gu',
 );
 
-/** The sentences of a text; lines of lists and rows of tables are sentences of their own, code and headings are none. */
+/** The sentences of a text. List items and table rows are sentences of their own; code and headings are not. */
 export function* sentencesOf(text: string): Generator<AnswerSentence> {
   let from = 0;
   let lineEnd = -1;
@@ -39,15 +39,15 @@ export function* sentencesOf(text: string): Generator<AnswerSentence> {
   }
   yield* whole(from, text.length);
 }
-/** A heading, a line that parts things, a line in bold alone. */
+/** A heading, a separator, a line that is all bold. */
 const NO_SENTENCE = /^(?:#{1,6}\s.*|[-*_=|:\s]+|\*\*[^*]+\*\*:?)$/;
 
-/** The most of a text that is looked at for one claim, in UTF-16 code units. */
+/** How much of a text may belong to one claim, in UTF-16 code units. */
 export const LONGEST_CLAIM = 1200;
 
 /**
- * The claim that a marker at the end of a text stands for: what its sentence says since the marker before, or all of the
- * sentence where that is no statement of its own. '' where there is none.
+ * The claim of a marker at the end of a text: its sentence since the marker before, or the whole sentence if that part is
+ * too short to be a statement. '' if there is none.
  */
 export function claimBefore(text: string): string {
   const tail = withoutLastMarkers(text.slice(-LONGEST_CLAIM));
@@ -57,7 +57,7 @@ export function claimBefore(text: string): string {
   const sentence = tail.slice(last.start, last.end);
   const parts = sentence.split(new RegExp(MARKER, 'u'));
   const own = parts.at(-1) ?? '';
-  const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= LEAST_WORDS;
+  const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= MIN_WORDS;
   return plainText(hasOwn ? own : parts.join(' '));
 }
 const LAST_MARKER = new RegExp(`${MARKER}$`, 'u');
@@ -67,18 +67,18 @@ function withoutLastMarkers(text: string): string {
   return marker ? withoutLastMarkers(end.slice(0, marker.index)) : text;
 }
 
-/** All markers of a text, one behind the other. */
+/** All markers of a text, concatenated. */
 export function markersIn(text: string): string {
   return (text.match(new RegExp(MARKER, 'gu')) ?? []).join('');
 }
 
-/** Words that make a part of a sentence a statement of its own. */
-const LEAST_WORDS = 3;
+/** How many words make a part of a sentence a statement of its own. */
+const MIN_WORDS = 3;
 
-/** What a line of a list begins with. */
+/** The bullet or number of a list item. */
 export const LIST_MARK = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/;
 
-/** A sentence without the marks of Markdown. */
+/** A sentence without Markdown. */
 export function plainText(text: string): string {
   return text
     .replace(LIST_MARK, '')

@@ -8,39 +8,39 @@ import { isSwapped } from './swaps.ts';
 import { isOfAnotherCell } from './table-cells.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
-import type { Clause, Parsed } from './text/parsed.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
-/** Whether a source carries a claim, found by its words, figures, dates and names alone. */
+/** Whether a source supports a claim, judged by words, figures, dates and names, without a model. */
 
-export interface Carried {
+export interface SupportResult {
   support: 'quoted' | 'partial' | 'none';
-  /** The range of the passage in the text of the source; undefined where nothing there speaks of it. */
+  /** The range of the passage in the text of the source; undefined if the source does not mention the subject. */
   passage: { start: number; end: number } | undefined;
   doubts: readonly Doubt[];
-  /** Whether the passage has the words of the claim one behind the other. */
+  /** Whether the passage contains the words of the claim in sequence. */
   isCopied: boolean;
 }
 
-const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'], isCopied: false };
+const NOTHING: SupportResult = { support: 'none', passage: undefined, doubts: ['words'], isCopied: false };
 
-/** The part of a claim's words that a passage has to say, by the figures, dates and names that stand in both. */
-const MOSTLY = [0.3, 0.25, 0.2];
-const MOSTLY_CJK = 0.2;
-/** The part from which on a claim may be a copy but for a few words: asking costs more than the part. */
-const LEAST_COPIED = 0.5;
-/** The part from which on it may be a copy of whole sentences. Less than all: a figure is read differently beside others. */
+/** The share of a claim's words that a passage needs, by how many figures, dates and names they have in common. */
+const WORD_SHARE = [0.3, 0.25, 0.2];
+const WORD_SHARE_CJK = 0.2;
+/** The coverage from which a claim may be a copy with a few words replaced. Below it the costly check is skipped. */
+const MIN_COPIED = 0.5;
+/** The coverage from which it may be a copy of whole sentences. Below 1, as a figure may be read differently in context. */
 const MOSTLY_COPIED = 0.8;
-/** A claim of so many words should have one of them in what carries it. */
-const LEAST_WORDS = 2;
-/** The part below which it speaks of something else. */
+/** A claim with this many words must share at least one of them with its passage. */
+const MIN_WORDS = 2;
+/** The coverage below which a passage is about something else. */
 const ABOUT = 0.25;
 
-/** Holds a claim against one source. */
-export function carries(claim: Parsed, source: SourceText): Carried {
-  let best: Judged | undefined;
+/** Finds the passage of a source that supports a claim best, and what speaks against it. */
+export function findSupport(claim: Sentence, source: SourceText): SupportResult {
+  let best: Judgement | undefined;
   for (const passage of passagesFor(claim, source)) {
     const judged = judge(claim, passage, source);
     if (!best || judged.score > best.score) best = judged;
@@ -51,10 +51,10 @@ export function carries(claim: Parsed, source: SourceText): Carried {
   const copied = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
   if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
   const isCopied = copied !== undefined;
-  const mayCopy = !isCopied && coverage >= LEAST_COPIED;
+  const mayCopy = !isCopied && coverage >= MIN_COPIED;
   const inCopy = mayCopy ? doubtsOfCopy(claim, mainOf(claim, best.passage.sentences)) : [];
   const doubts = [...new Set([...best.doubts, ...inCopy, ...clauseDoubts(claim, best.passage)])];
-  // What costs most is looked at last, and only where nothing else is doubted.
+  // The costliest checks come last, and only if there is no doubt yet.
   if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
     if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
@@ -66,16 +66,16 @@ export function carries(claim: Parsed, source: SourceText): Carried {
 }
 
 /**
- * A claim against the words that the model named for it. It may know that other words say the same, and what figures of
- * the source make together; it does not change a figure, nor what a sentence says in the same words.
+ * How well the words that the model quoted support a claim. The model is trusted to recognize a paraphrase or a computed
+ * figure, but not to contradict a figure, or a sentence that the claim copies with a few words replaced.
  */
-export function supportOfNamed(claim: Parsed, words: string, source: SourceText): Carried['support'] {
+export function supportOfQuote(claim: Sentence, words: string, source: SourceText): SupportResult['support'] {
   const named = SourceText.open({ title: source.title, text: words });
   const whole = wholeOf(claim, named);
   if (!whole) return 'quoted';
-  const told = passagesFor(claim, source);
-  const isTold = (kind: 'figures' | 'dates', at: number) => [whole, ...told].some((passage) => passage[kind][at]);
-  const sentences = [...whole.sentences, ...told.flatMap((passage) => passage.sentences)];
+  const passages = passagesFor(claim, source);
+  const isFound = (kind: 'figures' | 'dates', at: number) => [whole, ...passages].some((passage) => passage[kind][at]);
+  const sentences = [...whole.sentences, ...passages.flatMap((passage) => passage.sentences)];
   const figures = sentences.flatMap((sentence) => sentence.figures);
   const dates = sentences.flatMap((sentence) => sentence.dates);
   const years = dates.flatMap(({ year }) => year ?? []);
@@ -83,70 +83,70 @@ export function supportOfNamed(claim: Parsed, words: string, source: SourceText)
     whole.sentences.some((each) => each.figures.some((other) => other.unit?.dimension === unit?.dimension));
   const lacks =
     claim.figures.some(
-      (figure, at) => !isTold('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
+      (figure, at) => !isFound('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
     ) ||
-    claim.dates.some(({ year }, at) => !isTold('dates', at) && dates.length > 0 && !isYearFrom(year, dates, figures));
-  const isOther =
+    claim.dates.some(({ year }, at) => !isFound('dates', at) && dates.length > 0 && !isYearFrom(year, dates, figures));
+  const contradicts =
     copiedFrom(claim, whole, named.parsedTitle) === undefined &&
     doubtsOfCopy(claim, mainOf(claim, whole.sentences)).length > 0;
-  return lacks || isOther ? 'partial' : 'quoted';
+  return lacks || contradicts ? 'partial' : 'quoted';
 }
 
-/** Whether a year lies so many years before or behind another one: `in 1994, 12 years after the war`. */
-function isYearFrom(year: number | undefined, dates: Parsed['dates'], figures: Parsed['figures']): boolean {
+/** Whether a year follows from another year and a number of years: `in 1994, 12 years after the war`. */
+function isYearFrom(year: number | undefined, dates: Sentence['dates'], figures: Sentence['figures']): boolean {
   if (year === undefined) return false;
   return dates.some((date) =>
     figures.some(({ values: [years = 0] }) => date.year !== undefined && Math.abs(date.year - year) === years),
   );
 }
 
-/** Whether a claim says of all what no sentence of its passage says so. */
-function saysOfAll({ folded }: Parsed, context: readonly Parsed[]): boolean {
+/** Whether a claim generalizes to all what no sentence of its passage does. */
+function saysOfAll({ folded }: Sentence, context: readonly Sentence[]): boolean {
   if (!UNIVERSAL.isIn(folded) || NEGATIONS.isIn(folded)) return false;
   return !context.some((sentence) => ALL.isIn(sentence.folded));
 }
 
-/** What a name that stands in both adds to the score of a passage. */
+/** What a shared name adds to the score of a passage. */
 const NAME_WORTH = 1.5;
 
-interface Judged {
+interface Judgement {
   doubts: Doubt[];
   coverage: number;
-  /** Figures, dates and names that stand in both. */
+  /** How many figures, dates and names claim and passage have in common. */
   anchors: number;
   score: number;
   passage: Passage;
 }
 
-function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
+function judge(claim: Sentence, passage: Passage, source: SourceText): Judgement {
   const { sentences, coverage } = passage;
   const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
-  const anchors = passage.told + names.found;
+  const anchors = passage.matched + names.found;
   const doubts: Doubt[] = [];
   if (passage.figures.includes(false)) doubts.push('figure');
   if (passage.dates.includes(false)) doubts.push('date');
   if (names.missing) doubts.push('name');
-  if (coverage < leastOf(claim, anchors) || sharesYearAlone(claim, passage)) doubts.push('words');
-  const more = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length;
-  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WORTH - more * 0.2, passage };
+  if (coverage < minCoverage(claim, anchors) || sharesYearAlone(claim, passage)) doubts.push('words');
+  const penalty = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length * 0.2;
+  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WORTH - penalty, passage };
 }
 
-/** Whether nothing of a claim but a year stands in a passage: everything else there may be of something else. */
-function sharesYearAlone({ dates }: Parsed, { told, said, dates: found }: Passage): boolean {
+/** Whether claim and passage share nothing but a year: the passage may then be about something else. */
+function sharesYearAlone({ dates }: Sentence, { matched, wordMatches: words, dates: found }: Passage): boolean {
   const year = dates[found.indexOf(true)];
-  return told === 1 && said.words === 0 && said.of >= LEAST_WORDS && year !== undefined && year.month === undefined;
+  return matched === 1 && words.found === 0 && words.of >= MIN_WORDS && year !== undefined && year.month === undefined;
 }
 
-/** The less of the words has to stand there, the more figures, dates and names do: the rest is said in other words. */
-function leastOf(claim: Parsed, anchors: number): number {
-  if (CJK.test(claim.text)) return MOSTLY_CJK;
-  return MOSTLY[Math.min(anchors, MOSTLY.length - 1)] ?? 0;
+/** The more figures, dates and names are shared, the fewer words have to be: the rest may be paraphrased. */
+function minCoverage(claim: Sentence, anchors: number): number {
+  if (CJK.test(claim.text)) return WORD_SHARE_CJK;
+  return WORD_SHARE[Math.min(anchors, WORD_SHARE.length - 1)] ?? 0;
 }
 
-/** The sentence of a passage that holds the figures of a claim, or most of its words. */
-function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
+/** The sentence of a passage that has the figures of a claim, or most of its words. */
+function mainOf(claim: Sentence, sentences: readonly Sentence[]): Sentence {
   if (sentences.length === 1 && sentences[0]) return sentences[0];
-  let best: { sentence: Parsed; score: number } | undefined;
+  let best: { sentence: Sentence; score: number } | undefined;
   for (const sentence of sentences) {
     const score = likeness(claim, sentence);
     if (!best || score > best.score) best = { sentence, score };
@@ -154,14 +154,14 @@ function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
   return best?.sentence ?? claim;
 }
 
-/** Each part of the claim against the part of the passage that is most like it. */
-function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
+/** The doubts that arise from comparing each clause of the claim with the most similar clause of the passage. */
+function clauseDoubts(claim: Sentence, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
   const all = sentences.flatMap((sentence) => {
     const around = likeness(claim, sentence) * AROUND_WORTH;
     return sentence.clauses.map((clause) => ({ clause, sentence, around }));
   });
-  const meant = new Set<Parsed>();
+  const meant = new Set<Sentence>();
   for (const clause of claim.clauses) {
     const own = mostLike(clause, all);
     if (!own) continue;
@@ -172,7 +172,7 @@ function clauseDoubts(claim: Parsed, { sentences }: Passage): Doubt[] {
   return doubts;
 }
 
-/** The clause of a passage that is most like one of a claim; of two, the one whose sentence is more like the claim's. */
+/** The clause of a passage that is most like a clause of the claim; a similar sentence around it breaks ties. */
 function mostLike<T extends { clause: Clause; around: number }>(claim: Clause, all: readonly T[]): T | undefined {
   let best: { of: T; score: number } | undefined;
   for (const of of all) {
@@ -184,10 +184,10 @@ function mostLike<T extends { clause: Clause; around: number }>(claim: Clause, a
 }
 const AROUND_WORTH = 0.3;
 
-/** The part of its words from which on a claim repeats its passage: what says the same in other words denies otherwise. */
+/** The share of common words from which negations are compared: a paraphrase may negate in words that are not listed. */
 const REPEATED = 0.65;
 
-function partSaid(claim: Parsed, sentences: readonly Parsed[]): number {
+function partSaid(claim: Sentence, sentences: readonly Sentence[]): number {
   if (claim.words.length === 0) return 1;
   const words = sentences.flatMap((sentence) => sentence.words);
   return claim.words.filter((word) => isOneOf(word, words)).length / claim.words.length;

@@ -3,44 +3,44 @@ import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { sameDate } from './text/dates.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
-import type { Clause, Parsed } from './text/parsed.ts';
+import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 
 /**
- * Whether a claim puts together what its source says of different things. No word list helps here, only places: what
- * stands in one clause belongs together, and so does what stands before and behind the same words.
+ * Whether a claim combines what its source says about different things. Only positions can tell: what is in one clause
+ * belongs together, and so does what is before and after the same words.
  */
-export function isSwapped(claim: Parsed, context: readonly Parsed[]): boolean {
+export function isSwapped(claim: Sentence, context: readonly Sentence[]): boolean {
   const own = clausesOf(marksOf([claim]))
-    .slice(0, MOST_CLAUSES)
-    .map((marks) => marks.slice(0, MOST_OF_CLAUSE));
+    .slice(0, MAX_CLAUSES)
+    .map((marks) => marks.slice(0, MAX_OF_CLAUSE));
   if (claim.clauses.some((clause) => isDatedElsewhere(clause, context))) return true;
   const labels = labelled(claim);
   if (labels.length > 1 && context.some((sentence) => hasExchangedLabels(labels, labelled(sentence)))) return true;
   if (own.length > 1 && isCrossed(own, proseOf(context))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
-  const source = marksOf(context).slice(0, MOST_MARKS);
+  const source = marksOf(context).slice(0, MAX_MARKS);
   return own.some((clause) => isBoundElsewhere(clause, all, source));
 }
 
-/** The clauses of what is no row of a table. */
-function proseOf(context: readonly Parsed[]): Mark[][] {
-  return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MOST_MARKS));
+/** The clauses of sentences that are not table rows. */
+function proseOf(context: readonly Sentence[]): Mark[][] {
+  return clausesOf(marksOf(context.filter(({ text }) => !text.startsWith('|'))).slice(0, MAX_MARKS));
 }
 
-/** Parts of a claim, and marks of what it is held against, that are looked at: more is a list. */
-const MOST_CLAUSES = 8;
-const MOST_OF_CLAUSE = 30;
-const MOST_MARKS = 240;
-const MOST_OF_SENTENCE = 40;
+/** How many clauses and marks are compared; longer sentences are lists. */
+const MAX_CLAUSES = 8;
+const MAX_OF_CLAUSE = 30;
+const MAX_MARKS = 240;
+const MAX_OF_SENTENCE = 40;
 
 function clausesOf(marks: readonly Mark[]): Mark[][] {
   return [...Map.groupBy(marks, ({ clause }) => clause).values()];
 }
 
-/** `from 25 to 80` where the source says `from 80 to 25`; `A is older than B` where it says so of B and A. */
-function hasExchangedLabels(own: readonly Labelled[], theirs: readonly Labelled[]): boolean {
+/** `from 25 to 80` for `from 80 to 25`; `A is older than B` for `B is older than A`. */
+function hasExchangedLabels(own: readonly LabelledMark[], theirs: readonly LabelledMark[]): boolean {
   return own.some(({ mark: a, label: labelOfA }, at) =>
     own.slice(at + 1).some(({ mark: b, label: labelOfB }) => {
       if (labelOfA === labelOfB || !isOneKind(a, b) || sameMark(a, b)) return false;
@@ -51,19 +51,19 @@ function hasExchangedLabels(own: readonly Labelled[], theirs: readonly Labelled[
   );
 }
 
-/** Two figures are of one kind where only one of them has its unit: `from 25 to 80 minutes`. */
+/** Two figures are also of one kind if only one of them has a unit: `from 25 to 80 minutes`. */
 function isOneKind({ kind: a }: Mark, { kind: b }: Mark): boolean {
   return a.startsWith(b) || b.startsWith(a);
 }
 
-interface Labelled {
+interface LabelledMark {
   mark: Mark;
   label: string;
 }
 
-/** The marks of a sentence with the function words before them or, where words are not parted, a particle behind. */
-function labelled(sentence: Parsed): Labelled[] {
-  const marks = marksOf([sentence]).slice(0, MOST_OF_SENTENCE);
+/** The marks of a sentence with the function words before them or, in scripts without spaces, the particle after them. */
+function labelled(sentence: Sentence): LabelledMark[] {
+  const marks = marksOf([sentence]).slice(0, MAX_OF_SENTENCE);
   return marks.flatMap((mark) => {
     const label = labelOf(mark, sentence);
     return label === '' ? [] : [{ mark, label }];
@@ -72,7 +72,7 @@ function labelled(sentence: Parsed): Labelled[] {
 
 const START = '^';
 
-function labelOf({ start, end }: Mark, { folded }: Parsed): string {
+function labelOf({ start, end }: Mark, { folded }: Sentence): string {
   if (CJK.test(folded)) return /^[」』]?([\u3040-\u309f]{1,3})/.exec(folded.slice(end, end + 4))?.[1] ?? '';
   const before = folded.slice(Math.max(0, start - 30), start).trimEnd();
   const words = before.match(/\p{L}+/gu) ?? [];
@@ -85,7 +85,7 @@ function labelOf({ start, end }: Mark, { folded }: Parsed): string {
   return label.length > 0 ? label.join(' ') : words.every((word) => ARTICLES.has(word)) && start < 30 ? START : '';
 }
 
-/** Two clauses that each share one thing with the same two clauses of the source, crosswise. */
+/** Whether two clauses of the claim each combine parts of the same two clauses of the source, crosswise. */
 function isCrossed(claim: readonly Mark[][], source: readonly Mark[][]): boolean {
   return claim.some((one, at) =>
     claim.slice(at + 1).some((other) => {
@@ -113,12 +113,12 @@ function hasMore(marks: readonly Mark[], others: readonly Mark[]): boolean {
 }
 
 /**
- * Whether the figures of a clause stand in a source only beside other dates than its own, which stands elsewhere there:
- * `2018 | 1,204,000` where the source says `1,204,000 in 2019, less than in 2018`.
+ * Whether the figures of a clause appear in a source only with other dates, while the clause's own date is elsewhere in
+ * it: `2018 | 1,204,000` for `1,204,000 in 2019, less than in 2018`.
  */
 export function isDatedElsewhere(
   { figures, dates }: Pick<Clause, 'figures' | 'dates'>,
-  source: readonly Parsed[],
+  source: readonly Sentence[],
 ): boolean {
   const [date, another] = dates;
   if (!date || another || figures.length === 0) return false;

@@ -1,29 +1,29 @@
 import type { Passage } from './passages.ts';
-import type { Parsed } from './text/parsed.ts';
+import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
-import { standsAlone } from './text/words.ts';
+import { containsWord } from './text/words.ts';
 
-/** Whose figures the cells of a table are. */
+/** Checks to which row and column of a table a figure belongs. */
 
-/** Rows of a table that are looked at above and below a passage. */
-const MOST_ROWS = 60;
-/** Shorter names of rows and columns stand everywhere, in UTF-16 code units. */
-const LEAST_NAME = 2;
-/** Scripts that put spaces between words; in others a name may stand anywhere. */
+/** How many rows of a table are read above and below a passage. */
+const MAX_ROWS = 60;
+/** Shorter names of rows and columns match everywhere, in UTF-16 code units. */
+const MIN_NAME = 2;
+/** Scripts with spaces between words; in others a name may be anywhere in a text. */
 const SPACED = /\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u;
 
 /** A row of a table, with its cells as folded text. */
 interface Row {
-  sentence: Parsed;
+  sentence: Sentence;
   cells: readonly string[];
 }
 
 /**
- * Whether a figure of a claim stands in a table of its source only in rows, or below headings, of other names than those
- * that the claim says: `Japan 18` where 18 is what Australia has. Names that the claim writes otherwise say nothing.
+ * Whether a figure of a claim appears in a table only in rows, or under headings, that the claim does not name, while it
+ * names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently decide nothing.
  */
-export function isOfAnotherCell(claim: Parsed, { first, last }: Passage, source: SourceText): boolean {
+export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, source: SourceText): boolean {
   const shown = Array.from({ length: last - first + 1 }, (_, i) => rowAt(first + i, source));
   const rows = shown.filter((row) => row !== undefined);
   if (rows.length === 0) return false;
@@ -47,7 +47,7 @@ export function isOfAnotherCell(claim: Parsed, { first, last }: Passage, source:
   );
 }
 
-/** The sentence as a row, if it is a whole one. */
+/** The sentence as a row, if it is a complete one. */
 function rowAt(index: number, source: SourceText): Row | undefined {
   const start = source.start(index);
   if (source.text[start] !== '|' || !/^\n?$/.test(source.text.slice(Math.max(0, start - 1), start))) return undefined;
@@ -56,11 +56,11 @@ function rowAt(index: number, source: SourceText): Row | undefined {
   return { sentence, cells };
 }
 
-/** The rows around one of them, and the row of their headings. */
+/** The rows around a row, and the row with their headings. */
 function tableAround(index: number, source: SourceText): { rows: Row[]; head: Row | undefined } {
   const rows: Row[] = [];
   let head: Row | undefined;
-  for (let at = index; at >= Math.max(0, index - MOST_ROWS); at--) {
+  for (let at = index; at >= Math.max(0, index - MAX_ROWS); at--) {
     const row = rowAt(at, source);
     if (!row) break;
     if (row.cells.every((cell) => /^[\s:-]*$/.test(cell))) {
@@ -69,7 +69,7 @@ function tableAround(index: number, source: SourceText): { rows: Row[]; head: Ro
     }
     rows.unshift(row);
   }
-  for (let at = index + 1; at < Math.min(source.sentences, index + MOST_ROWS); at++) {
+  for (let at = index + 1; at < Math.min(source.sentences, index + MAX_ROWS); at++) {
     const row = rowAt(at, source);
     if (!row) break;
     rows.push(row);
@@ -77,7 +77,7 @@ function tableAround(index: number, source: SourceText): { rows: Row[]; head: Ro
   return { rows, head };
 }
 
-/** What a row is of: its first cell that is not empty. */
+/** The name of a row: its first cell that is not empty. */
 function nameOf({ cells }: Row): string {
   return cells.find((cell) => cell !== '') ?? '';
 }
@@ -86,8 +86,8 @@ function columnAt({ sentence }: Row, place: number): number {
   return sentence.folded.slice(0, place).split('|').length - 1;
 }
 
-/** Whether a text says a name as words of its own. */
+/** Whether a text contains a name as separate words. */
 function saysName(text: string, name: string): boolean {
-  if (name.length < LEAST_NAME || !/\p{L}/u.test(name)) return false;
-  return SPACED.test(name) ? standsAlone(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
+  if (name.length < MIN_NAME || !/\p{L}/u.test(name)) return false;
+  return SPACED.test(name) ? containsWord(name, text, /[\p{L}\p{N}]/u) : text.includes(name);
 }

@@ -5,57 +5,57 @@ import type { ResearchState } from '../run/state.ts';
 import type { CompactionEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
 import { findingsByTurn, type TurnFindings } from './findings.ts';
-import { fewestTokensOf, LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
+import { ledgerBlock, MIN_LINE_TOKENS, minTokensOf } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
 
 /**
- * Making room (docs/research.md, "Context"): the older turns of the segment become one block of findings,
- * the last results stay whole. A block is written once; what it may hold is its share of all turns that the budget
- * allows, so that there is room for those that are still to come.
+ * Compacts the context (docs/research.md, "Context"): the older turns of the segment become one block of findings, while
+ * the latest results stay whole. A block is written once. Its size depends on its share of all turns that the budget
+ * allows, so that room is left for later turns.
  */
 
-interface Compacting {
+interface CompactionInput {
   state: ResearchState;
   segment: Segment;
   fence: Fence;
-  /** The words that matter for the question. */
+  /** The keywords of the question. */
   about: ReadonlySet<string>;
-  /** Tokens that the request may hold. */
+  /** Tokens that the request may have. */
   limit: number;
-  /** Tokens of all that is neither findings nor turns, with the opening in `room` tokens. */
+  /** Tokens of everything except findings and turns, with the opening fitted into `room` tokens. */
   fixed: number;
   room: number;
-  /** Results that stay whole, counted from the last. */
+  /** How many of the latest results stay whole. */
   keepWhole: number;
-  /** Research turns that the budget allows all together. */
+  /** How many research turns the budget allows in total. */
   maxTurns: number;
 }
 
-/** The most of a request that findings may fill: a part of it, and less of a wide one. */
+/** How much of a request findings may fill: a share of it, or a smaller share plus a constant in large ones. */
 const LEDGER_SHARE = 0.64;
 const LEDGER_TOKENS = 14_000;
 const LEDGER_WIDE_SHARE = 0.08;
-/** The part that the last results may fill where there is a choice. */
+/** The share that the latest results may fill, except for those that always stay. */
 const RECENT_SHARE = 0.3;
-/** The part that is filled at most afterwards, so that requests can grow again. */
+/** How full a request may be after compaction, so that requests can grow again. */
 const FILLED = 0.8;
-/** Where turns are to come, each of them keeps so many tokens; of what is left a block may take this part. */
+/** Tokens that are reserved for each future turn, and the share of the rest that a block may take. */
 const KEPT_FOR_TURN = 48;
 const GENEROUS = 0.35;
-/** A block may go beyond what findings may fill by this part of it before lines are left out. */
+/** How far a block may exceed the limit of findings before lines are left out, as a share of it. */
 const BEYOND = 0.1;
-/** Findings that are all written anew fill this part of what they may; and up to the second where they need it. */
+/** How much of their limit rewritten findings fill, and how much they may if they need it. */
 const ANEW_SHARE = 0.75;
-const ANEW_MOST = 0.98;
+const ANEW_MAX_SHARE = 0.98;
 
 const HEAD =
   'What earlier tool results of this research say, reduced to what matters. Numbers in brackets are source ids, lines with + are notes of your own:\n';
 const FENCE_TOKENS = 24;
 const HEAD_TOKENS = estimateTokens(HEAD) + FENCE_TOKENS;
 
-/** The entry that makes room, or undefined if there is none to be made. */
-export async function compact(context: Compacting): Promise<CompactionEntry | undefined> {
+/** The entry that compacts the context, or undefined if that would change nothing. */
+export async function compact(context: CompactionInput): Promise<CompactionEntry | undefined> {
   const { state, segment, about, limit, fixed, room } = context;
   const cap = mostFindings(limit);
   const used = estimateRequest(findingsMessages(segment, context.fence));
@@ -65,21 +65,21 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
     const first = options.anew ? 0 : segment.from;
     const found = turns.slice(first, from);
     const before = options.anew ? 0 : used;
-    const least = (await fewestTokensOf(found, about)) + (before === 0 ? HEAD_TOKENS : 1);
-    const anew = Math.min(cap * ANEW_MOST, Math.max(cap * ANEW_SHARE, least));
-    const most = Math.max(0, options.anew ? anew : cap - before);
-    return { ...options, from, found, before, most, least, tokens: shareOf(found.length, { ...context, from, most }) };
+    const min = (await minTokensOf(found, about)) + (before === 0 ? HEAD_TOKENS : 1);
+    const anew = Math.min(cap * ANEW_MAX_SHARE, Math.max(cap * ANEW_SHARE, min));
+    const max = Math.max(0, options.anew ? anew : cap - before);
+    return { ...options, from, found, before, max, min, tokens: shareOf(found.length, { ...context, from, max }) };
   };
   const recent = recentParts(context, { used, cap });
   let chosen = await plan({ anew: false, recent });
-  const full = chosen.most < Math.min(chosen.least, chosen.found.length * LEAST_LINE_TOKENS);
+  const full = chosen.max < Math.min(chosen.min, chosen.found.length * MIN_LINE_TOKENS);
   const narrow = limit - fixed - used < limit * (1 - FILLED);
   if ((full || narrow) && used > cap * ANEW_SHARE) chosen = await plan({ anew: true, recent });
 
   const size = estimateRequest(messagesOfParts(chosen.recent, context));
   const left = Math.max(0, limit - fixed - chosen.before);
-  const wanted = Math.min(Math.max(chosen.tokens, Math.min(chosen.least, chosen.most + cap * BEYOND)), left);
-  // What was not seen yet matters more than what was: but neither may take all.
+  const wanted = Math.min(Math.max(chosen.tokens, Math.min(chosen.min, chosen.max + cap * BEYOND)), left);
+  // Results that the model has not seen matter more than findings, but neither may take everything.
   const shared = Math.max(left - wanted, Math.min(size, left * LEDGER_SHARE));
   const shortened = size > shared ? await shortenResults(chosen.recent, { ...context, tokens: shared }) : {};
   const findings = await findingsText(chosen.found, {
@@ -99,8 +99,10 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
   return changes(entry, segment) ? entry : undefined;
 }
 
-/** The findings of all turns that a segment holds whole, and of lanes beside them, for the block that takes their place. */
-export async function findingsOfRest(context: Omit<Compacting, 'room' | 'keepWhole' | 'maxTurns'>): Promise<string> {
+/** The block that replaces all turns of a segment, and those of its lanes. */
+export async function findingsOfRest(
+  context: Omit<CompactionInput, 'room' | 'keepWhole' | 'maxTurns'>,
+): Promise<string> {
   const { state, segment, about, limit, fixed } = context;
   const used = estimateRequest(findingsMessages(segment, context.fence));
   const turns = await findingsByTurn(state, about);
@@ -109,19 +111,19 @@ export async function findingsOfRest(context: Omit<Compacting, 'room' | 'keepWho
   return await findingsText(turns.slice(segment.from), { ...context, tokens, anew: false, earlier });
 }
 
-/** Tokens that findings may fill of a request that may hold so many. */
+/** How many tokens findings may have in a request of `limit` tokens. */
 function mostFindings(limit: number): number {
   return Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
 }
 
-/** What was found before a segment, as messages: the list only gets longer. */
+/** The findings before a segment, as messages: their list only grows. */
 export function findingsMessages({ notes, blocks }: Segment, fence: Fence): TurnMessage[] {
   const list = blocks.length === 0 ? undefined : `${HEAD}${fence.around(blocks.join('\n'))}`;
-  const told = [notes, list].filter((text) => text !== undefined);
-  return told.length === 0 ? [] : [{ role: 'user', content: told.join('\n\n') }];
+  const texts = [notes, list].filter((text) => text !== undefined);
+  return texts.length === 0 ? [] : [{ role: 'user', content: texts.join('\n\n') }];
 }
 
-/** Whether an entry makes the next request another one. */
+/** Whether an entry changes the next request. */
 function changes(entry: CompactionEntry, segment: Segment): boolean {
   return (
     entry.anew === true ||
@@ -131,43 +133,43 @@ function changes(entry: CompactionEntry, segment: Segment): boolean {
   );
 }
 
-/** Tokens for the findings of so many turns: their part of what is left for all turns, or more where there is plenty. */
-function shareOf(count: number, context: Compacting & { from: number; most: number }): number {
-  const { maxTurns, from, most } = context;
+/** Tokens for the findings of `count` turns: their even share of what is left for all turns, or more if there is plenty. */
+function shareOf(count: number, context: CompactionInput & { from: number; max: number }): number {
+  const { maxTurns, from, max } = context;
   const turns = Math.max(0, maxTurns - from) + count;
-  const even = (most * count) / Math.max(1, turns);
-  const generous = (most - KEPT_FOR_TURN * turns) * GENEROUS;
-  return Math.min(most, Math.max(even, generous));
+  const even = (max * count) / Math.max(1, turns);
+  const generous = (max - KEPT_FOR_TURN * turns) * GENEROUS;
+  return Math.min(max, Math.max(even, generous));
 }
 
 function countTurns(parts: readonly SegmentPart[]): number {
   return parts.filter(({ entry }) => entry.t === 'turn').length;
 }
 
-/** The last turns that stay as they are: those of the last results that fit; the very last always. */
-function recentParts(context: Compacting, { used, cap }: { used: number; cap: number }): SegmentPart[] {
+/** The latest turns that stay as they are: as many as fit and as have `keepWhole` results, but always the last one. */
+function recentParts(context: CompactionInput, { used, cap }: { used: number; cap: number }): SegmentPart[] {
   const { segment, limit, fixed, keepWhole } = context;
-  const most = Math.min(limit * RECENT_SHARE, limit * FILLED - fixed - used - (cap - used) * GENEROUS);
+  const max = Math.min(limit * RECENT_SHARE, limit * FILLED - fixed - used - (cap - used) * GENEROUS);
   const all = countTurns(segment.parts);
   let recent = lastTurns(segment.parts, 1);
   for (let keep = 2; keep <= all; keep++) {
     const wider = lastTurns(segment.parts, keep);
     const results = wholeCalls({ parts: lastTurns(segment.parts, keep - 1), shortened: {} }).size;
-    if (results >= keepWhole || estimateRequest(messagesOfParts(wider, context)) > most) break;
+    if (results >= keepWhole || estimateRequest(messagesOfParts(wider, context)) > max) break;
     recent = wider;
   }
   return recent;
 }
 
-function messagesOfParts(parts: readonly SegmentPart[], { state, fence, segment }: Compacting): TurnMessage[] {
+function messagesOfParts(parts: readonly SegmentPart[], { state, fence, segment }: CompactionInput): TurnMessage[] {
   const whole = wholeCalls({ parts, shortened: {} });
   return parts.flatMap((part) => messagesOf(part, { state, fence, whole, shortened: segment.shortened }));
 }
 
-/** The results of these turns reduced to so many tokens together; small ones stay whole. */
+/** Shortens the results of these turns to `context.tokens` together; small ones stay whole. */
 async function shortenResults(
   parts: readonly SegmentPart[],
-  context: Compacting & { tokens: number },
+  context: CompactionInput & { tokens: number },
 ): Promise<CompactionEntry['shortened']> {
   const { state, about } = context;
   const calls = parts.flatMap(({ entry }) => (entry.t === 'turn' ? shownCalls(entry) : []));
@@ -191,18 +193,18 @@ async function shortenResults(
   return shortened;
 }
 
-/** The calls whose results a turn shows: its own, and those that it asked for again. */
+/** The calls whose results a turn shows: its own, and earlier ones that it repeated. */
 function shownCalls({ calls }: TurnEntry): number[] {
   return calls.flatMap((planned) => ('call' in planned ? [planned.call] : (planned.again ?? [])));
 }
 
-/** Queries are named where a block has this much room left, in tokens, and so many of them at most. */
+/** Queries are listed if a block has this much room left, in tokens, and at most this many. */
 const ROOM_FOR_QUERIES = 200;
 const MAX_QUERIES = 30;
 
 async function findingsText(
   found: readonly TurnFindings[],
-  context: Pick<Compacting, 'state' | 'segment' | 'about'> & {
+  context: Pick<CompactionInput, 'state' | 'segment' | 'about'> & {
     tokens: number;
     anew: boolean;
     earlier: readonly TurnFindings[];
@@ -212,7 +214,7 @@ async function findingsText(
   const first = segment.blocks.length === 0 || context.anew;
   const tokens = context.tokens - (first ? HEAD_TOKENS : 1);
   const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
-  const block = tokens < LEAST_LINE_TOKENS ? '' : await ledgerBlock(found, { tokens, earlier, about, titleOf });
+  const block = tokens < MIN_LINE_TOKENS ? '' : await ledgerBlock(found, { tokens, earlier, about, titleOf });
   if (block === '') return '';
   const tried = found.flatMap(({ results }) =>
     results.flatMap(({ call }) => (call.name === 'web_search' ? queriesOf(call.arguments) : [])),

@@ -2,60 +2,60 @@ import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import type { FoundResult, TurnFindings } from './findings.ts';
 import { factWords } from './model-notes.ts';
 
-/** What records say compared to each other: duplicates are folded, what disagrees is kept side by side. */
+/** Compares records: folds duplicates, and finds sources that disagree. */
 
-/** A source that says what another one said before. */
+/** A source that repeats what another one said before (`as`). */
 export interface Repeat {
   source: number;
   as: number;
 }
 
-/** The turns without what was said before, in them or earlier, and the sources that only repeat others. */
-export function fold(
+/** Removes records that repeat earlier ones, and names the sources that only repeat others. */
+export function foldDuplicates(
   found: readonly TurnFindings[],
   earlier: readonly TurnFindings[],
 ): { turns: TurnFindings[]; repeats: Repeat[] } {
-  const said = new Map<string, EvidenceRecord>();
-  for (const record of recordsIn(earlier)) remember(said, record);
+  const seen = new Map<string, EvidenceRecord>();
+  for (const record of recordsIn(earlier)) remember(seen, record);
   const repeats = new Map<string, Repeat>();
   const isNew = (record: EvidenceRecord) => {
-    const before = remember(said, record);
+    const before = remember(seen, record);
     if (!before) return true;
     const { source } = record;
     if (source !== null && before.source !== null && source !== before.source) {
       repeats.set(`${source}`, { source, as: before.source });
     }
-    // What the model notes itself is worth more than the same words in a result.
+    // A note of the model is worth more than the same words in a result.
     return record.by === 'model' && before.by !== 'model';
   };
   const turns = found.map(({ turn, notes, results }): TurnFindings => {
-    const kept = notes.filter(isNew);
-    const told = results.map(({ call, records }): FoundResult => ({ call, records: records.filter(isNew) }));
-    return { turn, notes: kept, results: told.filter(({ records }) => records.length > 0) };
+    const newNotes = notes.filter(isNew);
+    const fresh = results.map(({ call, records }): FoundResult => ({ call, records: records.filter(isNew) }));
+    return { turn, notes: newNotes, results: fresh.filter(({ records }) => records.length > 0) };
   });
-  const alone = new Set(recordsIn(turns).map(({ source }) => source));
-  return { turns, repeats: [...repeats.values()].filter(({ source }) => !alone.has(source)) };
+  const withNews = new Set(recordsIn(turns).map(({ source }) => source));
+  return { turns, repeats: [...repeats.values()].filter(({ source }) => !withNews.has(source)) };
 }
 
 function recordsIn(turns: readonly TurnFindings[]): EvidenceRecord[] {
   return turns.flatMap(({ notes, results }) => [...notes, ...results.flatMap(({ records }) => records)]);
 }
 
-/** The record that said the same before, if any. */
-function remember(said: Map<string, EvidenceRecord>, record: EvidenceRecord): EvidenceRecord | undefined {
+/** Remembers a record, or returns the earlier one that says the same. */
+function remember(seen: Map<string, EvidenceRecord>, record: EvidenceRecord): EvidenceRecord | undefined {
   const { key } = shapeOf(record);
   if (key === '') return undefined;
-  const before = said.get(key);
-  if (!before) said.set(key, record);
+  const before = seen.get(key);
+  if (!before) seen.set(key, record);
   return before;
 }
 
 interface Shape {
   words: ReadonlySet<string>;
   figures: readonly string[];
-  /** The words in any order. */
+  /** The words, sorted. */
   subject: string;
-  /** Subject and figures; '' where a record holds too little to be compared. */
+  /** Subject and figures; '' if a record has too few words to be compared. */
   key: string;
 }
 
@@ -71,32 +71,32 @@ function shapeOf(record: EvidenceRecord): Shape {
   return shape;
 }
 
-/** What a model notes of a result it notes in the same turn or so many later, or naming its source. */
+/** A note on a result comes in the same turn, within this many turns, or it cites the source. */
 const SOON = 2;
 
-/** Whether the model's notes hold what a result tells: its figures, or most of the words of its best sentence. */
+/** Whether the model's notes cover a result: its figures, or most of the words of its best sentence. */
 export function coveredBy({ records }: FoundResult, notes: readonly EvidenceRecord[]): boolean {
   const best = records.reduce<EvidenceRecord | undefined>(
-    (most, record) => (!most || record.weight > most.weight ? record : most),
+    (top, record) => (!top || record.weight > top.weight ? record : top),
     undefined,
   );
   if (!best) return false;
-  const told = shapeOf(best);
+  const fact = shapeOf(best);
   return notes.some((note) => {
     const near = note.turn >= best.turn && note.turn <= best.turn + SOON;
     if (!near && (note.source === null || note.source !== best.source)) return false;
     const { words, figures } = shapeOf(note);
-    const shared = told.words.intersection(words).size;
+    const shared = fact.words.intersection(words).size;
     if (shared === 0) return false;
-    const sameFigures = told.figures.length > 0 && told.figures.every((figure) => figures.includes(figure));
-    return sameFigures ? shared >= 2 : shared >= Math.max(3, told.words.size * 0.7) && told.figures.length === 0;
+    const sameFigures = fact.figures.length > 0 && fact.figures.every((figure) => figures.includes(figure));
+    return sameFigures ? shared >= 2 : shared >= Math.max(3, fact.words.size * 0.7) && fact.figures.length === 0;
   });
 }
 
-/** Pairs that are shown at most. */
+/** How many pairs are listed. */
 const MAX_PAIRS = 8;
 
-/** Sources that say the same but for one figure, side by side. */
+/** Lines that show sources side by side that say the same except for one figure. */
 export function disagreements(
   turns: readonly TurnFindings[],
   { earlier, about }: { earlier: readonly TurnFindings[]; about: ReadonlySet<string> },
@@ -115,7 +115,7 @@ export function disagreements(
   return [...lines.values()];
 }
 
-/** Whether two records of different sources have as many figures, and one of them is another. */
+/** Whether two records of different sources have the same number of figures, and exactly one differs. */
 function differ(a: EvidenceRecord, b: EvidenceRecord): boolean {
   if (a.source === b.source) return false;
   const [left, right] = [shapeOf(a).figures, shapeOf(b).figures];
@@ -124,7 +124,7 @@ function differ(a: EvidenceRecord, b: EvidenceRecord): boolean {
 }
 
 function sideBySide(a: EvidenceRecord, b: EvidenceRecord): string {
-  const said = (record: EvidenceRecord) =>
+  const quote = (record: EvidenceRecord) =>
     `${record.source === null ? '' : `[${record.source}] `}${recordText(record).slice(0, 160)}`;
-  return `- Sources disagree: ${said(a)} — ${said(b)}`;
+  return `- Sources disagree: ${quote(a)} — ${quote(b)}`;
 }

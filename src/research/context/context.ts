@@ -12,35 +12,35 @@ import { lastSegment, messagesOf, wholeCalls } from './segment.ts';
 import { type ContextWindow, createContextWindow } from './window.ts';
 
 /**
- * What is sent to the model. The transcript alone decides it, and is never cut: each request is the one before with
- * something added, until room has to be made, which is an entry of the transcript, too.
+ * Builds what is sent to the model. It depends on the transcript alone: each request extends the one before, until the
+ * context has to be compacted, which is an entry of the transcript, too.
  */
 export interface Context {
   readonly window: ContextWindow;
-  /** The words that matter for the question. */
+  /** The keywords of the question. */
   readonly about: ReadonlySet<string>;
-  /** What every request of the run begins with and offers. */
+  /** The system prompt and the tools of every request of the run. */
   readonly opening: OpeningEntry;
   /**
-   * What makes room for a request that ends with `tail`, to be noted before it is sent; undefined where it fits. `most`:
-   * tokens of the provider that it may have, where that is less than the window.
+   * The compaction that a request which ends with `tail` needs, to be stored before it is sent; undefined if it fits.
+   * `maxTokens`: a limit in the provider's tokens, if it is lower than the window.
    */
-  makeRoom(tail: readonly TurnMessage[], most?: number): Promise<CompactionEntry | undefined>;
+  makeRoom(tail: readonly TurnMessage[], maxTokens?: number): Promise<CompactionEntry | undefined>;
   /**
-   * The messages of a request that ends with `tail`, and their estimated tokens with those of the tools. `stable`: how
-   * many of the first will stand in later requests as they are.
+   * The messages of a request that ends with `tail`, and its estimated tokens, tools included. `stable`: how many leading
+   * messages later requests repeat unchanged.
    */
   messages(tail: readonly TurnMessage[]): { messages: TurnMessage[]; estimate: number; stable: number };
-  /** The findings of everything that is still sent whole, as lines. */
+  /** The findings of everything that is still sent in full, as lines. */
   findings(): Promise<string>;
-  /** What the model noted in thoughts that are not sent again, as a list; '' where there is nothing. */
+  /** The model's notes from reasoning that is not sent back, as a list; '' if there are none. */
   ownNotes(): string;
 }
 
-/** The part of a request that notes from thoughts may have. */
+/** The share of a request that notes from reasoning may have. */
 const OWN_NOTES_SHARE = 0.06;
 
-/** The context of a run up to the end of its transcript: a run that is taken up again sends what it would have sent. */
+/** The context at the end of a run's transcript. A resumed run sends exactly what it would have sent. */
 export function createContext(run: ContextRun): Context {
   const { request, model, state, fence } = run;
   const window = createContextWindow({
@@ -49,7 +49,7 @@ export function createContext(run: ContextRun): Context {
     compactAt: model.research.compact_at,
   });
   const firstRoom = window.room;
-  for (const entry of state.own) {
+  for (const entry of state.ownEntries) {
     if (entry.t === 'turn' && !entry.usage.estimated) window.learn(entry.estimate, entry.usage.inputTokens);
     if (entry.t === 'spent' && entry.tooLarge !== undefined) window.refused(entry.tooLarge, entry.asked);
   }
@@ -63,16 +63,16 @@ export function createContext(run: ContextRun): Context {
     window,
     about,
     opening,
-    async makeRoom(tail, most = Number.POSITIVE_INFINITY) {
+    async makeRoom(tail, maxTokens = Number.POSITIVE_INFINITY) {
       const { estimate } = this.messages(tail);
-      const affordable = window.estimated(most);
+      const affordable = window.estimated(maxTokens);
       const limit = Math.min(window.threshold, affordable);
       if (estimate <= limit || wasJustMade(state)) return undefined;
       const segment = lastSegment(state);
       const fitted = segment.room ?? firstRoom;
       const sizeIn = (room: number) => estimateRequest([...openingMessages(room), ...tail]) + tools;
-      // An opening that fills most of a window that became smaller is fitted anew.
-      const room = sizeIn(fitted) > limit * MOST_OF_OPENING ? Math.min(fitted, window.room) : fitted;
+      // If the window became smaller and the opening fills most of it, the opening is fitted again.
+      const room = sizeIn(fitted) > limit * MAX_OF_OPENING ? Math.min(fitted, window.room) : fitted;
       const older = segment.parts.filter(({ entry }) => entry.t === 'turn').length > 1;
       if (estimate <= Math.min(window.room, affordable) && !older && room === fitted) return undefined;
       return await compact({
@@ -112,13 +112,14 @@ export function createContext(run: ContextRun): Context {
   };
 }
 
-const MOST_OF_OPENING = 0.6;
+/** The share of a request that the opening may have. */
+const MAX_OF_OPENING = 0.6;
 
 /**
- * Whether room was made and nothing came since that needs more: an instance that takes the run up before the request was
- * answered sends what was sent.
+ * Whether the latest entry that matters is a compaction. An instance that resumes the run before the request was answered
+ * then sends the same request, without compacting again.
  */
-function wasJustMade({ own }: ContextRun['state']): boolean {
+function wasJustMade({ ownEntries: own }: ContextRun['state']): boolean {
   const last = own.findLast(
     (entry) =>
       entry.t !== 'warned' && (entry.t !== 'spent' || entry.tooLarge !== undefined || entry.answerLength !== undefined),

@@ -5,15 +5,12 @@ import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../run/transc
 import { notesIn } from './model-notes.ts';
 import { recordsOf } from './result-records.ts';
 
-/** What research turns found, in the records of the transcript. */
-
-/** A result that gave something, and what it says. */
+/** A result with evidence, and its records. */
 export interface FoundResult {
   call: ExecutableCall;
   records: readonly EvidenceRecord[];
 }
 
-/** What was found in one research turn. */
 export interface TurnFindings {
   /** Counted from 1. */
   turn: number;
@@ -21,13 +18,13 @@ export interface TurnFindings {
   results: readonly FoundResult[];
 }
 
-/** A call that was made and gave something. */
+/** A call that succeeded and found something. */
 interface Finding {
   call: ExecutableCall;
   result: ResultEntry;
 }
 
-/** The calls of these entries that gave something, in the order in which they were asked for. */
+/** The calls of these entries that found something, in the order of the requests. */
 export function findingsOf(entries: readonly TranscriptEntry[], state: ResearchState): Finding[] {
   return entries
     .filter((entry) => entry.t === 'turn')
@@ -39,7 +36,7 @@ export function findingsOf(entries: readonly TranscriptEntry[], state: ResearchS
     });
 }
 
-/** What each turn found, in order. Transcripts of older versions hold no records: theirs are taken from the results. */
+/** What each turn found, in order. Transcripts of older versions have no records, so these are made from the results. */
 export async function findingsByTurn(state: ResearchState, about: ReadonlySet<string>): Promise<TurnFindings[]> {
   const turns: TurnFindings[] = [];
   for (const entry of state.entries) {

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
-/** The lines from the first on that fit into so many tokens together. */
+/** The first lines that fit into `tokens` together. */
 export function firstThatFit(lines: readonly string[], tokens: number): string[] {
   let left = tokens;
   const end = lines.findIndex((line) => {
@@ -10,7 +10,7 @@ export function firstThatFit(lines: readonly string[], tokens: number): string[]
   return end === -1 ? [...lines] : lines.slice(0, end);
 }
 
-/** The last lines that fit into so many tokens together, in their order. */
+/** The last lines that fit into `tokens` together, in order. */
 export function lastThatFit(lines: readonly string[], tokens: number): string[] {
   return firstThatFit(lines.toReversed(), tokens).reverse();
 }

@@ -2,71 +2,71 @@ import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText, shortTitle } from '../text/key-facts.ts';
-import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
+import { coveredBy, disagreements, foldDuplicates, type Repeat } from './compare-records.ts';
 import type { FoundResult, TurnFindings } from './findings.ts';
 import { firstThatFit } from './fitting.ts';
 
 /**
- * The evidence of some turns as a text of so many tokens: one block of the findings that a request begins with. Every
- * turn gets its share: first the model's own notes, then what results say beside that.
+ * Writes the evidence of turns as a text of limited size: one block of the findings in a request. Every turn gets its
+ * share: first the model's own notes, then what results add to them.
  */
 
 export interface BlockOptions {
-  /** The most tokens of the block, by the gateway's estimate. */
+  /** The limit of the block, by the gateway's estimate. */
   tokens: number;
-  /** What stands in earlier blocks: it is not said again. */
+  /** The turns of earlier blocks, whose findings are not repeated. */
   earlier: readonly TurnFindings[];
-  /** The words that matter for the question. */
+  /** The keywords of the question. */
   about: ReadonlySet<string>;
   titleOf(source: number): string;
 }
 
-/** The part of a block that notes may have where results tell more than they do. */
+/** The share of a block that notes may have if results add to them. */
 const NOTES_SHARE = 0.5;
-/** Lines are not made shorter than this, in tokens: then some are left out. */
-export const LEAST_LINE_TOKENS = 28;
-/** The most that one result gets, in UTF-16 code units, and one that the model noted itself. */
-const MOST = 2400;
-const MOST_IF_NOTED = 600;
-/** A block may be so many tokens longer before lines are left out: the next one has less then. */
+/** Lines are not made shorter than this, in tokens; instead some are left out. */
+export const MIN_LINE_TOKENS = 28;
+/** The limit of one result, and of one that the model's notes cover, in UTF-16 code units. */
+const MAX_LENGTH = 2400;
+const MAX_IF_NOTED = 600;
+/** How many tokens a block may exceed its limit by before lines are left out, at the cost of the next block. */
 const SLACK = 40;
-/** The part of a block in which sources that disagree stand side by side. */
+/** The share of a block for sources that disagree. */
 const DISAGREEMENT_SHARE = 0.15;
 
-/** Tokens of a block that says the best of each turn and nothing else. */
-export async function fewestTokensOf(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
+/** The tokens of a block that has the best line of each turn and nothing else. */
+export async function minTokensOf(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
   const all = found.flatMap(({ notes }) => notes);
   let tokens = 0;
   for (const [index, { notes, results }] of found.entries()) {
     const best = notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1);
-    const untold = results.filter((result) => !coveredBy(result, all));
-    tokens += cost(best.map((note) => `+ ${noteText(note, LEAST_NOTE)}`));
-    tokens += cost(untold.map((result) => factLine(result, about)));
+    const uncovered = results.filter((result) => !coveredBy(result, all));
+    tokens += cost(best.map((note) => `+ ${noteText(note, MIN_NOTE)}`));
+    tokens += cost(uncovered.map((result) => factLine(result, about)));
     if (index % 16 === 15) await yieldToEventLoop();
   }
   return tokens;
 }
 
-/** The block, '' where nothing was found. Where not all fits, lines are left out evenly, the last never. */
+/** The block; '' if nothing was found. If not everything fits, lines are left out evenly, but never the last. */
 export async function ledgerBlock(found: readonly TurnFindings[], options: BlockOptions): Promise<string> {
   const { tokens, titleOf } = options;
-  const { turns, repeats } = fold(found, options.earlier);
+  const { turns, repeats } = foldDuplicates(found, options.earlier);
   const disagreeing = firstThatFit(disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
   let left = tokens - cost(disagreeing);
   const results = turns.flatMap(({ results: each }) => each);
   const notes = turns.flatMap((each) => each.notes);
-  const untold = results.filter((result) => !coveredBy(result, notes));
-  const facts = new Map(untold.map((result) => [result, factLine(result, options.about)]));
+  const uncovered = results.filter((result) => !coveredBy(result, notes));
+  const facts = new Map(uncovered.map((result) => [result, factLine(result, options.about)]));
   const reserved = Math.min((1 - NOTES_SHARE) * left, cost(facts.values()));
-  const noted = chooseNotes(turns, { tokens: left - reserved, atMost: left });
-  left -= cost(noted.values());
-  const lines = new Map<TurnFindings | FoundResult, string>(noted);
-  const told = results.filter((result) => !untold.includes(result));
-  for (const [list, most] of [
-    [untold, MOST],
-    [told, MOST_IF_NOTED],
+  const noteLines = chooseNotes(turns, { tokens: left - reserved, maxTokens: left });
+  left -= cost(noteLines.values());
+  const lines = new Map<TurnFindings | FoundResult, string>(noteLines);
+  const covered = results.filter((result) => !uncovered.includes(result));
+  for (const [list, maxLength] of [
+    [uncovered, MAX_LENGTH],
+    [covered, MAX_IF_NOTED],
   ] as const) {
-    const fitted = await fitResults(list, { tokens: left, most, titleOf, about: options.about });
+    const fitted = await fitResults(list, { tokens: left, maxLength, titleOf, about: options.about });
     left -= cost(fitted.values());
     for (const [result, line] of fitted) lines.set(result, line);
   }
@@ -85,23 +85,23 @@ function repeatLine({ source, as }: Repeat): string {
   return `- [${source}] says the same as [${as}].`;
 }
 
-/** Shorter notes tell nothing, in UTF-16 code units. */
-const LEAST_NOTE = 100;
+/** Notes are not cut below this length, in UTF-16 code units. */
+const MIN_NOTE = 100;
 
-/** The best note of every turn first, then the second best of each, and so on: as many as fit. */
+/** The best note of every turn, then the second best of each, and so on: as many as fit. */
 function chooseNotes(
   turns: readonly TurnFindings[],
-  { tokens, atMost }: { tokens: number; atMost: number },
+  { tokens, maxTokens }: { tokens: number; maxTokens: number },
 ): Map<TurnFindings, string> {
   const ranked = turns.map((turn) => ({ turn, notes: turn.notes.toSorted((a, b) => b.weight - a.weight) }));
   const chosen = new Map<TurnFindings, Set<EvidenceRecord>>();
   const best = ranked.filter(({ notes }) => notes.length > 0);
   const firsts = best.flatMap(({ notes: [note] }) => (note ? [note] : []));
   const length = lengthFor(firsts, tokens);
-  const needed = firsts.reduce((sum, note) => sum + estimateTokens(noteText(note, LEAST_NOTE)) + 2, 0);
-  // The notes come first: where they do not fit into their part they take more, before any of them is left out.
-  const keep = needed <= atMost + SLACK ? best : spread(best, Math.ceil((best.length * atMost) / needed));
-  const textOf = (note: EvidenceRecord) => noteText(note, length ?? LEAST_NOTE);
+  const needed = firsts.reduce((sum, note) => sum + estimateTokens(noteText(note, MIN_NOTE)) + 2, 0);
+  // Notes have priority: they may exceed their share before any of them is left out.
+  const keep = needed <= maxTokens + SLACK ? best : spread(best, Math.ceil((best.length * maxTokens) / needed));
+  const textOf = (note: EvidenceRecord) => noteText(note, length ?? MIN_NOTE);
   let left = tokens;
   for (let rank = 0; keep.some(({ notes }) => notes.length > rank); rank++) {
     const round = keep.flatMap(({ turn, notes }) => {
@@ -121,9 +121,9 @@ function chooseNotes(
   );
 }
 
-/** The length at which notes fit together, in UTF-16 code units; undefined where they do not. */
+/** The length at which all notes fit, in UTF-16 code units; undefined if they do not. */
 function lengthFor(notes: readonly EvidenceRecord[], tokens: number): number | undefined {
-  for (let length = 400; length >= LEAST_NOTE; length = Math.floor(length * 0.8)) {
+  for (let length = 400; length >= MIN_NOTE; length = Math.floor(length * 0.8)) {
     const sum = notes.reduce((total, note) => total + estimateTokens(noteText(note, length)) + 2, 0);
     if (sum <= tokens) return length;
   }
@@ -137,19 +137,19 @@ function noteText(note: EvidenceRecord, length: number): string {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** A line of this length, in UTF-16 code units, is rather longer than its share than cut in the middle of its fact. */
+/** A line of this length, in UTF-16 code units, may exceed its share rather than be cut in the middle of its fact. */
 const SHORT = 140;
 
-/** Results as lines of the same length, together as long as the tokens allow. */
+/** Results as lines of the same length, as long as the tokens allow. */
 async function fitResults(
   results: readonly FoundResult[],
-  options: { tokens: number; most: number; titleOf(source: number): string; about: ReadonlySet<string> },
+  options: { tokens: number; maxLength: number; titleOf(source: number): string; about: ReadonlySet<string> },
 ): Promise<Map<FoundResult, string>> {
-  const { tokens, most, titleOf, about } = options;
-  if (results.length === 0 || tokens < LEAST_LINE_TOKENS / 2) return new Map();
-  const least = LEAST_LINE_TOKENS * results.length;
+  const { tokens, maxLength, titleOf, about } = options;
+  if (results.length === 0 || tokens < MIN_LINE_TOKENS / 2) return new Map();
+  const minTokens = MIN_LINE_TOKENS * results.length;
   const ranked = results.map((result) => rank(result));
-  let length = Math.min(most, (Math.max(tokens, least) * 4) / results.length);
+  let length = Math.min(maxLength, (Math.max(tokens, minTokens) * 4) / results.length);
   let lines: string[] = [];
   for (let round = 0; round < ADAPTATIONS; round++) {
     lines = [];
@@ -158,21 +158,21 @@ async function fitResults(
       if (index % 32 === 31) await yieldToEventLoop();
     }
     const sum = cost(lines);
-    const most = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;
-    if (sum <= most) break;
-    if (sum <= least || round === ADAPTATIONS - 1) {
-      // Rather every fact alone than some of them with what stands around them.
+    const maxTokens = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;
+    if (sum <= maxTokens) break;
+    if (sum <= minTokens || round === ADAPTATIONS - 1) {
+      // All facts without context are better than some of them with it.
       const facts = results.map((result) => factLine(result, about));
-      return thinned(results, facts, most);
+      return thinOut(results, facts, maxTokens);
     }
-    length = Math.min(length / 1.2, (length * Math.max(tokens, least)) / sum);
+    length = Math.min(length / 1.2, (length * Math.max(tokens, minTokens)) / sum);
   }
   return new Map(results.map((result, index) => [result, lines[index] ?? '']));
 }
 
-/** The best sentence of a result, without a title: what may not be lost of it. */
+/** The best sentence of a result, without a title: the minimum that has to be retained. */
 function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): string {
-  const best = records.reduce((most, record) => (record.weight > most.weight ? record : most));
+  const best = records.reduce((top, record) => (record.weight > top.weight ? record : top));
   const wanted = about.union(keywords(call.arguments));
   const { sentences, ranking, plain } = rankText(recordText(best), wanted);
   const fact = sentences[ranking[0] ?? 0] ?? plain;
@@ -180,11 +180,11 @@ function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): s
   return `- ${best.source === null ? '' : `[${best.source}] `}${text}`;
 }
 
-/** How often the length is adapted to what the lines turned out to cost. */
+/** How many times the length is adapted to what the lines turned out to cost. */
 const ADAPTATIONS = 6;
 
-/** As many lines as fit, evenly spread; the last is always among them. */
-function thinned(results: readonly FoundResult[], lines: readonly string[], tokens: number): Map<FoundResult, string> {
+/** As many lines as fit, evenly spread, always including the last. */
+function thinOut(results: readonly FoundResult[], lines: readonly string[], tokens: number): Map<FoundResult, string> {
   const all = results.map((result, index) => [result, lines[index] ?? ''] as const);
   for (let keep = all.length; keep > 0; keep = Math.min(keep - 1, Math.floor(keep * 0.98))) {
     const kept = spread(all, keep);
@@ -193,13 +193,13 @@ function thinned(results: readonly FoundResult[], lines: readonly string[], toke
   return new Map();
 }
 
-/** So many of a list, evenly spread up to the last. */
+/** Keeps `keep` elements of a list, evenly spread, including the last. */
 function spread<T>(list: readonly T[], keep: number): T[] {
   if (keep >= list.length) return [...list];
   return list.filter((_, i) => Math.floor(((i + 1) * keep) / list.length) > Math.floor((i * keep) / list.length));
 }
 
-/** A result whose sentences are ranked, by source. */
+/** A result with ranked sentences, grouped by source. */
 interface Ranked {
   name: string;
   groups: { source: number | null; text: RankedText; weight: number }[];
@@ -216,13 +216,13 @@ function rank({ call, records }: FoundResult): Ranked {
   return { name: call.name, groups };
 }
 
-/** A source that gets less than this is left out, or loses its title. */
-const LEAST_GROUP = 90;
+/** A source needs this much room, in UTF-16 code units; otherwise it is left out. */
+const MIN_GROUP = 90;
 
-/** A result in one line a source: those that tell most where there is no room for all, in their order. */
+/** A result with one line per source; the most relevant sources if there is no room for all. */
 function lineOf({ name, groups }: Ranked, options: { length: number; titleOf(source: number): string }): string {
   const { length, titleOf } = options;
-  const fitting = Math.max(1, Math.floor(length / LEAST_GROUP));
+  const fitting = Math.max(1, Math.floor(length / MIN_GROUP));
   const chosen = groups.toSorted((a, b) => b.weight - a.weight).slice(0, fitting);
   const each = Math.floor(length / chosen.length);
   return groups

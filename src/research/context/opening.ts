@@ -9,15 +9,15 @@ import { questionLanguage } from '../text/language.ts';
 import { questionOf } from '../text/prose.ts';
 import { createEarlierSources } from './earlier-sources.ts';
 
-/** What every request of a run begins with: the system prompt, and the conversation that led to the question. */
+/** How every request of a run starts: with the system prompt, and the conversation that led to the question. */
 export interface ContextOpening {
   /** The system prompt without the sources of earlier runs. */
   readonly system: string;
-  /** The opening in a room of so many tokens, with this system prompt. The request's own input is always whole. */
+  /** The opening with this system prompt, fitted into `room` tokens. The request's own input is never cut. */
   messages(room: number, system: string): TurnMessage[];
 }
 
-/** Sources of earlier runs, and earlier turns, may fill these parts of the room. */
+/** The shares of the room that sources of earlier runs and earlier turns may fill. */
 const EARLIER_SOURCES_SHARE = 0.15;
 const HISTORY_SHARE = 0.35;
 
@@ -26,10 +26,10 @@ export function createOpening(run: ContextRun): ContextOpening {
   let prompt: string | undefined;
   const fitted = new Map<string, TurnMessage[]>();
   const earlierSources = createEarlierSources(run);
-  const spoken = (messages: readonly ConversationMessage[]) =>
+  const turnMessages = (messages: readonly ConversationMessage[]) =>
     messages.filter((message) => !isSystem(message)).map((message) => toTurnMessage(message, run));
-  const asked = [...spoken(request.conversation), ...askedOfLane(run)];
-  const history = spoken(request.history);
+  const input = [...turnMessages(request.conversation), ...laneTask(run)];
+  const history = turnMessages(request.history);
   return {
     get system() {
       prompt ??= systemPrompt(run);
@@ -41,7 +41,7 @@ export function createOpening(run: ContextRun): ContextOpening {
       if (known) return known;
       const sources = earlierSources(room * EARLIER_SOURCES_SHARE);
       const first: TurnMessage = { role: 'system', content: sources === '' ? system : `${system}\n\n${sources}` };
-      const messages = [first, ...lastThatFit(history, room * HISTORY_SHARE), ...asked];
+      const messages = [first, ...lastMessagesThatFit(history, room * HISTORY_SHARE), ...input];
       fitted.set(key, messages);
       return messages;
     },
@@ -63,9 +63,9 @@ function systemPrompt(run: ContextRun): string {
   });
 }
 
-/** What every system prompt of a run says: the day, the language of the question, what the application instructs. */
+/** The values in every system prompt of a run: the date, the language of the question, the application's instructions. */
 export function commonValues({ request, model, startedAt }: Pick<ContextRun, 'request' | 'model' | 'startedAt'>) {
-  const given = [
+  const instructions = [
     model.research.instructions,
     request.instructions ?? undefined,
     ...[...request.history, ...request.conversation].filter(isSystem).map(({ content }) => textAmong(content)),
@@ -73,36 +73,37 @@ export function commonValues({ request, model, startedAt }: Pick<ContextRun, 're
   return {
     date: new Date(startedAt).toISOString().slice(0, 10),
     language: questionLanguage(questionOf(request)) ?? 'that of the question',
-    instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
+    instructions:
+      instructions.length === 0 ? '' : `\nInstructions of the user's application:\n${instructions.join('\n\n')}`,
   };
 }
 
-function askedOfLane({ lane }: ContextRun): TurnMessage[] {
+function laneTask({ lane }: ContextRun): TurnMessage[] {
   return lane ? [{ role: 'user', content: lane.ask }] : [];
 }
 
-/** A message that gets less room than this is left out. */
-const LEAST_MESSAGE = 150;
+/** A message with less room than this, in tokens, is left out. */
+const MIN_MESSAGE = 150;
 
-/** The last messages that fit, the first of them perhaps cut. Never begins with an answer whose question is gone. */
-function lastThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
-  const kept: TurnMessage[] = [];
+/** The last messages that fit, the first of them possibly shortened. Never starts with an answer without its question. */
+function lastMessagesThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
+  const fitting: TurnMessage[] = [];
   let left = room;
   for (const message of messages.toReversed()) {
     const size = estimateRequest([message]);
     if (size > left) {
-      const cut = left >= LEAST_MESSAGE ? cutTo(message, left) : undefined;
-      if (cut) kept.unshift(cut);
+      const cut = left >= MIN_MESSAGE ? cutTo(message, left) : undefined;
+      if (cut) fitting.unshift(cut);
       break;
     }
-    kept.unshift(message);
+    fitting.unshift(message);
     left -= size;
   }
-  if (kept.length === 0 || kept[0]?.role === 'user') return kept;
-  return [{ role: 'user', content: '(The beginning of this conversation is left out.)' }, ...kept];
+  if (fitting.length === 0 || fitting[0]?.role === 'user') return fitting;
+  return [{ role: 'user', content: '(The beginning of this conversation is left out.)' }, ...fitting];
 }
 
-/** The beginning and the end of a message; undefined for one that holds images. */
+/** The start and the end of a message; undefined for a message with images. */
 function cutTo(message: TurnMessage, tokens: number): TurnMessage | undefined {
   const { content } = message;
   if (typeof content !== 'string' || (message.role !== 'user' && message.role !== 'assistant')) return undefined;
@@ -114,7 +115,7 @@ function isSystem(message: ConversationMessage): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 
-/** Images of earlier turns are left out where the model of this run reads none. */
+/** Converts a message; its images are left out if the model of this run reads none. */
 function toTurnMessage(message: ConversationMessage, { model, fence }: ContextRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {

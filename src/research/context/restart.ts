@@ -5,20 +5,20 @@ import type { Context } from './context.ts';
 import { findingsByTurn } from './findings.ts';
 import { ledgerBlock } from './ledger.ts';
 
-/** The part of the window that the notes of a fresh attempt may fill. */
+/** The share of the window that the notes of a fresh attempt may fill. */
 const NOTES_SHARE = 0.35;
-/** Queries that are named as tried. */
+/** How many earlier queries are listed. */
 const MAX_QUERIES = 40;
 
 /**
- * Notes for a fresh attempt, or undefined where it would be of no use: the run began anew before, or found nothing.
- * One fresh attempt with notes beats continuing a spoiled one.
+ * Notes for a fresh attempt, or undefined if it would be of no use: the run has had one already, or found nothing. One
+ * fresh attempt with notes beats continuing a spoiled one.
  */
 export async function restartNotes(
   state: ResearchState,
   options: { why: string; context: Context },
 ): Promise<RestartEntry | undefined> {
-  if (state.restarted) return undefined;
+  if (state.hasRestarted) return undefined;
   const { window, about } = options.context;
   const found = await findingsByTurn(state, about);
   if (found.every(({ results }) => results.length === 0)) return undefined;

@@ -5,20 +5,20 @@ import { isOwnTool } from '../run/own-tools.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
 
-/** Evidence in the results of tools, without a model: the sentences that tell most about the question and the call. */
+/** Extracts evidence from tool results without a model: the sentences that are most relevant to the question and the call. */
 
-/** The most that is kept of one result, in UTF-16 code units, and of one hit of a search. */
-const MOST = 2400;
-const MOST_OF_HIT = 400;
+/** How much is retained of one result, and of one search hit, in UTF-16 code units. */
+const MAX_LENGTH = 2400;
+const MAX_OF_HIT = 400;
 
 export interface Extraction {
-  /** The words that matter for the question. */
+  /** The keywords of the question. */
   about: ReadonlySet<string>;
   /** The research turn, counted from 1. */
   turn: number;
 }
 
-/** The records of a result, taken in steps that do not hold up others. Failed and empty results have none. */
+/** The records of a result, extracted with pauses for the event loop. Failed and empty results have none. */
 export async function recordsOf(
   call: ExecutableCall,
   result: Pick<ResultEntry, 'status' | 'result'>,
@@ -30,11 +30,11 @@ export async function recordsOf(
     if (part.kind === 'hit') records.push(hitOf(part, wanted, turn));
     else records.push(...sentencesOf(part, await rankTextInSteps(part.text, wanted), turn));
   }
-  // Copies: a piece of a text keeps all of that text in memory.
+  // Copies, because a slice of a string keeps the whole string in memory.
   return structuredClone(records);
 }
 
-/** A text that a result holds. `from`: where it begins in its source. */
+/** A text in a result. `from`: where it starts in its source. */
 interface Part {
   kind: 'text' | 'hit';
   source: number | null;
@@ -66,17 +66,17 @@ function hitText({ snippet, title }: Record<string, unknown>): string {
 }
 
 function hitOf({ source, text }: Part, about: ReadonlySet<string>, turn: number): EvidenceRecord {
-  const ranked = rankText(text.slice(0, MOST), about);
-  const told = keywords(ranked.plain).intersection(about).size + (/\p{N}/u.test(ranked.plain) ? 1 : 0);
-  const quote = ranked.plain.slice(0, MOST_OF_HIT);
-  return { turn, by: 'tool', source, quote, at: placeOf(quote, text, 0), note: '', weight: told };
+  const ranked = rankText(text.slice(0, MAX_LENGTH), about);
+  const weight = keywords(ranked.plain).intersection(about).size + (/\p{N}/u.test(ranked.plain) ? 1 : 0);
+  const quote = ranked.plain.slice(0, MAX_OF_HIT);
+  return { turn, by: 'tool', source, quote, at: placeOf(quote, text, 0), note: '', weight };
 }
 
-/** The best sentences, as many as are kept, in their order. */
+/** The best sentences within the limit, in their order. */
 function sentencesOf({ source, text, from }: Part, ranked: RankedText, turn: number): EvidenceRecord[] {
   const { sentences, ranking } = ranked;
   const chosen: number[] = [];
-  let left = MOST;
+  let left = MAX_LENGTH;
   for (const index of ranking.length > 0 ? ranking : sentences.keys()) {
     const { length } = sentences[index] ?? '';
     if (length + 1 > left) break;
@@ -96,10 +96,10 @@ function sentencesOf({ source, text, from }: Part, ranked: RankedText, turn: num
     });
 }
 
-/** Places that are looked at for a quote whose spaces are others in the text. */
+/** How many places are compared with a quote whose white space differs from the text. */
 const MAX_PLACES = 20;
 
-/** Where a quote stands in a text, whose spaces may be others. */
+/** The index of a quote in a text, which may have different white space; null if it is not found. */
 function placeOf(quote: string, text: string, after: number): number | null {
   const whole = text.indexOf(quote, after);
   if (whole !== -1) return whole;
@@ -113,7 +113,7 @@ function placeOf(quote: string, text: string, after: number): number | null {
   return null;
 }
 
-/** The number of a source in a result, or null where it has none. */
+/** The number of a source in a result; null if it has none. */
 export function sourceIdIn(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

@@ -4,30 +4,29 @@ import type { NoteEntry, PlannedCall, ReminderEntry, ResultEntry, TurnEntry } fr
 import type { Fence } from '../text/fence.ts';
 
 /**
- * The part of the transcript that is sent as it was said: turns with their results, and what the gateway said, since
- * room was made last. It only grows, and nothing in it is ever written differently.
+ * The part of the transcript that is sent in full: turns with their results, and what the gateway said, since the last
+ * compaction. It only grows, and nothing in it is ever reworded.
  */
 export interface Segment {
-  /** What a fresh attempt began with, or what was said of lanes that ended, as a message. */
+  /** The notes of a fresh attempt, or the message about lanes that ended. */
   notes: string | undefined;
-  /** Findings that stand before it, as they were written each time that room was made. */
+  /** The findings before it, one block for each compaction. */
   blocks: readonly string[];
-  /** The first turn that is sent as such, counted from 0 over the whole run. */
+  /** The first turn that is sent in full, counted from 0 over the whole run. */
   from: number;
-  /** Results that are sent shortened, by the number of their call. */
+  /** Shortened results, by call number. */
   shortened: Readonly<Record<number, string>>;
-  /** The tokens into which the opening is fitted, or undefined where that was never fitted anew. */
+  /** The tokens that the opening is fitted into; undefined if it was never fitted again. */
   room: number | undefined;
   parts: readonly SegmentPart[];
 }
 
 export interface SegmentPart {
   entry: TurnEntry | NoteEntry | ReminderEntry;
-  /** What stood before it when it was said is no longer sent. */
+  /** The messages that preceded it originally are no longer sent. */
   rebased: boolean;
 }
 
-/** The segment that the transcript ends with. */
 export function lastSegment({ entries, lane }: ResearchState): Segment {
   let notes: string | undefined;
   let blocks: string[] = [];
@@ -38,7 +37,7 @@ export function lastSegment({ entries, lane }: ResearchState): Segment {
   let turns = 0;
   for (const entry of entries) {
     if (entry.t === 'turn') turns++;
-    // What lanes said is sent as findings alone.
+    // Turns of lanes are only sent as findings.
     if (entry.lane !== lane) continue;
     if (entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder') parts.push({ entry, rebased: false });
     if (entry.t === 'restart') {
@@ -67,24 +66,23 @@ export function lastSegment({ entries, lane }: ResearchState): Segment {
   return { notes, blocks, from, shortened, room, parts };
 }
 
-/** The last `keep` turns and what was said since the first of them; without turns, what was said after the last. */
+/** The last `keep` turns with everything after the first of them; for `keep` 0, what follows the last turn. */
 export function lastTurns<P extends Pick<SegmentPart, 'entry'>>(parts: readonly P[], keep: number): P[] {
   const places = parts.flatMap(({ entry }, index) => (entry.t === 'turn' ? [index] : []));
   return parts.slice(keep <= 0 ? (places.at(-1) ?? -1) + 1 : (places.at(-keep) ?? 0));
 }
 
-/** The messages of a part of a segment. */
 export function messagesOf(
   { entry, rebased }: SegmentPart,
   context: { state: ResearchState; fence: Fence; whole: ReadonlySet<number>; shortened: Segment['shortened'] },
 ): TurnMessage[] {
   if (entry.t !== 'turn') return [withImages(entry)];
-  const said: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
-  const told = entry.calls.map((planned) => toolMessage(planned, context));
-  return [said, ...told, ...entry.calls.flatMap((planned) => imagesOf(planned, context))];
+  const message: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
+  const results = entry.calls.map((planned) => toolMessage(planned, context));
+  return [message, ...results, ...entry.calls.flatMap((planned) => imagesOf(planned, context))];
 }
 
-/** Few wires take images as a result: they follow the results of the turn. */
+/** Few wires accept images in a tool result, so they follow the results of the turn. */
 function imagesOf(planned: PlannedCall, { state, shortened }: Parameters<typeof messagesOf>[1]): TurnMessage[] {
   if (!('call' in planned) || shortened[planned.call] !== undefined) return [];
   const images = state.results.get(planned.call)?.images;
@@ -93,24 +91,24 @@ function imagesOf(planned: PlannedCall, { state, shortened }: Parameters<typeof 
 
 function withImages({ text, images = [] }: { text: string; images?: readonly string[] | undefined }): TurnMessage {
   if (images.length === 0) return { role: 'user', content: text };
-  const shown = images.map((url): UserPart => ({ type: 'image_url', image_url: { url } }));
-  return { role: 'user', content: text.trim() === '' ? shown : [{ type: 'text', text }, ...shown] };
+  const parts = images.map((url): UserPart => ({ type: 'image_url', image_url: { url } }));
+  return { role: 'user', content: text.trim() === '' ? parts : [{ type: 'text', text }, ...parts] };
 }
 
-/** The calls whose results a segment holds as they came. */
+/** The calls whose results a segment has in full. */
 export function wholeCalls({ parts, shortened }: Pick<Segment, 'parts' | 'shortened'>): Set<number> {
   const calls = parts.flatMap(({ entry }) => (entry.t === 'turn' ? entry.calls : []));
   return new Set(calls.flatMap((planned) => ('call' in planned && !shortened[planned.call] ? [planned.call] : [])));
 }
 
-/** Results as they are sent, by their entry: each is fenced and counted once, not again for every request of its run. */
+/** The messages of results, cached so that each is fenced and measured once, not for every request of its run. */
 const wholeResults = new WeakMap<ResultEntry, TurnMessage>();
 
 /**
- * A result as it is sent. From here on the text of the entry is a slice of this message, if the fence left it unchanged:
- * V8 keeps the characters of both once.
+ * The message of a result. If the fence left the text unchanged, the entry's text becomes a slice of this message, so
+ * that V8 stores the characters only once.
  */
-export function sentWhole(entry: ResultEntry, { id, fence }: { id: string; fence: Fence }): TurnMessage {
+export function toolResultMessage(entry: ResultEntry, { id, fence }: { id: string; fence: Fence }): TurnMessage {
   const known = wholeResults.get(entry);
   if (known) return known;
   const content = fence.around(entry.result);
@@ -122,7 +120,7 @@ export function sentWhole(entry: ResultEntry, { id, fence }: { id: string; fence
   return message;
 }
 
-/** A result stands behind its call; behind one that was refused only where it is not whole elsewhere. */
+/** The result of a call. A refused repeat only shows the earlier result if that is not sent in full elsewhere. */
 function toolMessage(
   planned: PlannedCall,
   { state, fence, whole, shortened }: Parameters<typeof messagesOf>[1],
@@ -133,10 +131,10 @@ function toolMessage(
     if (entry === undefined) return { ...base, content: 'The call was interrupted.' };
     const shorter = shortened[planned.call];
     if (shorter !== undefined) return { ...base, content: fence.around(shorter) };
-    return sentWhole(entry, { id: planned.id, fence });
+    return toolResultMessage(entry, { id: planned.id, fence });
   }
   const { again, refused } = planned;
-  const shown = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;
-  if (again === undefined || shown === undefined) return { ...base, content: refused };
-  return { ...base, content: `${refused}\n${fence.around(shortened[again] ?? shown)}` };
+  const earlier = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;
+  if (again === undefined || earlier === undefined) return { ...base, content: refused };
+  return { ...base, content: `${refused}\n${fence.around(shortened[again] ?? earlier)}` };
 }

@@ -3,11 +3,11 @@ import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps, shortTitle } from '../text/key-facts.ts';
 
 /**
- * Tool results reduced to title, source id and key facts (docs/research.md, "Context"), where one is too
- * large to be shown whole even once. What is kept is what the question and the call were about.
+ * Reduces tool results that are too large to be sent in full to title, source id and the key facts for the question and
+ * the call (docs/research.md, "Context").
  */
 
-/** A result in `maxLength` UTF-16 code units at most, or a little over that where its number alone is longer. */
+/** A result in about `maxLength` UTF-16 code units at most. */
 export async function digest(
   call: ExecutableCall,
   result: ResultEntry,
@@ -32,23 +32,23 @@ interface Hit {
   number: string;
   title: string;
   snippet: RankedText;
-  /** How much it tells, compared to the others. */
+  /** How relevant it is, compared to the others. */
   weight: number;
 }
 
 function hitOf(hit: Record<string, unknown>, about: ReadonlySet<string>): Hit {
   const snippet = rankText(textOf(hit.snippet), about);
-  const told = keywords(snippet.plain).intersection(about).size + (/\p{N}/u.test(snippet.plain) ? 1 : 0);
-  return { number: numberOf(hit.source_id), title: textOf(hit.title), snippet, weight: told };
+  const weight = keywords(snippet.plain).intersection(about).size + (/\p{N}/u.test(snippet.plain) ? 1 : 0);
+  return { number: numberOf(hit.source_id), title: textOf(hit.title), snippet, weight };
 }
 
-/** A hit that gets less than this is left out, or loses its title. */
-const LEAST_HIT = 90;
+/** A hit needs this much room, in UTF-16 code units; otherwise it is left out. */
+const MIN_HIT = 90;
 
-/** All hits where there is room, else those that tell most, in their order. */
+/** All hits if there is room, else the most relevant ones, in their order. */
 function reduceHits(hits: readonly Hit[], maxLength: number): string {
   if (hits.length === 0) return 'nothing was found';
-  const fitting = Math.max(1, Math.floor(maxLength / LEAST_HIT));
+  const fitting = Math.max(1, Math.floor(maxLength / MIN_HIT));
   const ranked = hits.toSorted((a, b) => b.weight - a.weight).slice(0, fitting);
   const each = Math.floor(maxLength / ranked.length);
   return hits

@@ -1,47 +1,46 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
-import { toldInARow } from '../run/spoken.ts';
+import { notesInARow } from '../run/dialogue.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { GuardName, TurnEntry } from '../run/transcript.ts';
 import { isRefusal } from './refusals.ts';
 
 /**
- * Guards against a model that goes in circles (docs/research.md). The model is told why; when that does
- * not help, the run begins anew with notes, once, and then the answer is forced (`stuck`).
+ * Guards against a model that goes in circles (docs/research.md). The model is told what is wrong; if that does not help,
+ * the run starts a fresh attempt from notes, once, and after that the answer is forced (`stuck`).
  */
 
-/** What a guard does after a turn. */
-export type Verdict = { do: 'tell'; guard: GuardName; text: string } | { do: 'stop'; why: string } | undefined;
+/** What a guard does after a turn: send the model a note, or end the attempt. */
+export type GuardVerdict = { do: 'tell'; guard: GuardName; text: string } | { do: 'stop'; why: string } | undefined;
 
-/** Turns in a row without anything new before the attempt is given up. */
+/** How many turns in a row may bring nothing new before the attempt is given up. */
 const MAX_BAD_TURNS = 3;
-/** How often in a row a model is told the same before the attempt is given up. */
-const MAX_TOLD = 2;
+/** How many times in a row a model gets the same note before the attempt is given up. */
+const MAX_NOTES = 2;
 
-/** Looks at the last turn and its results, unless the model was told of it already. */
-export function verdictOn(state: ResearchState): Verdict {
+/** Judges the last turn and its results, unless the gateway has responded to it already. */
+export function verdictOn(state: ResearchState): GuardVerdict {
   const turn = state.unansweredTurn();
   if (!turn) return undefined;
   if (isStuck(state)) return { do: 'stop', why: 'the last rounds of tool calls brought nothing new' };
   const problem = problemOf(turn, state);
   if (!problem) return undefined;
-  const told = toldInARow(state.attempt(), problem.guard, { before: turn });
-  if (told < (problem.most ?? MAX_TOLD)) return { do: 'tell', guard: problem.guard, text: problem.text };
+  const notes = notesInARow(state.attempt(), problem.guard, { before: turn });
+  if (notes < (problem.maxNotes ?? MAX_NOTES)) return { do: 'tell', guard: problem.guard, text: problem.text };
   return problem.why === undefined ? undefined : { do: 'stop', why: problem.why };
 }
 
 interface Problem {
   guard: GuardName;
-  /** To the model. */
   text: string;
-  /** For the end of the attempt; undefined where the turn then passes for "ready". */
+  /** Why the attempt ends if notes do not help; undefined: the turn then counts as "ready". */
   why: string | undefined;
-  /** How often in a row the model hears of it. */
-  most?: number;
+  /** Overrides `MAX_NOTES`. */
+  maxNotes?: number;
 }
 
 function problemOf(turn: TurnEntry, state: ResearchState): Problem | undefined {
-  const said = turn.message.content;
+  const content = turn.message.content;
   if (turn.invented) {
     return {
       guard: 'invented_result',
@@ -51,17 +50,17 @@ function problemOf(turn: TurnEntry, state: ResearchState): Problem | undefined {
   }
   if (turn.calls.length > 0) return foundNothing(turn, state) ? NOTHING_FOUND : undefined;
   if (turn.cut) return CUT;
-  if (isRefusal(said)) {
+  if (isRefusal(content)) {
     return {
       guard: 'refusal',
       text: 'You only look up public information here. Go on with the research; if part of the question cannot be answered, leave that part out and say so.',
       why: 'the model refused to research',
     };
   }
-  if (said.trim() !== '') return undefined;
+  if (content.trim() !== '') return undefined;
   const text =
     'You neither called a tool nor said anything. Call tools now, or say in one sentence that you are ready.';
-  if (state.sources.size > 0) return { guard: 'said_nothing', text, why: undefined, most: 1 };
+  if (state.sources.size > 0) return { guard: 'said_nothing', text, why: undefined, maxNotes: 1 };
   return { guard: 'said_nothing', text, why: 'the model only thought' };
 }
 
@@ -78,13 +77,13 @@ const CUT: Problem = {
 };
 
 function foundNothing(turn: TurnEntry, state: ResearchState): boolean {
-  const looked = turn.calls.filter((call) => !isPlanCall(call));
+  const calls = turn.calls.filter((call) => !isPlanCall(call));
   return (
-    looked.length > 0 && looked.every((call) => 'call' in call && isEmptyResult(state.results.get(call.call)?.result))
+    calls.length > 0 && calls.every((call) => 'call' in call && isEmptyResult(state.results.get(call.call)?.result))
   );
 }
 
-/** Whether the last turns brought nothing: every call was refused, failed or came back empty. */
+/** Whether the last turns brought nothing: every call was refused, failed or found nothing. */
 function isStuck(state: ResearchState): boolean {
   const turns = state
     .attempt()
@@ -102,12 +101,11 @@ function isFruitless(call: TurnEntry['calls'][number], state: ResearchState): bo
   return result?.status === 'failed' || isEmptyResult(result?.result);
 }
 
-/** Planning finds nothing. */
 function isPlanCall(call: TurnEntry['calls'][number]): boolean {
   return 'call' in call && call.name === UPDATE_PLAN;
 }
 
-/** Whether a result is that of a search without hits. */
+/** Whether a result is a search without hits. */
 export function isEmptyResult(result: string | undefined): boolean {
   const value = result === undefined ? undefined : parseJson(result);
   return isObject(value) && Array.isArray(value.results) && value.results.length === 0;

@@ -1,9 +1,9 @@
-/** Texts by which a model tells that it does not research: it refuses, or plays the gateway's part. */
+/** Recognizes models that do not research: they refuse, or they invent tool results. */
 
-/** Longer texts are more than a refusal. */
+/** A longer text is more than a refusal, in UTF-16 code units. */
 const LONGEST_REFUSAL = 600;
 
-/** Whether a message is a refusal and nothing else. An apology or a named gap does not count. */
+/** Whether a message is a refusal and nothing else. An apology or a gap that it admits does not count. */
 export function isRefusal(text: string): boolean {
   return text.length <= LONGEST_REFUSAL && REFUSALS.some((refusal) => refusal.test(text)) && !/\bready\b/i.test(text);
 }
@@ -19,12 +19,12 @@ const REFUSALS: readonly RegExp[] = [
   /(?:申し訳|すみません).{0,40}(?:できません|出来ません|いたしかねます)|お(?:手伝い|答え)(?:する(?:こと)?は)?でき(?:ません|かねます)/,
 ];
 
-/** Where a model's text begins to play the gateway's part with a result of its own making, or -1. */
-export function inventedResult(text: string): number {
+/** The index at which a model's text starts to invent a tool result, or -1. */
+export function findInventedResult(text: string): number {
   return text.search(INVENTED);
 }
 
-/** Tags of tool results, and the transcript style in which models imagine whole rounds of calls and results. */
+/** Tags of tool results, and the transcript style in which models invent whole rounds of calls and results. */
 const INVENTED = new RegExp(
   [
     String.raw`</?(?:tool|function)_(?:result|response|output)s?(?:-\w+)?>`,

@@ -5,15 +5,13 @@ import type { ResearchState } from '../run/state.ts';
 import type { ExecutableCall } from '../run/transcript.ts';
 import { singular } from '../text/key-facts.ts';
 
-/** Calls that were made before: they are not made again, the model is told instead. */
-
 /** Why a call is not made, in words for the model; `again`: the earlier call whose result answers it. */
 export interface RefusedCall {
   refused: string;
   again?: number;
 }
 
-/** The reason not to make a call, or undefined. `turn`: the keys of this turn's calls so far. */
+/** The reason not to make a call, or undefined. `turn`: the keys of the calls in this turn so far. */
 export function refuseRepeated(
   call: { name: string; arguments: string },
   state: ResearchState,
@@ -21,7 +19,7 @@ export function refuseRepeated(
 ): RefusedCall | undefined {
   const wanted = callKey(call);
   if (turn.includes(wanted)) return { refused: 'This call stands twice in the same turn; it was made once.' };
-  // A plan may come back to what it was.
+  // A plan may return to an earlier state.
   if (call.name === UPDATE_PLAN) return undefined;
   const alike = [...state.made.values()].filter(({ name }) => name === call.name);
   const same = alike.findLast((made) => callKey(made) === wanted && succeeded(made, state));
@@ -32,10 +30,10 @@ export function refuseRepeated(
     };
   }
   if (same || call.name !== 'web_search') return undefined;
-  return refuseNearlySame(call, alike, state);
+  return refuseSimilarSearch(call, alike, state);
 }
 
-/** The same call in other spelling: order of keys, case and spaces of texts do not matter. */
+/** A key that is equal for equal calls: order of keys, case and white space do not matter. */
 export function callKey(call: { name: string; arguments: string }): string {
   return `${call.name} ${JSON.stringify(normal(parseJson(call.arguments)))}`;
 }
@@ -44,7 +42,7 @@ function succeeded({ call }: ExecutableCall, state: ResearchState): boolean {
   return state.results.get(call)?.status === 'completed';
 }
 
-/** A server's tools may change what they look at: the same call is another one once its server was called since. */
+/** Tools of an MCP server may have side effects, so the same call may give another result after any later call to it. */
 function mayDiffer(same: ExecutableCall, state: ResearchState): boolean {
   const dot = same.name.indexOf('.');
   if (dot === -1) return false;
@@ -52,7 +50,7 @@ function mayDiffer(same: ExecutableCall, state: ResearchState): boolean {
   return state.made.values().some(({ call, name }) => call > same.call && name.startsWith(server));
 }
 
-function refuseNearlySame(
+function refuseSimilarSearch(
   call: { arguments: string },
   searches: readonly ExecutableCall[],
   state: ResearchState,
@@ -70,8 +68,8 @@ function refuseNearlySame(
 }
 
 /**
- * Whether two queries ask the same of any index: the same words but for their order, plurals, case, and words that
- * carry no meaning. One name, number or operator more or less makes another query.
+ * Whether two queries mean the same to any index: the same words apart from order, plural, case and filler words. One
+ * name, number or operator more or less makes a different query.
  */
 export function nearlySame(a: string, b: string): boolean {
   const [left, right] = [wordsOf(a), wordsOf(b)];

@@ -1,54 +1,54 @@
-/** Characters at the end of a text that are looked at. */
+/** How much of the end of a text is checked, in UTF-16 code units. */
 const WINDOW = 2400;
-/** How often a passage has to stand there in a row. */
+/** How many times in a row a passage has to be there. */
 const TIMES = 6;
-/** Shorter repeats are rows of dashes, tables and the like. */
+/** Shorter repeats are lines of dashes, tables and the like. */
 const MIN_LENGTH = 600;
-/** How much new text comes between two looks, in UTF-16 code units. */
+/** How much new text comes between two checks, in UTF-16 code units. */
 const STEP = 300;
-/** A passage of fewer different characters may be the rows of a table or lines of code. */
+/** A passage of fewer distinct characters may be table rows or lines of code. */
 const PLAIN_PASSAGE = 12;
-/** Then it has to go on for this many looks: six thousand characters of the same are no table. */
-const PLAIN_LOOKS = 20;
+/** Such a passage has to be found in this many checks in a row: six thousand equal characters are no table. */
+const PLAIN_CHECKS = 20;
 
-/** Notices a text that repeats one passage for ever, as models sometimes do for a million tokens. */
+/** Detects a text that repeats one passage without end, as models sometimes do for a million tokens. */
 export class RepetitionWatch {
   #tail = '';
-  /** What came since the last look. It is joined to the tail for a look only: joining copies all of it. */
-  #unseen = '';
-  #looks = 0;
+  /** Text since the last check. It is joined to the tail for a check only, as joining copies all of it. */
+  #unchecked = '';
+  #positiveChecks = 0;
 
   /** True once the text so far ends in endless repetition. */
   push(delta: string): boolean {
     let rest = delta;
     while (rest !== '') {
-      const piece = rest.slice(0, STEP - this.#unseen.length);
+      const piece = rest.slice(0, STEP - this.#unchecked.length);
       rest = rest.slice(piece.length);
-      this.#unseen += piece;
-      if (this.#unseen.length >= STEP && this.#look()) return true;
+      this.#unchecked += piece;
+      if (this.#unchecked.length >= STEP && this.#check()) return true;
     }
     return false;
   }
 
-  #look(): boolean {
-    this.#tail = (this.#tail + this.#unseen).slice(-WINDOW);
-    this.#unseen = '';
+  #check(): boolean {
+    this.#tail = (this.#tail + this.#unchecked).slice(-WINDOW);
+    this.#unchecked = '';
     const passage = repeatedPassage(this.#tail);
     if (passage === undefined) {
-      this.#looks = 0;
+      this.#positiveChecks = 0;
       return false;
     }
-    this.#looks++;
-    return passage.size >= PLAIN_PASSAGE || this.#looks >= PLAIN_LOOKS;
+    this.#positiveChecks++;
+    return passage.size >= PLAIN_PASSAGE || this.#positiveChecks >= PLAIN_CHECKS;
   }
 }
 
-/** The end of a text that is looked for earlier in it: cheap, and most texts end there. */
+/** The length of the suffix that is searched for earlier in the text: a cheap test that most texts fail. */
 const PROBE = 16;
-/** The longest passage that can stand `TIMES` times in the window. */
+/** The longest passage that fits `TIMES` times into the window. */
 const LONGEST = WINDOW / TIMES;
 
-/** The different characters of the passage that stands `TIMES` times in a row at the end of `text`, or undefined. */
+/** The distinct characters of the passage that is repeated `TIMES` times at the end of `text`, or undefined. */
 function repeatedPassage(text: string): Set<string> | undefined {
   const probe = text.slice(-PROBE);
   let at = text.lastIndexOf(probe, text.length - PROBE - 1);

@@ -7,13 +7,13 @@ import type { ResearchState } from '../run/state.ts';
 import type { JoinedEntry, LanesEntry } from '../run/transcript.ts';
 import { splitSentences } from '../text/key-facts.ts';
 
-/** What lanes found, as the research goes on with it. */
+/** Joins what the lanes found, so that the research can go on with it. */
 
-/** Of what an attempt came to, so many sentences are looked at, of this length in UTF-16 code units. */
-const MOST_SENTENCES = 5;
+/** How many sentences of an attempt's conclusion are quoted, and how long they may be, in UTF-16 code units. */
+const MAX_SENTENCES = 5;
 const LONGEST_SENTENCE = 400;
-/** Sources of an attempt that its sentences are held against. */
-const MOST_SOURCES = 40;
+/** How many sources of an attempt its sentences are checked against. */
+const MAX_SOURCES = 40;
 
 /** The entry that ends the lanes. */
 export async function joinLanes(
@@ -21,7 +21,7 @@ export async function joinLanes(
   { lanes, states, context }: { lanes: LanesEntry; states: readonly ResearchState[]; context: Context },
 ): Promise<JoinedEntry> {
   const { state } = run;
-  const done = states.flatMap((lane, index) => (lane.researched() && !lane.forced ? [index + 1] : []));
+  const done = states.flatMap((lane, index) => (lane.isResearchDone() && !lane.forced ? [index + 1] : []));
   const limits = states.flatMap(({ forced }) => (forced && forced.reason !== 'stuck' ? [forced.reason] : []));
   const text = lanes.kind === 'parts' ? partsText(run, { lanes, states }) : await attemptsText(run, states);
   return {
@@ -41,8 +41,8 @@ function partsText(
   const failed = states.flatMap(({ forced }, index) =>
     forced ? (lanes.tasks[index]?.map((task) => `- ${task}: ${forced.why}`) ?? []) : [],
   );
-  const told = failed.length === 0 ? '' : ` These parts ended early:\n${fence.around(failed.join('\n'))}\n`;
-  return prompts.joined({ count: String(states.length), failed: told });
+  const early = failed.length === 0 ? '' : ` These parts ended early:\n${fence.around(failed.join('\n'))}\n`;
+  return prompts.joined({ count: String(states.length), failed: early });
 }
 
 async function attemptsText(run: ResearchRun, states: readonly ResearchState[]): Promise<string> {
@@ -55,31 +55,32 @@ async function attemptsText(run: ResearchRun, states: readonly ResearchState[]):
   return run.prompts.compare({ count: String(states.length), conclusions: conclusions.join('\n') });
 }
 
-/** What an attempt said last, sentence by sentence, each with the source that carries it. */
+/** The last message of an attempt, sentence by sentence, each with the sources that support it. */
 async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<string[]> {
-  const said = lane.own.findLast((entry) => entry.t === 'turn');
-  if (!said || said.calls.length > 0) return [`- no answer: ${lane.forced?.why ?? 'it said nothing'}`];
-  const met = new Set(lane.results.values().flatMap(({ records = [] }) => records.map(({ source }) => source)));
-  const sources = [...met].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MOST_SOURCES);
-  const sentences = splitSentences(said.message.content).slice(0, MOST_SENTENCES);
+  const last = lane.ownEntries.findLast((entry) => entry.t === 'turn');
+  if (!last || last.calls.length > 0) return [`- no answer: ${lane.forced?.why ?? 'it said nothing'}`];
+  const ids = new Set(lane.results.values().flatMap(({ records = [] }) => records.map(({ source }) => source)));
+  const sources = [...ids].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MAX_SOURCES);
+  const sentences = splitSentences(last.message.content).slice(0, MAX_SENTENCES);
   const lines: string[] = [];
   for (const sentence of sentences) {
     const text = sentence.slice(0, LONGEST_SENTENCE).toWellFormed();
-    lines.push(`- ${text} (${await carriedBy(text, sources, claims)})`);
+    lines.push(`- ${text} (${await supportText(text, sources, claims)})`);
   }
   return lines;
 }
 
-async function carriedBy(sentence: string, sources: readonly Source[], claims: ClaimChecker): Promise<string> {
-  const held: ({ source: Source } & Support)[] = [];
+async function supportText(sentence: string, sources: readonly Source[], claims: ClaimChecker): Promise<string> {
+  const checked: ({ source: Source } & Support)[] = [];
   await claims.open(sources);
-  await inSlices(sources, (source) => void held.push({ source, ...claims.check(sentence, source) }), { stepsALook: 1 });
-  const named = (support: 'quoted' | 'partial') =>
-    held
+  const check = (source: Source) => void checked.push({ source, ...claims.check(sentence, source) });
+  await inSlices(sources, check, { stepsALook: 1 });
+  const sourcesWith = (support: 'quoted' | 'partial') =>
+    checked
       .filter((each) => each.support === support)
       .map(({ source }) => `[${source.id}]`)
       .join(', ');
-  const [carried, near] = [named('quoted'), named('partial')];
+  const [carried, near] = [sourcesWith('quoted'), sourcesWith('partial')];
   if (carried !== '') return `carried by ${carried}`;
   return near === '' ? 'carried by no source that was read' : `not carried by ${near}, which speaks of it`;
 }

@@ -5,11 +5,11 @@ import { researchPhase } from '../phase.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { EndedCall } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
-import type { Lane, LaneStep } from './together.ts';
+import type { Lane, LaneStep } from './merge-lanes.ts';
 
 /**
- * The research phase of a lane, told in batches: items of several lanes may not interleave, so a turn is told once its
- * calls have ended, with the entry of the last of them. What has no entry of its own is not told before.
+ * The research phase of a lane, with one step for each turn: items of several lanes must not interleave, so a turn is
+ * yielded once its calls have ended, with the entry of the last call. Steps without an entry are not yielded.
  */
 export async function* laneSteps(run: ResearchRun, { number, ended }: { number: number; ended(): void }): Lane {
   const { state } = run;
@@ -24,7 +24,7 @@ export async function* laneSteps(run: ResearchRun, { number, ended }: { number: 
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError || thrown instanceof TurnError)) throw thrown;
-      // The other lanes go on; what this one found stays.
+      // The other lanes go on, and what this one found is retained.
       run.log.warn({ err: messageOf(thrown) }, 'a lane failed');
       yield { type: 'note', entry: noted(state, { t: 'force', reason: 'stuck', why: messageOf(thrown) }) };
       return { thrown };
@@ -52,7 +52,7 @@ function endsTurn({ state }: ResearchRun, { t }: TranscriptEntry): boolean {
 }
 
 function wholeTurn({ state }: ResearchRun, { lane, entry }: { lane: number; entry: TranscriptEntry }): LaneStep {
-  const turn = state.own.findLast((each) => each.t === 'turn');
+  const turn = state.ownEntries.findLast((each) => each.t === 'turn');
   const calls = (turn?.calls ?? []).flatMap((planned): EndedCall[] => {
     const ended = 'call' in planned ? state.results.get(planned.call) : undefined;
     if (!('call' in planned) || !ended) return [];

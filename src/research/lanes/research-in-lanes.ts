@@ -7,16 +7,16 @@ import { type ContextRun, type LaneTask, noted, type ResearchRun } from '../run/
 import type { Step } from '../run/steps.ts';
 import type { LanesEntry } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
-import { lanesDue } from './deal.ts';
 import { joinLanes } from './join.ts';
 import { laneSteps } from './lane-steps.ts';
+import { lanesDue } from './lanes-due.ts';
+import { type LaneEnd, mergeLanes } from './merge-lanes.ts';
 import { LaneShares } from './shares.ts';
-import { type LaneEnd, together } from './together.ts';
 
 /**
- * Goes on in lanes (docs/research.md, "Lanes and attempts"): research phases at the same time, each in a context of its own
- * and with its share of the budget. What they found is sent as findings behind them.
- * @throws GatewayError where all of them fail and none found anything.
+ * Researches in lanes (docs/research.md, "Lanes and attempts"): several research phases at the same time, each with a
+ * context of its own and a share of the budget. Afterwards the model gets what they found as findings.
+ * @throws GatewayError if all of them fail and none found anything.
  */
 export async function* researchInLanes(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'joined'> {
   const { state } = run;
@@ -39,11 +39,11 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
         ...run,
         state: lane,
         request: { ...run.request, plan: 'off', report: 'short', functions: undefined, functionChoice: undefined },
-        // What the client makes or approves is asked for by the run itself, before its lanes or behind them.
+        // Calls that the client makes or approves belong to the run itself, before or after its lanes.
         tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !asksFirst(name, rules))),
         budget: { ...run.budget, turns: shares.turns },
         allowance: shares.allowanceOf(lane),
-        purse: shares.purseOf(lane),
+        purse: shares.costBudgetOf(lane),
         lane: taskOf(run, { lanes, index }),
         toolSlot: (signal) => toolSlots.acquire(String(index), signal),
         log: run.log.child({ lane: index + 1 }),
@@ -55,9 +55,9 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   );
   let ends: LaneEnd[];
   try {
-    ends = yield* together(running, state);
+    ends = yield* mergeLanes(running, state);
   } finally {
-    linked.abort(new Error('the lanes were left'));
+    linked.abort(new Error('the lanes have ended'));
     await Promise.allSettled(running.map((lane) => lane.return('paused')));
   }
   if (ends.includes('paused')) return 'paused';
@@ -68,15 +68,15 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   return 'joined';
 }
 
-/** What the lane with this place in `lanes` is to find out. */
+/** The task of the lane with this index in `lanes`. */
 export function taskOf(
   { request, prompts, fence }: ContextRun,
   { lanes, index }: { lanes: LanesEntry; index: number },
 ): LaneTask {
   const tasks = lanes.tasks[index] ?? [];
   if (lanes.kind === 'attempts') {
-    const told = { count: String(lanes.tasks.length), number: String(index + 1), beginning: tasks.join(' ') };
-    return { question: questionOf(request), ask: prompts.attempt(told) };
+    const values = { count: String(lanes.tasks.length), number: String(index + 1), beginning: tasks.join(' ') };
+    return { question: questionOf(request), ask: prompts.attempt(values) };
   }
   const list = tasks.map((task) => `- ${task}`).join('\n');
   return { question: `${tasks.join(' ')} ${questionOf(request)}`, ask: prompts.lane({ tasks: fence.around(list) }) };

@@ -1,6 +1,6 @@
 import { abortable } from '../../base/abort.ts';
-import { type Allowance, callsOfBudget, callsOfRequest } from '../run/allowance.ts';
-import { researchTokens, spentBudget } from '../run/budget.ts';
+import { type Allowance, budgetCallLimit, requestCallLimit } from '../run/allowance.ts';
+import { exhaustedBudget, researchTokens } from '../run/budget.ts';
 import type { Purse } from '../run/money.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -9,33 +9,33 @@ type Resource = 'turns' | 'tokens' | 'calls' | 'cost';
 
 type SharedRun = Pick<ResearchRun, 'budget' | 'request' | 'state' | 'purse'>;
 
-/** A lane, and what the turn that it asks for may use, until that is counted. */
-interface Sharing {
+/** What a lane has used, and what it has reserved for its current turn until the turn is counted. */
+interface LaneUsage {
   state: ResearchState;
-  held: { turns: number; tokens: number; cost: number };
+  reserved: { turns: number; tokens: number; cost: number };
   ended: boolean;
-  /** Ends its waiting for what others leave. */
+  /** Set while it waits for what others may leave. */
   wake: (() => void) | undefined;
 }
 
 const NOTHING = { turns: 0, tokens: 0, cost: 0 };
 
 /**
- * What is left of a run's budget, shared among its lanes. Each has an even share for sure; what one leaves, and what
- * cannot be shared evenly, is for whoever asks first. A lane that has used its share waits for what others may leave. What
- * is asked for counts before it is used, so that all lanes together never use more than one would.
+ * Shares what is left of a run's budget among its lanes. Each lane is guaranteed an even share; what one leaves, and what
+ * cannot be divided evenly, goes to whoever asks first. A lane that has used its share waits for what others may leave.
+ * Usage is reserved before it happens, so that all lanes together never use more than a single one could.
  */
 export class LaneShares {
   readonly #run: SharedRun;
-  readonly #lanes: readonly Sharing[];
-  /** What all lanes may use together, and of that the part of each for sure. */
+  readonly #lanes: readonly LaneUsage[];
+  /** What all lanes may use together, and the part that each of them is guaranteed. */
   readonly #pool: Record<Resource, number>;
   readonly #share: Record<Resource, number>;
 
-  /** `keepCalls`: a share of the tool calls is kept for what follows the lanes, as of all else. */
+  /** `keepCalls`: reserves a share of the tool calls for what follows the lanes; of everything else one always is. */
   constructor(run: SharedRun, states: readonly ResearchState[], { keepCalls }: { keepCalls: boolean }) {
     this.#run = run;
-    this.#lanes = states.map((state) => ({ state, held: NOTHING, ended: false, wake: undefined }));
+    this.#lanes = states.map((state) => ({ state, reserved: NOTHING, ended: false, wake: undefined }));
     const { budget, state, request, purse } = run;
     const before = (resource: Resource, used: number) =>
       used - this.#lanes.reduce((sum, lane) => sum + usedBy(lane, resource), 0);
@@ -44,7 +44,7 @@ export class LaneShares {
       turns: budget.turns - before('turns', state.turns),
       tokens: researchTokens(budget) - before('tokens', state.tokens),
       calls: Math.min(budget.toolCalls - before('calls', state.toolCalls), ofRequest),
-      cost: purse.bounded ? purse.left - before('cost', 0) : 0,
+      cost: purse.isLimited ? purse.remaining - before('cost', 0) : 0,
     };
     const parts = states.length;
     this.#share = {
@@ -62,12 +62,12 @@ export class LaneShares {
     };
   }
 
-  /** The turns that each lane has for sure. */
+  /** The turns that each lane is guaranteed. */
   get turns(): number {
     return this.#share.turns;
   }
 
-  /** The lane uses nothing any more. */
+  /** Marks a lane as ended: what it has not used is for the others. */
   end(state: ResearchState): void {
     const lane = this.#of(state);
     lane.ended = true;
@@ -77,71 +77,71 @@ export class LaneShares {
   allowanceOf(state: ResearchState): Allowance {
     const lane = this.#of(state);
     const { budget, request } = this.#run;
-    const left = (resource: Resource) => this.#left(lane, resource);
-    const inTime = (elapsedMs: number) => spentBudget(budget, { turns: 0, tokens: 0, elapsedMs });
-    const fits = () => left('turns') >= 1 && left('tokens') > 0;
+    const available = (resource: Resource) => this.#available(lane, resource);
+    const inTime = (elapsedMs: number) => exhaustedBudget(budget, { turns: 0, tokens: 0, elapsedMs });
+    const fits = () => available('turns') >= 1 && available('tokens') > 0;
     const none = 'of the budget for research turns nothing is left for this part';
     return {
-      spent: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : none),
-      turn: async (elapsedMs, signal) => {
+      exhausted: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : none),
+      acquireTurn: async (elapsedMs, signal) => {
         while (!fits() && this.#othersWork(lane)) await this.#othersLeave(lane, signal);
         const why = inTime(elapsedMs()) ?? (fits() ? undefined : none);
-        if (why === undefined) lane.held = { ...NOTHING, turns: 1 };
+        if (why === undefined) lane.reserved = { ...NOTHING, turns: 1 };
         return why;
       },
-      outputFor: (input) => left('tokens') - input,
-      hold: (most) => {
-        lane.held = { turns: 1, ...most };
+      outputFor: (input) => available('tokens') - input,
+      reserve: (max) => {
+        lane.reserved = { turns: 1, ...max };
       },
       release: () => this.#release(lane),
       callLimit: (more) => {
-        if (more < left('calls')) return undefined;
+        if (more < available('calls')) return undefined;
         const { maxToolCalls } = request;
         const { toolCalls, ownToolCalls } = this.#run.state;
         const isOfRequest = maxToolCalls !== null && maxToolCalls - ownToolCalls <= budget.toolCalls - toolCalls;
-        return isOfRequest ? callsOfRequest(maxToolCalls) : callsOfBudget(budget.toolCalls);
+        return isOfRequest ? requestCallLimit(maxToolCalls) : budgetCallLimit(budget.toolCalls);
       },
-      get tokens() {
-        return left('tokens');
+      get tokensLeft() {
+        return available('tokens');
       },
     };
   }
 
-  purseOf(state: ResearchState): Purse {
+  costBudgetOf(state: ResearchState): Purse {
     const lane = this.#of(state);
-    return this.#run.purse.part(() => this.#left(lane, 'cost'));
+    return this.#run.purse.share(() => this.#available(lane, 'cost'));
   }
 
-  #of(state: ResearchState): Sharing {
+  #of(state: ResearchState): LaneUsage {
     const lane = this.#lanes.find((each) => each.state === state);
     if (!lane) throw new Error('no lane has this state');
     return lane;
   }
 
-  /** What a lane may still use: what nobody has used, and no other lane has for sure. */
-  #left(lane: Sharing, resource: Resource): number {
+  /** What a lane may still use: the pool without what is used, reserved or guaranteed to other lanes. */
+  #available(lane: LaneUsage, resource: Resource): number {
     const claimed = this.#lanes.reduce((sum, other) => {
-      // What it asks for now is not counted against the lane itself.
-      const used = usedBy(other === lane ? { ...other, held: NOTHING } : other, resource);
+      // A lane's own reservation does not count against itself.
+      const used = usedBy(other === lane ? { ...other, reserved: NOTHING } : other, resource);
       return sum + (other === lane || other.ended ? used : Math.max(used, this.#share[resource]));
     }, 0);
     return this.#pool[resource] - claimed;
   }
 
   /** Whether another lane may still leave something. */
-  #othersWork(lane: Sharing): boolean {
+  #othersWork(lane: LaneUsage): boolean {
     return this.#lanes.some((other) => other !== lane && !other.ended && !other.wake);
   }
 
-  async #othersLeave(lane: Sharing, signal: AbortSignal): Promise<void> {
+  async #othersLeave(lane: LaneUsage, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     lane.wake = resolve;
     await abortable(promise, signal);
   }
 
-  /** What the lane held is counted or given back: others may have waited for it. */
-  #release(lane: Sharing): void {
-    lane.held = NOTHING;
+  /** Ends a reservation, once it is counted or given up, and wakes the lanes that wait. */
+  #release(lane: LaneUsage): void {
+    lane.reserved = NOTHING;
     for (const other of this.#lanes) {
       other.wake?.();
       other.wake = undefined;
@@ -149,20 +149,20 @@ export class LaneShares {
   }
 }
 
-/** The tokens that the request of the last turn was estimated to have; 0 before the first. */
-export function lastEstimate({ own }: Pick<ResearchState, 'own'>): number {
+/** The estimated tokens of the last turn's request; 0 before the first turn. */
+export function lastEstimate({ ownEntries: own }: Pick<ResearchState, 'ownEntries'>): number {
   return own.findLast((entry) => entry.t === 'turn')?.estimate ?? 0;
 }
 
-function usedBy({ state, held }: Sharing, resource: Resource): number {
+function usedBy({ state, reserved }: LaneUsage, resource: Resource): number {
   switch (resource) {
     case 'turns':
-      return state.turns + held.turns;
+      return state.turns + reserved.turns;
     case 'tokens':
-      return state.tokens + held.tokens;
+      return state.tokens + reserved.tokens;
     case 'calls':
       return state.toolCalls;
     case 'cost':
-      return state.costInAll + held.cost;
+      return state.totalCost + reserved.cost;
   }
 }

@@ -14,7 +14,7 @@ const PARAMETERS: JsonObject = {
   required: ['question'],
 };
 
-/** The tool by which a model asks back, before anything is looked up; its question is `ResearchState.question`. */
+/** The tool with which a model asks the user, before it looks anything up; see `ResearchState.question`. */
 export function askUserTool(state: Pick<ResearchState, 'toolCalls'>): Tool {
   return {
     name: ASK_USER,

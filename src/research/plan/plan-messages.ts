@@ -3,11 +3,9 @@ import type { TurnMessage } from '../../upstream/turn.ts';
 import { type ContextRun, noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 
-/** What the model is shown of its own plan. */
-
 /**
- * The plan as it stands, for the end of a request: there it survives whatever room is made, and what stands before it is
- * the same in every request.
+ * The current plan, for the end of a request: there it survives compaction, and the messages before it stay the same in
+ * every request.
  */
 export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
   if (!state.plan) return [];
@@ -15,12 +13,12 @@ export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
 }
 
 /**
- * Names the open items of the plan to a model that wants to answer, or says that a plan is all that was asked for.
- * Undefined where there is nothing to say, or it was said.
+ * Reminds a model that wants to answer of the open items of its plan, or that only a plan was requested. Undefined if there
+ * is nothing to say, or if it was said already.
  */
 export function remindOfPlan({ request, state, prompts, fence, log }: ResearchRun): Step | undefined {
   const remind = (text: string): Step => ({ type: 'note', entry: noted(state, { t: 'reminder', text }) });
-  if (state.reminded) return undefined;
+  if (state.hasReminded) return undefined;
   if (request.plan === 'propose') return remind(prompts.proposeNow());
   const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];
   if (open.length === 0) return undefined;

@@ -29,7 +29,7 @@ const PARAMETERS: JsonObject = {
   required: ['items'],
 };
 
-/** Takes the model's plan. What it says is in the arguments of its calls; see `ResearchState.plan`. */
+/** Accepts the model's plan, which is read from the arguments of the call; see `ResearchState.plan`. */
 export const planTool: Tool = {
   name: UPDATE_PLAN,
   description:
@@ -45,8 +45,8 @@ export const planTool: Tool = {
 };
 
 /**
- * The tools of a run that may plan: one that has tools, and effort for more than a few rounds. One that only proposes a
- * plan has no others.
+ * Adds the plan tool for a run that may plan: one that has tools, and effort for more than a few rounds. A run that only
+ * proposes a plan gets no other tool.
  */
 export function withPlan(
   tools: ReadonlyMap<string, Tool>,

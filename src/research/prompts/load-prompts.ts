@@ -21,8 +21,8 @@ type Common = 'date' | 'language' | 'instructions';
 export type Prompts = ReturnType<typeof loadPrompts>;
 
 /**
- * Reads the prompts in `*.md` beside this file. Each file begins with a comment that gives its rationale and is not
- * sent; words in double braces are filled in. `mark` is that of the fence around text from outside.
+ * Reads the prompts in `*.md` next to this file. Each file starts with a comment about its rationale, which is not sent;
+ * words in double braces are placeholders. `mark` is the tag of the fence around text from outside.
  */
 export function loadPrompts() {
   const research = readPrompt<Common | 'tools' | 'effort' | 'effort_advice' | 'plan_advice' | 'mark'>('research');
@@ -31,8 +31,8 @@ export function loadPrompts() {
   const advice = `\n${readPrompt('charts')()}`;
   return {
     /**
-     * System prompt of every turn. `plans`, `clarifies`: there are tools for it. `lanes`: so many parts of the plan at
-     * most are researched at the same time.
+     * System prompt of every turn. `plans`, `clarifies`: whether there are tools for it. `lanes`: how many parts of the
+     * plan may be researched at the same time.
      */
     research({
       plans,
@@ -49,10 +49,10 @@ export function loadPrompts() {
       const plan_advice = (clarifies ? CLARIFY_ADVICE : '') + (plans ? (lanes > 1 ? LANES_ADVICE : PLAN_ADVICE) : '');
       return research({ ...values, effort, effort_advice: EFFORT_ADVICE[effort], plan_advice });
     },
-    /** Asks for the answer. `format`: of a structured one. `charts`: it may have some. */
+    /** Asks for the answer. `format`: of a structured answer. `charts`: whether it may have charts. */
     answer: ({ charts, ...values }: Record<'forced' | 'sources' | 'format' | 'notes', string> & { charts: boolean }) =>
       answer({ ...values, charts: charts ? advice : '' }),
-    /** Added where nothing was written the first time. */
+    /** Added if the first attempt wrote nothing. */
     answerNow: readPrompt('answer-now'),
     continueAnswer: readPrompt('continue'),
     /** Shows the model its plan. */
@@ -65,20 +65,20 @@ export function loadPrompts() {
     lane: readPrompt<'tasks'>('lanes/lane'),
     /** Asks for one of several attempts at the question. */
     attempt: readPrompt<'count' | 'number' | 'beginning'>('lanes/attempt'),
-    /** Tells that all lanes have ended, and of those that ended early. */
+    /** Announces the end of all lanes, and lists those that ended early. */
     joined: readPrompt<'count' | 'failed'>('lanes/joined'),
-    /** Has what attempts came to compared. */
+    /** Asks for a comparison of the attempts' conclusions. */
     compare: readPrompt<'count' | 'conclusions'>('lanes/compare'),
-    /** Asks what a report is to say, section by section. */
+    /** Asks for the outline of a report. */
     outline: readPrompt<'records'>('outline'),
-    /** Names the sections that nothing was found for. */
+    /** Names the sections without evidence. */
     gaps: readPrompt<'sections'>('gaps'),
     /** System prompt of the turns that write sections. */
     section: ({ charts, ...values }: Record<Common | 'mark', string> & { charts: boolean }) =>
       section({ ...values, charts: charts ? advice : '' }),
     report: readPrompt<'question' | 'outline'>('report'),
     writeSection: readPrompt<'number' | 'count' | 'section' | 'before' | 'length' | 'records'>('write-section'),
-    /** System prompt of the turn that holds doubtful sentences against their sources. */
+    /** System prompt of the turn that verifies doubtful sentences. */
     check: readPrompt<'date' | 'mark'>('check'),
     /** Reads a piece of a huge page. */
     read: readPrompt<'question' | 'goal' | 'mark'>('read'),
@@ -87,7 +87,7 @@ export function loadPrompts() {
   };
 }
 
-/** A prompt, filled in one pass: what is filled in is never read as a placeholder. */
+/** A prompt whose placeholders are filled in one pass, so that no value is ever read as a placeholder. */
 function readPrompt(name: string): () => string;
 function readPrompt<Key extends string>(name: string): (values: Readonly<Record<Key, string>>) => string;
 function readPrompt(name: string): (values?: Readonly<Record<string, string>>) => string {

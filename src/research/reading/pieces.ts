@@ -1,11 +1,11 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { naturalEnd } from '../text/prose.ts';
 
-/** A piece may be this much shorter, to end where a paragraph, a line, a sentence or a word does. */
+/** A piece may be this much shorter, to end at the end of a paragraph, a line, a sentence or a word. */
 const SLACK = 0.25;
 const MARKS = ['\n\n', '\n', '. ', '。', ' '];
 
-/** A text in pieces of about `tokens` each at most; joined they are the text. */
+/** Cuts a text into pieces of at most about `tokens` each. Joined, they are the text. */
 export function cutPieces(text: string, tokens: number): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -17,7 +17,7 @@ export function cutPieces(text: string, tokens: number): string[] {
   return pieces;
 }
 
-/** Characters from `at` on that cost about `tokens`, judged by the text that stands there. */
+/** How many characters from `at` on have about `tokens` tokens, estimated from the text itself. */
 function lengthFor(text: string, { at, tokens }: { at: number; tokens: number }): number {
   let length = Math.max(16, Math.floor(tokens * 4));
   for (let cost = estimateTokens(text.slice(at, at + length)); cost > tokens && length > 16; ) {

@@ -4,11 +4,11 @@ import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
 import { cutPieces } from './pieces.ts';
 
-/** What the reader may write about one piece, in tokens, with what it thinks before. */
+/** What the reader may write about one piece, in tokens, including its reasoning. */
 export const NOTES_TOKENS = 2000;
 /** A piece that no model could read is reduced to this much of its own text, in UTF-16 code units. */
 const FACTS_LENGTH = 1200;
-/** Smaller pieces are not cut again where a reader has less context than thought. */
+/** Smaller pieces are not cut again if the reader has less context than configured. */
 const MIN_PIECE_TOKENS = 500;
 
 export interface PieceToRead {
@@ -21,8 +21,8 @@ export interface PieceToRead {
 }
 
 /**
- * What a model writes about one piece of a page, '' where it holds nothing of use. A piece that does not fit the
- * reader's context is read in halves; one that cannot be read is reduced to its key facts instead of failing the page.
+ * The reader's notes on one piece of a page; '' if it has nothing of use. A piece that does not fit the reader's context
+ * is read in halves; one that cannot be read is reduced to its key facts instead of failing the page.
  */
 export async function readPiece(
   run: ResearchRun,
@@ -50,7 +50,7 @@ export async function readPiece(
   }
 }
 
-/** A piece that no model reads, reduced to what of it matters. */
+/** The key facts of a piece that no model reads. */
 export function factsOf({ text, question, goal }: Pick<PieceToRead, 'text' | 'question' | 'goal'>): string {
   return keyFacts(text, { about: keywords(`${question} ${goal}`), maxLength: FACTS_LENGTH });
 }

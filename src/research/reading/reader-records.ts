@@ -1,23 +1,23 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { sourceIdIn } from '../context/result-records.ts';
-import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
+import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
 import { splitSentences, weigh } from '../text/key-facts.ts';
 
-/** What the reader wrote of a piece of a page. */
+/** The reader's notes on a piece of a page. */
 export interface PieceNotes {
   /** Short lines. */
   notes: string;
-  /** The piece, and where it begins in its page, in UTF-16 code units. */
+  /** The piece, and where it starts in its page, in UTF-16 code units. */
   text: string;
   from: number;
 }
 
-/** The most that is kept of one page, in UTF-16 code units. */
-const MOST = 2400;
+/** How much is retained of one page, in UTF-16 code units. */
+const MAX_LENGTH = 2400;
 const BULLET = /^\s*(?:[-*•+]|\d{1,2}[.)])\s+/;
 
-/** The reader's notes on a page as records: a line that stands in the page is a quote, with its place. */
+/** The reader's notes on a page as records. A line that is verbatim in the page becomes a quote with its position. */
 export function readerRecords(
   pieces: readonly PieceNotes[],
   of: { result: Pick<ResultEntry, 'result'>; args: JsonObject; turn: number; about: ReadonlySet<string> },
@@ -31,13 +31,13 @@ export function readerRecords(
       const note = line.replace(BULLET, '').trim();
       if (note === '') return [];
       const place = text.indexOf(note);
-      const told = { turn, by: 'reader' as const, source, weight: weigh(note, about) };
+      const base = { turn, by: 'reader' as const, source, weight: weigh(note, about) };
       return [
         place === -1
-          ? { ...told, quote: '', at: offset + from, note }
-          : { ...told, quote: note, at: offset + from + place, note: '' },
+          ? { ...base, quote: '', at: offset + from, note }
+          : { ...base, quote: note, at: offset + from + place, note: '' },
       ];
     }),
   );
-  return tellingMost(records, MOST);
+  return mostRelevant(records, MAX_LENGTH);
 }

@@ -13,38 +13,38 @@ import { factsOf, NOTES_TOKENS, type PieceToRead, readPiece } from './read-piece
 import type { PieceNotes } from './reader-records.ts';
 
 /**
- * Reading huge pages: one that would fill the context is read piece by piece by a model, each piece held against the
- * question, and the model that researches gets what matters (`research.reader` may name a cheaper route).
+ * Reads huge pages: a page that would fill the context is read piece by piece by a model with the question in mind, and
+ * the research model gets the notes (`research.reader` may name a cheaper route).
  */
 
-/** A page larger than this part of the window is read in pieces, each of this part at most. */
+/** A page that is larger than this share of the window is huge: the research model gets notes in its place. */
 const HUGE_SHARE = 0.4;
-/** From here on a page is a long one: where a reader is configured it writes what is kept of it. */
+/** A long page goes to the model as it is, but a configured reader writes the notes that are retained. In tokens. */
 const LONG_TOKENS = 3000;
+/** The size of a piece of a huge page, as a share of the window. */
 const PIECE_SHARE = 0.3;
-/** Pieces are no larger than this either: a model overlooks less in them. */
+/** An upper limit for pieces, because models overlook less in smaller ones. */
 const MAX_PIECE_TOKENS = 8000;
-/** Parts of one page that are fetched, and pieces that are read; the rest is left to `offset`. */
+/** How many parts of one page are fetched, and how many pieces are read; the model gets the rest with `offset`. */
 const MAX_PARTS = 12;
 const MAX_PIECES = 24;
-/** What one piece costs in tokens at most. */
+/** The most tokens that one piece may cost. */
 const PIECE_TOKENS = { input: MAX_PIECE_TOKENS * 1.5, output: NOTES_TOKENS };
-/** Pieces read at a time. */
 const PARALLEL = 3;
-/** What reading may take besides the fetching, and what is left then to put the rest together, in milliseconds. */
+/** How long reading may take after the page is fetched, and how long the work after that, in milliseconds. */
 const READING_MS = 180_000;
 const GRACE_MS = 15_000;
 
-export interface Reading {
+export interface PageReader {
   tools: ReadonlyMap<string, Tool>;
-  /** The tokens that reading cost since the last call. */
+  /** Returns the usage of reading since the last call. */
   takeSpent(): TurnUsage[];
-  /** What the reader wrote of a page, by the arguments of the call that fetched it; undefined where it read none. */
+  /** The reader's notes on a page, by the arguments of the call that fetched it; undefined if it was not read. */
   notesOn(args: JsonObject): readonly PieceNotes[] | undefined;
 }
 
-/** The run's tools, with a reader behind `fetch_url_content`. */
-export function withReader(run: ResearchRun, context: Context): Reading {
+/** Wraps `fetch_url_content` of a run's tools with a reader for huge pages. */
+export function withReader(run: ResearchRun, context: Context): PageReader {
   const fetcher = run.tools.get('fetch_url_content');
   if (!fetcher) return { tools: run.tools, takeSpent: () => [], notesOn: () => undefined };
   const read = new Map<string, PieceNotes[]>();
@@ -61,30 +61,30 @@ export function withReader(run: ResearchRun, context: Context): Reading {
       if (!isHuge && (!run.model.research.reader || estimateTokens(page.text) < LONG_TOKENS)) return output;
       const whole = isHuge && fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
       const pieces = cutPieces(whole.text, isHuge ? Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE) : MAX_PIECE_TOKENS);
-      const looked = pieces.slice(0, MAX_PIECES);
-      const notes = await readPieces(run, { pieces: looked, args, signal: toolContext.signal, spend });
-      read.set(JSON.stringify(args), placed(pieces, notes));
-      // A page that is shown whole: what is kept of it later is what the reader finds in it.
+      const toRead = pieces.slice(0, MAX_PIECES);
+      const notes = await readPieces(run, { pieces: toRead, args, signal: toolContext.signal, spend });
+      read.set(JSON.stringify(args), withOffsets(pieces, notes));
+      // A long page goes to the model as it is; the notes are for later compaction.
       if (!isHuge) return output;
-      const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.about });
-      return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
+      const shown = shortenNotes(notes, { tokens: room * HUGE_SHARE, about: context.about });
+      return { ...output, result: (sourceId) => notesResult(output.result(sourceId), { notes: shown, pieces, whole }) };
     },
-    // Several calls of a model stand behind this one.
+    // This one call includes several model turns.
     timeoutMs: fetcher.timeoutMs + READING_MS + GRACE_MS,
   };
   return {
     tools: new Map(run.tools).set(fetcher.name, reading),
     notesOn: (args) => read.get(JSON.stringify(args)),
     takeSpent() {
-      const taken = spent;
+      const usage = spent;
       spent = [];
-      return taken;
+      return usage;
     },
   };
 }
 
-/** What was written of the pieces that hold anything. */
-function placed(pieces: readonly string[], notes: readonly string[]): PieceNotes[] {
+/** The notes that are not empty, with their pieces and offsets. */
+function withOffsets(pieces: readonly string[], notes: readonly string[]): PieceNotes[] {
   let at = 0;
   return notes.flatMap((note, index) => {
     const text = pieces[index] ?? '';
@@ -97,7 +97,7 @@ function placed(pieces: readonly string[], notes: readonly string[]): PieceNotes
 /** A page, or as much of it as was fetched. Lengths and offsets are in UTF-16 code units. */
 interface Page {
   text: string;
-  /** Where it goes on behind `text`. */
+  /** Where it continues after `text`; undefined at its end. */
   nextOffset: number | undefined;
   totalLength: number;
 }
@@ -113,19 +113,19 @@ function pageOf(output: ToolOutput): Page | undefined {
   };
 }
 
-/** The tokens of the whole page, judged by the part that is there; of that part alone where the model asked for it. */
+/** The estimated tokens of the whole page, or of the fetched part if the model requested a certain part. */
 function tokensOf(page: Page, args: JsonObject): number {
   const tokens = estimateTokens(page.text);
   if (!fromStart(args) || page.nextOffset === undefined) return tokens;
   return (tokens * page.totalLength) / Math.max(1, page.text.length);
 }
 
-/** Whether a call wants the page from its beginning, and not a certain part of it. */
+/** Whether a call requests the page from its start, and not a certain part of it. */
 function fromStart({ offset }: JsonObject): boolean {
   return !Number(offset ?? 0);
 }
 
-/** The page with its further parts, as many as are read at once. A part that cannot be fetched ends it. */
+/** The page with its further parts, up to `MAX_PARTS`. A part that cannot be fetched ends it. */
 async function fetchRest(
   fetcher: Tool,
   first: Page,
@@ -141,7 +141,7 @@ async function fetchRest(
   return page;
 }
 
-/** Fetching has its own time of what reading may take in all: a page that comes drop by drop does not take the rest. */
+/** Fetches with the fetcher's own time limit, so that a page that trickles in does not use up the time for reading. */
 function fetchInTime(fetcher: Tool, args: JsonObject, toolContext: ToolContext): Promise<ToolOutput> {
   const fetching = (signal: AbortSignal) => fetcher.call(args, { ...toolContext, signal });
   return withTimeout(fetcher.name, fetcher.timeoutMs, fetching, { signal: toolContext.signal });
@@ -157,7 +157,7 @@ async function fetchPart(fetcher: Tool, args: JsonObject, toolContext: ToolConte
   }
 }
 
-/** Notes on each piece, in order. Where time or tokens run out, the rest is reduced to key facts. */
+/** Notes on each piece, in order. Once time, tokens or money run out, the rest is reduced to key facts. */
 async function readPieces(
   run: ResearchRun,
   options: { pieces: readonly string[]; args: JsonObject; signal: AbortSignal; spend(usage: TurnUsage): void },
@@ -165,8 +165,8 @@ async function readPieces(
   const { pieces, args, signal } = options;
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
-  let left = run.allowance.tokens;
-  let money = run.purse.forReading;
+  let left = run.allowance.tokensLeft;
+  let money = run.purse.readingBudget;
   const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
   const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;
   const spend = (usage: TurnUsage) => {
@@ -195,21 +195,24 @@ async function readPieces(
   return notes;
 }
 
-/** Notes that are no longer together than a page may be. */
-function shortened(notes: readonly string[], most: { tokens: number; about: ReadonlySet<string> }): string[] {
+/** Shortens notes proportionally, so that together they fit into `limit.tokens`. */
+function shortenNotes(notes: readonly string[], limit: { tokens: number; about: ReadonlySet<string> }): string[] {
   const tokens = estimateTokens(notes.join('\n'));
-  if (tokens <= most.tokens) return [...notes];
+  if (tokens <= limit.tokens) return [...notes];
   return notes.map((note) =>
-    keyFacts(note, { about: most.about, maxLength: Math.floor((note.length * most.tokens) / tokens) }),
+    keyFacts(note, { about: limit.about, maxLength: Math.floor((note.length * limit.tokens) / tokens) }),
   );
 }
 
-function told(value: JsonValue, read: { notes: readonly string[]; pieces: readonly string[]; whole: Page }): JsonValue {
+function notesResult(
+  value: JsonValue,
+  read: { notes: readonly string[]; pieces: readonly string[]; whole: Page },
+): JsonValue {
   if (!isObject(value)) return value;
   const { notes, pieces, whole } = read;
   const unread = pieces.slice(notes.length).reduce((length, piece) => length + piece.length, 0);
-  const behind = whole.nextOffset ?? whole.totalLength;
-  const nextOffset = unread > 0 ? behind - unread : whole.nextOffset;
+  const fetchedEnd = whole.nextOffset ?? whole.totalLength;
+  const nextOffset = unread > 0 ? fetchedEnd - unread : whole.nextOffset;
   const text = notes.filter((note) => note !== '').join('\n') || 'Nothing in it answers the question.';
   const { next_offset: _, more_on_goal: __, links: ___, links_left_out: ____, ...page } = value;
   return {

@@ -4,9 +4,9 @@ import { onOneLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
 import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
-import type { Answering } from '../answer/answer-steps.ts';
+import type { AnswerOptions } from '../answer/answer-steps.ts';
+import { collectText } from '../answer/buffered-text.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
-import { collectText } from '../answer/held-text.ts';
 import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
@@ -16,38 +16,42 @@ import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 
-/** The model's own look at the sentences that the lexical check doubts (docs/research.md, "Verification"). */
+/** Lets the model verify the sentences that the lexical check doubts (docs/research.md, "Verification"). */
 
-/** The most that is asked about in one turn, in UTF-16 code units: the price of a check. */
-const MOST_ASKED = 60_000;
-/** Tokens that a verdict has at most, mostly. */
+/** How much text one turn may verify, in UTF-16 code units: it bounds the price of a check. */
+const MAX_ASKED = 60_000;
+/** The tokens of nearly every verdict. */
 const VERDICT_TOKENS = 80;
 
-/** A sentence with a claim that its sources do not carry, as far as can be seen; a range without spaces around it. */
+/** A sentence with a claim that its sources do not seem to support; a range without spaces around it. */
 interface Doubtful {
   start: number;
   end: number;
   citations: readonly UrlCitation[];
-  /** The claims that are doubted, with the sources that they cite. */
+  /** The doubtful claims, with the sources that they cite. */
   claims: readonly { claim: string; sources: readonly number[] }[];
 }
 
-/** A text whose claims the model holds against their sources, too. */
+/** A text whose claims the model verifies. */
 export interface CheckedText {
   text: string;
   claims: ClaimChecker;
-  /** What the reader has already, in UTF-16 code units. */
+  /** How much of the answer is sent already, in UTF-16 code units. */
   shown: number;
 }
 
 /**
- * Asks the model once about the doubtful sentences of a text, and notes the text as it is to be shown. A turn that fails
- * changes nothing: the annotations say how the sentences stand.
+ * Asks the model once about the doubtful sentences of a text, and records the text as it will be sent. If the turn fails,
+ * the text stays as it is, and its annotations say how well it is supported.
  */
-export async function* checkText(run: ResearchRun, answering: Answering, checked: CheckedText): AsyncGenerator<Step> {
+export async function* checkText(
+  run: ResearchRun,
+  answering: AnswerOptions,
+  checked: CheckedText,
+): AsyncGenerator<Step> {
   const { claims } = checked;
-  const text = await withOwnNumbers(run, checked.text);
-  const doubtful = await askedAbout(text, run, claims);
+  const text = await withModelNumbers(run, checked.text);
+  const doubtful = await sentencesToVerify(text, run, claims);
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
   if (doubtful.length > 0) {
     try {
@@ -58,7 +62,7 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
         ask: async () => request,
       });
       const verdicts = verdictsIn(held.text);
-      Object.assign(entry, await corrected(text, { verdicts, asked }, { run, claims }), { usage: held.usage });
+      Object.assign(entry, await applyVerdicts(text, { verdicts, asked }, { run, claims }), { usage: held.usage });
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError)) throw thrown;
@@ -69,14 +73,14 @@ export async function* checkText(run: ResearchRun, answering: Answering, checked
   yield { type: 'note', entry: noted(run.state, entry) };
 }
 
-/** A text as it is shown but for its markers, which keep the numbers that the model knows. */
-async function withOwnNumbers({ state }: ResearchRun, text: string): Promise<string> {
+/** A text as it will be sent, except that its markers keep the model's own numbers. */
+async function withModelNumbers({ state }: ResearchRun, text: string): Promise<string> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets' });
   return (await cited.whole(text)).text;
 }
 
-/** The sentences that are doubted, and then those that say it in other words than their sources. */
-async function askedAbout(text: string, run: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
+/** The doubtful sentences, followed by those that paraphrase their sources. */
+async function sentencesToVerify(text: string, run: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const doubted = await doubtfulIn(text, run, claims);
   const starts = new Set(doubted.map(({ start }) => start));
   const others = (await doubtfulIn(text, run, claims.strict())).filter(({ start }) => !starts.has(start));
@@ -87,9 +91,9 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: Citation
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
   const { annotations } = await cited.whole(text);
   const doubtful: Doubtful[] = [];
-  const look = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
-    const citations = all.slice(0, MOST_CITATIONS);
-    // A sentence may make several claims, each with markers of its own: one of them is enough for a doubt.
+  const inspect = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
+    const citations = all.slice(0, MAX_CITATIONS);
+    // A sentence may make several claims, each with its own markers; one doubtful claim is enough.
     const byClaim = Map.groupBy(citations, ({ start_index }) => claimBefore(text.slice(0, start_index)));
     const doubted = [...byClaim].filter(
       ([, own]) =>
@@ -105,16 +109,16 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: Citation
     }));
     doubtful.push({ start: from, end: from + sentence.trim().length, citations, claims: own });
   };
-  await inSlices(citedSentences(text, annotations), look, { stepsALook: 1 });
+  await inSlices(citedSentences(text, annotations), inspect, { stepsALook: 1 });
   return doubtful;
 }
-/** Citations of one sentence that are looked at. */
-const MOST_CITATIONS = 100;
+/** How many citations of one sentence are considered. */
+const MAX_CITATIONS = 100;
 
-/** A request, and the sentences that it asks about: as many as it has room for, with the verdicts. */
+/** A request, and the sentences that it asks about: as many as fit, including their verdicts. */
 async function checkRequest(
   run: ResearchRun,
-  { context }: Answering,
+  { context }: AnswerOptions,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
 ): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
   const { prompts, fence, state } = run;
@@ -130,20 +134,20 @@ async function checkRequest(
   for (const each of doubtful) {
     const shown = new Set<string>();
     const cited = each.claims.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, id })));
-    const show = ({ claim, id }: { claim: string; id: number }) => {
+    const addPassages = ({ claim, id }: { claim: string; id: number }) => {
       const source = state.sources.byId(id);
       for (const passage of source ? claims.passages(claim, source) : []) shown.add(`   [${id}] ${passage}`);
     };
-    await inSlices(cited, show, { stepsALook: 1 });
+    await inSlices(cited, addPassages, { stepsALook: 1 });
     const passages = shown.size > 0 ? shown : ['   (no passage speaks of it)'];
     const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
     length += question.length;
-    if (length > MOST_ASKED && asked.length > 0) break;
+    if (length > MAX_ASKED && asked.length > 0) break;
     asked.push(each);
     questions.push(question);
   }
   let request = requestOf(questions);
-  // What has no room, or whose verdict has none, is not asked about.
+  // Drop sentences whose verdicts would exceed the output limit.
   for (;;) {
     const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
     if (asked.length <= Math.max(1, verdicts)) return { request, asked };
@@ -152,8 +156,8 @@ async function checkRequest(
   }
 }
 
-/** The text with what was put right, and the passages that stand in their sources word for word. */
-async function corrected(
+/** The text with corrections, and the quoted passages that are verbatim in their sources. */
+async function applyVerdicts(
   text: string,
   { verdicts, asked }: { verdicts: ReadonlyMap<number, SentenceVerdict>; asked: readonly Doubtful[] },
   { run, claims }: { run: ResearchRun; claims: ClaimChecker },
@@ -169,7 +173,7 @@ async function corrected(
       const accept = ({ source_id, start_index }: UrlCitation) => {
         const source = source_id === null ? undefined : run.state.sources.byId(source_id);
         const claim = claimBefore(text.slice(0, start_index));
-        const found = source && claims.wordsOf(source, { claim, named: verdict.passage });
+        const found = source && claims.quoteIn(source, { claim, named: verdict.passage });
         if (source && found) accepted.push({ claim, source: source.id, text: found });
       };
       await inSlices(citations, accept, { stepsALook: 1 });
@@ -180,8 +184,8 @@ async function corrected(
       result = /(?:^|\n)$/.test(head) ? head + rest.trimStart() : head.trimEnd() + rest;
       continue;
     }
-    const instead = inPlaceOf(text.slice(start, end), await withOwnNumbers(run, verdict.instead));
-    const vouched = instead === undefined ? undefined : await vouchedFor(instead, run, claims);
+    const instead = inFormOf(text.slice(start, end), await withModelNumbers(run, verdict.instead));
+    const vouched = instead === undefined ? undefined : await vouchedPassages(instead, run, claims);
     if (!vouched) continue;
     accepted.push(...vouched);
     result = head + instead + rest;
@@ -189,9 +193,9 @@ async function corrected(
   return { text: result.trim() === '' ? text : result, accepted };
 }
 
-/** A corrected sentence in the form of the one before: its mark of a list, its row. */
-function inPlaceOf(sentence: string, said: string): string | undefined {
-  const own = onOneLine(said);
+/** A corrected sentence in the form of the original: with its bullet, its markers, or as a table row of the same width. */
+function inFormOf(sentence: string, correction: string): string | undefined {
+  const own = onOneLine(correction);
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';
@@ -199,8 +203,8 @@ function inPlaceOf(sentence: string, said: string): string | undefined {
   return LIST_MARK.test(own) || isRow ? marked : mark + marked;
 }
 
-/** The citations of a corrected sentence, which the model vouches for; undefined where it cites nothing that speaks of it. */
-async function vouchedFor(
+/** The passages for a corrected sentence, which the model vouches for; undefined if no source that it cites mentions it. */
+async function vouchedPassages(
   sentence: string,
   { state }: ResearchRun,
   claims: ClaimChecker,

@@ -1,15 +1,16 @@
 /**
- * The gateway writes the heading of a section, and takes out the one that the model repeats. It comes with the first
- * words of the section: one without text has no heading either.
+ * Writes the heading of a section, and removes the one that the model repeats. The heading is sent with the first words of
+ * the section, so that a section without text has no heading either.
  */
 export class HeadingFilter {
   readonly #heading: string;
-  /** What stands before the first words of the section. */
+  /** Precedes the first words of the section. */
   readonly #head: string;
+  /** Text that may be the repeated heading; undefined once that is decided. */
   #held: string | undefined;
   #hasShown: boolean;
 
-  /** @param before what of the section is shown already: then nothing is taken out. */
+  /** @param before the part of the section that is sent already; if there is any, nothing is removed. */
   constructor(heading: string, { head, before }: { head: string; before: string }) {
     this.#heading = plain(heading);
     this.#head = head;
@@ -17,12 +18,12 @@ export class HeadingFilter {
     this.#hasShown = before !== '';
   }
 
-  /** Whether the section has any text but its heading. */
+  /** Whether the section has any text besides its heading. */
   get hasShown(): boolean {
     return this.#hasShown;
   }
 
-  /** What of a piece of the section is shown. */
+  /** The part of a piece that can be sent. */
   push(text: string): string {
     if (this.#held === undefined) return this.#shown(text);
     this.#held += text;
@@ -31,32 +32,32 @@ export class HeadingFilter {
     return this.#isHeading(line) && more === undefined && /^[\s=-]*$/.test(below) ? '' : this.end();
   }
 
-  /** What is still held back. */
+  /** The text that is still held back. */
   end(): string {
     const held = (this.#held ?? '').trimStart();
     const [line = '', below = ''] = held.split('\n', 2);
     const underlined = /^ {0,3}(?:=+|-+)\s*$/.test(below) ? `${line}\n${below}`.length : line.length;
     const shown = this.#shown(this.#isHeading(line) ? held.slice(underlined) : held);
-    // A model that said nothing else is asked again.
+    // If there is no other text, the model is asked again, and its next attempt is filtered, too.
     this.#held = this.#hasShown ? undefined : '';
     return shown;
   }
 
   #isHeading(line: string): boolean {
-    const said = plain(line);
-    return said === this.#heading || withoutNumber(said) === this.#heading;
+    const words = plain(line);
+    return words === this.#heading || withoutNumber(words) === this.#heading;
   }
 
   #mayBeHeading(line: string): boolean {
-    const said = plain(line);
+    const words = plain(line);
     return (
-      /^(?:\p{L}{0,12} ?)?\d{0,3} ?\p{P}?$/u.test(said) ||
-      this.#heading.startsWith(said) ||
-      this.#heading.startsWith(withoutNumber(said))
+      /^(?:\p{L}{0,12} ?)?\d{0,3} ?\p{P}?$/u.test(words) ||
+      this.#heading.startsWith(words) ||
+      this.#heading.startsWith(withoutNumber(words))
     );
   }
 
-  /** White space before the first words is left out. */
+  /** Adds the heading before the first words, and drops white space before them. */
   #shown(text: string): string {
     if (this.#hasShown) return text;
     const rest = text.trimStart();
@@ -70,12 +71,12 @@ function plain(line: string): string {
   return withoutMarks(line).toLowerCase();
 }
 
-/** The words of a heading without a number before them: `2. On tea`, `Section 2: On tea`. */
+/** A heading without its number: `2. On tea`, `Section 2: On tea`. */
 function withoutNumber(line: string): string {
   return withoutMarks(line.replace(/^(?:\p{L}{1,12} )?\d{1,3}(?: ?[.):\p{Pd}])?\s/u, ''));
 }
 
-/** A line without the marks of headings and bold text at its ends. */
+/** A line without the Markdown of headings and bold text at its ends. */
 export function withoutMarks(line: string): string {
   let [start, end] = [0, line.length];
   while (start < end && HEADING_MARK.test(line[start] ?? '')) start++;

@@ -2,10 +2,10 @@ import { isObject } from '../../base/json.ts';
 import { joinSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { closingRequest } from '../answer/answer-request.ts';
-import type { Answering } from '../answer/answer-steps.ts';
-import { collectText } from '../answer/held-text.ts';
+import type { AnswerOptions } from '../answer/answer-steps.ts';
+import { collectText } from '../answer/buffered-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
-import { NothingWritten } from '../run/no-answer.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { structuredFormat } from '../run/request.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -13,33 +13,33 @@ import type { OutlineSection } from '../run/transcript.ts';
 import { withoutMarks } from './heading-filter.ts';
 import { outlineLines, recordsOfRun } from './report-records.ts';
 
-/** Whether a report is written by sections, and which (docs/research.md, "Reports"). */
+/** Decides whether a report has sections, and plans them (docs/research.md, "Reports"). */
 
-/** Parts of a plan from which on its report has sections, unless the request says otherwise. */
+/** A plan with this many parts leads to a report with sections, unless the request says otherwise. */
 const MANY_PARTS = 4;
-/** The part of a request that the list of records may have. */
+/** The share of a request that the list of records may have. */
 const RECORDS_SHARE = 0.25;
-/** As many as a plan may have parts. */
-const MOST_SECTIONS = 40;
-const MOST_RECORDS = 200;
+/** As many as a plan may have items. */
+const MAX_SECTIONS = 40;
+const MAX_RECORDS = 200;
 /** In UTF-16 code units. */
 const LONGEST_HEADING = 160;
 const LONGEST_AIM = 800;
-/** Tokens of an answer that a report needs where its cost is bounded: less is one turn. */
-const LEAST_REPORT = 2000;
+/** If the cost is limited and pays for fewer tokens, the answer is written in one turn. */
+const MIN_REPORT = 2000;
 
-/** Whether the answer is to have sections, as far as can be told before the model was asked. */
+/** Whether the answer should have sections; without an outline, the model may still decide against them. */
 export function wantsReport(run: ResearchRun): boolean {
   const { request, state, answerSoFar, purse, context_length } = { ...run, ...run.model };
   if (structuredFormat(run) || state.sources.size === 0 || request.report === 'short') return false;
   if (state.report.outline) return state.report.outline.length > 0;
-  if (answerSoFar.text !== '' || state.answered || purse.answerTokens(context_length / 2) < LEAST_REPORT) return false;
+  if (answerSoFar.text !== '' || state.answered || purse.maxAnswerOutput(context_length / 2) < MIN_REPORT) return false;
   const parts = state.plan?.items.filter(({ status }) => status !== 'dropped').length ?? 0;
   return request.report === 'full' || request.effort === 'high' || parts >= MANY_PARTS;
 }
 
 /** Asks for the outline, once. @throws GatewayError */
-export async function* makeOutline(run: ResearchRun, answering: Answering): AsyncGenerator<Step> {
+export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step> {
   const { state } = run;
   if (state.report.outline || !wantsReport(run)) return;
   const { context } = answering;
@@ -58,19 +58,19 @@ export async function* makeOutline(run: ResearchRun, answering: Answering): Asyn
       },
     });
   } catch (thrown) {
-    if (!(thrown instanceof NothingWritten)) throw thrown;
+    if (!(thrown instanceof EmptyAnswer)) throw thrown;
   }
   const sections = sectionsIn(held.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
   yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
 }
 
-/** The sections of an outline as a model wrote it; none where there is only one, or nothing that can be read. */
+/** The sections of an outline as the model wrote it; empty if there is only one, or if it cannot be parsed. */
 export function sectionsIn(text: string, records: number): OutlineSection[] {
   const value = jsonIn(text)?.value;
   const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
   if (!Array.isArray(list)) return [];
-  const sections = list.slice(0, MOST_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
+  const sections = list.slice(0, MAX_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
   return sections.length > 1 ? sections : [];
 }
 
@@ -83,16 +83,16 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
   const numbers = named
     .map((number) => (typeof number === 'string' ? Number(number.replace(/^\D{1,3}/, '')) : number))
     .filter((number) => typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records);
-  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MOST_RECORDS) }];
+  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MAX_RECORDS) }];
 }
 
-/** A heading in one line, without what would make more of it: marks of headings, markers, HTML. */
+/** A heading on one line, without Markdown, markers and HTML. */
 function plainHeading(text: string): string {
   const line = joinSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
   return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
 }
 
-/** Names the sections that nothing was found for, once, so that they are searched for; undefined where there is none. */
+/** Names the sections without evidence to the model, once, so that it searches for them; undefined if there are none. */
 export function remindOfGaps({ state, prompts, fence, log }: ResearchRun): Step | undefined {
   const { outline = [], gapsNamed } = state.report;
   const gaps = outline.filter(({ records }) => records.length === 0);
@@ -108,7 +108,7 @@ export function outlineText(outline: readonly OutlineSection[]): string {
   return outline.map(sectionLine).join('\n');
 }
 
-/** The same without the aims of the sections. */
+/** The outline as lines, without the aims of the sections. */
 export function headingsText(outline: readonly OutlineSection[]): string {
   return outline.map(({ heading }, index) => `${index + 1}. ${heading}`).join('\n');
 }
@@ -120,7 +120,7 @@ export function sectionLine({ heading, aim }: OutlineSection, index: number): st
 /** The largest request of the run so far, by the gateway's estimate. */
 export function largestRequest({ state }: Pick<ResearchRun, 'state'>): number {
   return state.entries.reduce(
-    (most, entry) => (entry.t === 'turn' || entry.t === 'outline' ? Math.max(most, entry.estimate) : most),
+    (max, entry) => (entry.t === 'turn' || entry.t === 'outline' ? Math.max(max, entry.estimate) : max),
     0,
   );
 }

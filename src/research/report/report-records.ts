@@ -10,16 +10,16 @@ import type { ResearchState } from '../run/state.ts';
 import type { OutlineSection } from '../run/transcript.ts';
 import { keywords, mostTellingPart, rankTextInSteps, shortTitle } from '../text/key-facts.ts';
 
-/** The records of a run as a report is planned and written from them: the n-th of the transcript has the number n. */
+/** The records that a report is planned and written from. They are numbered from 1 in the order of the transcript. */
 
-/** A record is shown no longer than this, in UTF-16 code units. */
+/** Longer records are cut, in UTF-16 code units. */
 const LONGEST_LINE = 700;
-/** In the list from which the outline is made. */
+/** The limit in the list that the outline is made from. */
 const LONGEST_IN_OUTLINE = 240;
-/** The part of a section's room that records may have; the rest is for passages of their sources. */
+/** The share of a section's room that records may have; the rest is for passages of their sources. */
 const RECORDS_SHARE = 0.6;
-/** Records that are looked up for a section that named none. */
-const MOST_FOUND = 24;
+/** How many records are chosen for a section that names none. */
+const MAX_FOUND = 24;
 
 /** All records of a run, in the order of the transcript. */
 export async function recordsOfRun(state: ResearchState, about: ReadonlySet<string>): Promise<EvidenceRecord[]> {
@@ -27,7 +27,7 @@ export async function recordsOfRun(state: ResearchState, about: ReadonlySet<stri
   return turns.flatMap(({ notes, results }) => [...notes, ...results.flatMap(({ records }) => records)]);
 }
 
-/** The records that tell most as numbered lines of so many tokens. */
+/** The most relevant records that fit into `tokens`, as numbered lines. */
 export function outlineLines(records: readonly EvidenceRecord[], tokens: number): string {
   const lines = records.map((record, at) => ({
     at,
@@ -49,7 +49,7 @@ function lineOf(record: EvidenceRecord, length: number): string {
 }
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** What sections are written from. */
+/** The evidence that sections are written from. */
 interface ReportEvidence {
   records: readonly EvidenceRecord[];
   outline: readonly OutlineSection[];
@@ -58,12 +58,12 @@ interface ReportEvidence {
   sources: ResearchState['sources'];
 }
 
-/** The records of the n-th section and passages of their sources, by source, in so many tokens. */
+/** The records of a section and passages of their sources, grouped by source, within `tokens`. */
 export async function sectionRecords(report: ReportEvidence, index: number, tokens: number): Promise<string> {
   const section = report.outline[index];
   if (!section) return '';
   const about = keywords(`${section.heading} ${section.aim} ${report.question}`);
-  const chosen = fitting(recordsFor(section, about, report), tokens * RECORDS_SHARE);
+  const chosen = fitRecords(recordsFor(section, about, report), tokens * RECORDS_SHARE);
   const bySource = Map.groupBy(chosen, (record) => record.source);
   const sources = [...bySource.keys()].flatMap((id) => (id === null ? [] : (report.sources.byId(id) ?? [])));
   const used = chosen.reduce((sum, record) => sum + estimateTokens(lineOf(record, LONGEST_LINE)), 0);
@@ -76,7 +76,7 @@ export async function sectionRecords(report: ReportEvidence, index: number, toke
   const blocks = [...bySource].map(([id, group]) => {
     const source = id === null ? undefined : report.sources.byId(id);
     const head = source ? `[${source.id}] ${titleOf(source)}` : 'Noted without a source:';
-    const lines = group.map((record) => `- ${lineOf(record, LONGEST_LINE)}${toldBefore(record, index, report)}`);
+    const lines = group.map((record) => `- ${lineOf(record, LONGEST_LINE)}${earlierMention(record, index, report)}`);
     const passage = source && passages.get(source.id);
     return [head, ...lines, ...(passage ? [`  From its text: ${passage}`] : [])].join('\n');
   });
@@ -94,33 +94,33 @@ function recordsFor(
     .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
     .filter(({ shared }) => shared > 1)
     .sort((a, b) => b.shared - a.shared)
-    .slice(0, MOST_FOUND)
+    .slice(0, MAX_FOUND)
     .map(({ record }) => record);
 }
 
-/** As many as fit, those that tell most first; in their order. */
-function fitting(records: readonly EvidenceRecord[], tokens: number): EvidenceRecord[] {
+/** The most relevant records that fit, in their original order. */
+function fitRecords(records: readonly EvidenceRecord[], tokens: number): EvidenceRecord[] {
   const best = records.toSorted((a, b) => b.weight - a.weight);
   const lines = best.map((record) => lineOf(record, LONGEST_LINE));
-  const kept = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
-  return records.filter((record) => kept.has(record));
+  const chosen = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
+  return records.filter((record) => chosen.has(record));
 }
 
-/** Which of the sections before the n-th told a record, in words for the model. */
-function toldBefore(record: EvidenceRecord, index: number, { records, outline }: ReportEvidence): string {
+/** A hint for the model that an earlier section has the record already, or ''. */
+function earlierMention(record: EvidenceRecord, index: number, { records, outline }: ReportEvidence): string {
   const number = records.indexOf(record) + 1;
   const at = outline.slice(0, index).findIndex((section) => section.records.includes(number));
   return at === -1 ? '' : ` (told in section ${at + 1})`;
 }
 
-/** The sentences of each source that tell most of a section and stand in no record of it. */
+/** The most relevant sentences of each source that are in no record of the section. */
 async function passagesOf(
   sources: readonly Source[],
   of: { claims: ClaimChecker; about: ReadonlySet<string>; length: number; known: string },
 ): Promise<Map<number, string>> {
   const { claims, about, length, known } = of;
   const passages = new Map<number, string>();
-  if (length < LEAST_PASSAGE) return passages;
+  if (length < MIN_PASSAGE) return passages;
   for (const [source, { text }] of await claims.read(sources)) {
     const { sentences, ranking } = await rankTextInSteps(text, about);
     const chosen: number[] = [];
@@ -139,11 +139,11 @@ async function passagesOf(
   return passages;
 }
 
-/** UTF-16 code units of a token, about. */
+/** The average number of UTF-16 code units per token. */
 const CHARACTERS = 3.5;
-/** Shorter passages tell nothing beside the records. */
-const LEAST_PASSAGE = 160;
-/** Titles that are longer are cut, in UTF-16 code units. */
+/** Shorter passages add nothing to the records, in UTF-16 code units. */
+const MIN_PASSAGE = 160;
+/** Longer titles are cut, in UTF-16 code units. */
 const LONGEST_TITLE = 100;
 
 function titleOf({ title, url, published }: Source): string {

@@ -1,6 +1,6 @@
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { type AnswerRequest, type AskedHow, askToContinue, textRequest } from '../answer/answer-request.ts';
+import { type AnswerRequest, askToContinue, type TextAttempt, textRequest } from '../answer/answer-request.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Context } from '../context/context.ts';
 import { commonValues } from '../context/opening.ts';
@@ -9,27 +9,27 @@ import { questionOf } from '../text/prose.ts';
 import { headingsText, largestRequest, outlineText, sectionLine } from './outline.ts';
 import { recordsOfRun, sectionRecords } from './report-records.ts';
 
-/** The part of the run's largest request that one for a section aims at: titles and marks bring it to a third at most. */
+/** The target size of a section request, as a share of the run's largest request. Titles and markup may add up to a third. */
 const SHARE = 0.29;
-/** Fewer tokens of evidence are no section. */
-const LEAST_EVIDENCE = 400;
-/** The part of it that the outline may take with the aims of its sections; a longer one is shown as headings. */
+/** The evidence of a section gets at least this many tokens. */
+const MIN_EVIDENCE = 400;
+/** The share that the outline may take with the aims of its sections; a longer one is reduced to headings. */
 const OUTLINE_SHARE = 0.25;
-/** Of longer questions and paragraphs the beginning, or the end, is enough; in UTF-16 code units. */
+/** Longer questions are cut at the end, longer paragraphs at the start, in UTF-16 code units. */
 const LONGEST_QUESTION = 6000;
 const LONGEST_BEFORE = 600;
-/** Words of a token, about. */
+/** The average number of words per token. */
 const WORDS = 0.6;
-/** Messages that are the same for all sections: the system prompt, the question and the outline. */
+/** How many leading messages are the same for all sections: the system prompt, and the question with the outline. */
 const COMMON = 2;
 
-/** Asks for the n-th section. `before`: what the reader has; `limit`: tokens that the section may have. */
+/** Requests the section `index`. `before`: what is sent already; `limit`: tokens that the section may have. */
 export type AskForSection = (
   index: number,
-  how: AskedHow & { before: string; limit: number },
+  how: TextAttempt & { before: string; limit: number },
 ) => Promise<AnswerRequest>;
 
-/** The requests by which a report is written: each holds the outline, and what its own section rests on. */
+/** Creates the requests for the sections of a report: each has the outline, and the evidence of its own section. */
 export async function sectionRequests(
   run: ResearchRun,
   { context, claims }: { context: Context; claims: ClaimChecker },
@@ -39,10 +39,9 @@ export async function sectionRequests(
   const { outline = [] } = state.report;
   const records = await recordsOfRun(state, context.about);
   const report = { records, outline, claims, question, sources: state.sources };
-  /** The tokens that a request aims at. */
-  const most = () => Math.min(context.window.threshold, largestRequest(run)) * SHARE;
-  const whole = outlineText(outline);
-  const shown = fence.around(estimateTokens(whole) <= most() * OUTLINE_SHARE ? whole : headingsText(outline));
+  const targetTokens = () => Math.min(context.window.threshold, largestRequest(run)) * SHARE;
+  const full = outlineText(outline);
+  const shown = fence.around(estimateTokens(full) <= targetTokens() * OUTLINE_SHARE ? full : headingsText(outline));
   const system = prompts.section({ ...commonValues(run), mark: fence.mark, charts: request.charts ?? false });
   const common: TurnMessage[] = [
     { role: 'system', content: system },
@@ -51,7 +50,7 @@ export async function sectionRequests(
   return async (index, { before, limit, soFar, again }) => {
     const section = outline[index];
     const fixed = estimateRequest(common) + estimateTokens(soFar) + estimateTokens(prompts.writeSection(EMPTY));
-    const tokens = Math.max(LEAST_EVIDENCE, most() - fixed - LONGEST_BEFORE / 4);
+    const tokens = Math.max(MIN_EVIDENCE, targetTokens() - fixed - LONGEST_BEFORE / 4);
     const evidence = await sectionRecords(report, index, tokens);
     const paragraph = lastParagraph(before);
     const ask = prompts.writeSection({
@@ -77,7 +76,7 @@ function lengthText(limit: number, { request, model }: ResearchRun): string {
   return `At most ${Math.max(20, Math.floor(limit * WORDS))} words; end with a whole sentence.`;
 }
 
-/** The end of a text for the eyes of a model that writes on: without markers, whose numbers are the reader's. */
+/** The end of a text, for a model that continues it: without markers, whose numbers are not the model's. */
 function lastParagraph(text: string): string {
   const paragraph =
     text

@@ -1,12 +1,12 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 
-/** What the model says of a doubtful sentence: whose words carry it, how it is right, or '' where it goes. */
+/** The model's verdict on a doubtful sentence: a passage that supports it, or a correction; `instead: ''` removes it. */
 export type SentenceVerdict = { passage: string } | { instead: string };
 
 /**
- * The verdicts of an answer by the number of their sentence. Models write them as an array, alone or in an object, one a
- * line, or cut at the end: each that is whole counts.
+ * The verdicts of an answer, by the number of their sentence. Models write them as an array, in an object or not, as one
+ * object per line, or cut off at the end; every complete verdict counts.
  */
 export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
   const verdicts = new Map<number, SentenceVerdict>();
@@ -18,18 +18,18 @@ export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
   return verdicts;
 }
 
-/** What is read of an answer, in UTF-16 code units, and the verdicts that are read of it: more than are ever asked for. */
+/** How much of an answer is read, in UTF-16 code units, and how many verdicts: more than are ever requested. */
 const LONGEST_ANSWER = 100_000;
-const MOST_VERDICTS = 1000;
-/** An object without others in it. It always matches, so that nothing is looked at twice; one without its end is no JSON. */
+const MAX_VERDICTS = 1000;
+/** A flat object. The end is optional so that no text is scanned twice; matches without it are no JSON and are skipped. */
 const OBJECT = /\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*"?)+\}?/g;
 
 function itemsIn(answer: string): Record<string, unknown>[] {
   const value = jsonIn(answer)?.value;
   const list = isObject(value) && !('n' in value) ? Object.values(value).find(Array.isArray) : value;
-  if (Array.isArray(list)) return list.slice(0, MOST_VERDICTS).filter((item) => isObject(item));
+  if (Array.isArray(list)) return list.slice(0, MAX_VERDICTS).filter((item) => isObject(item));
   const whole = answer.matchAll(OBJECT).filter(([text]) => text.endsWith('}'));
-  return [...whole.take(MOST_VERDICTS).map(([text]) => parseJson(text))].filter((item) => isObject(item));
+  return [...whole.take(MAX_VERDICTS).map(([text]) => parseJson(text))].filter((item) => isObject(item));
 }
 
 function verdictOf({ drop, text, passage }: Record<string, unknown>): SentenceVerdict | undefined {

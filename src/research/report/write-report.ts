@@ -2,39 +2,44 @@ import type { IncompleteReason } from '../../protocol/response.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { answerLimit } from '../answer/answer-request.ts';
-import { type Answering, answeredStep, citedSteps, spentAnswerBudget, type Written } from '../answer/answer-steps.ts';
+import {
+  type AnswerOptions,
+  answeredStep,
+  citedSteps,
+  usedUpBudget,
+  type WrittenText,
+} from '../answer/answer-steps.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
 import { CodeBlocks } from '../answer/code-marks.ts';
-import { writeShown } from '../answer/shown-text.ts';
+import { streamText } from '../answer/stream-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
-import { NothingWritten } from '../run/no-answer.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
+import { citeDraft, draftText, verifiesClaims } from './draft-text.ts';
 import { HeadingFilter } from './heading-filter.ts';
-import { checks, citedDraft, draftText } from './held-section.ts';
 import { type AskForSection, sectionRequests } from './section-requests.ts';
 
-/** A report is written section by section into one message (docs/research.md, "Reports"). */
+/** Writes a report, section by section, into one message (docs/research.md, "Reports"). */
 
-/** Tokens that every section may have, if there are enough for all. */
-const LEAST_SECTION = 120;
+/** Tokens that are reserved for each later section, if there are enough. */
+const MIN_SECTION = 120;
 /** Tokens that a section may have even if none are left. */
-const LEAST_TOKENS = 16;
-/** A section may have so many times its even share of what is left: some have more to tell. */
+const MIN_TOKENS = 16;
+/** A section may have this many times its even share of what is left, because some have more to say. */
 const MORE_THAN_ITS_SHARE = 1.5;
 
-/** What the sections of a report are written with. */
-interface Writing {
-  answering: Answering;
+interface ReportOptions {
+  answering: AnswerOptions;
   claims: ClaimChecker;
   cited: CitedAnswer;
   askFor: AskForSection;
 }
 
-/** Writes the sections that are not written yet. @throws GatewayError */
-export async function* writeReport(run: ResearchRun, answering: Answering): AsyncGenerator<Step, Written> {
+/** Writes the sections that are still missing. @throws GatewayError */
+export async function* writeReport(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step, WrittenText> {
   const { state } = run;
   const { outline = [] } = state.report;
   const claims = await ClaimChecker.of(state);
@@ -45,21 +50,21 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     return { text: '', cut: state.answered.cut };
   }
   const askFor = await sectionRequests(run, { context: answering.context, claims });
-  const writing = { answering, claims, cited, askFor };
+  const options = { answering, claims, cited, askFor };
   let cut: IncompleteReason | null = state.report.cut;
   let before = run.answerSoFar.text.slice(0, state.report.length);
-  for (let index = state.report.done; index < outline.length; index++) {
+  for (let index = state.report.sectionsDone; index < outline.length; index++) {
     const section = outline[index];
     if (!section) break;
-    if (index > 0 && (answering.signal.aborted || spentAnswerBudget(run, noUsage()))) {
+    if (index > 0 && (answering.signal.aborted || usedUpBudget(run, noUsage()))) {
       cut ??= 'budget';
       break;
     }
     const limit = tokensFor(run, outline.length - index);
-    const joint = state.report.length === 0 ? '' : `${closingOf(before)}\n\n`;
-    const head = `${joint}## ${section.heading}\n\n`;
-    const written = yield* (checks(run) ? checkedSection : shownSection)(run, {
-      ...writing,
+    const separator = state.report.length === 0 ? '' : `${closingOf(before)}\n\n`;
+    const head = `${separator}## ${section.heading}\n\n`;
+    const written = yield* (verifiesClaims(run) ? writeVerifiedSection : streamSection)(run, {
+      ...options,
       index,
       section,
       head,
@@ -70,33 +75,33 @@ export async function* writeReport(run: ResearchRun, answering: Answering): Asyn
     before = written.text;
   }
   yield* citedSteps(run, cited.end());
-  if (cited.length === 0) throw NothingWritten.twice();
+  if (cited.length === 0) throw EmptyAnswer.twice();
   yield answeredStep(run, { text: '', cut }, noUsage());
   return { text: '', cut };
 }
 
-type OfSection = Writing & {
+type SectionOptions = ReportOptions & {
   index: number;
   section: OutlineSection;
-  /** What stands before its text: the joint and its heading. */
+  /** Precedes its text: the separator and its heading. */
   head: string;
   before: string;
-  /** The most tokens that it may have. */
+  /** In tokens. */
   limit: number;
 };
 
-async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+async function* streamSection(run: ResearchRun, of: SectionOptions): AsyncGenerator<Step, WrittenText> {
   const { answering, cited, askFor, index, section, head, before, limit } = of;
   const { report } = run.state;
-  const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
-  const soFar = begun.slice(head.length);
-  return yield* writeShown(run, answering, {
+  const sent = cited.length > report.length ? cited.modelText(report.length) : '';
+  const soFar = sent.slice(head.length);
+  return yield* streamText(run, answering, {
     cited,
     before: soFar,
     limit,
     inMessage: true,
     isPart: true,
-    filter: new HeadingFilter(section.heading, { head: head.slice(begun.length), before: soFar }),
+    filter: new HeadingFilter(section.heading, { head: head.slice(sent.length), before: soFar }),
     ask: (how) => askFor(index, { ...how, before, limit }),
     whole: ({ text, cut }, usage) => {
       return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
@@ -104,8 +109,8 @@ async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<St
   });
 }
 
-/** A section that is held back until its claims are checked; it is shown in one piece. */
-async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+/** Writes a section that is buffered until its claims are verified, and sent in one piece. */
+async function* writeVerifiedSection(run: ResearchRun, of: SectionOptions): AsyncGenerator<Step, WrittenText> {
   const { answering, cited, claims, askFor, index, section, head, before, limit } = of;
   const { text, cut } = yield* draftText(run, answering, {
     claims,
@@ -115,7 +120,7 @@ async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<
     ask: (how) => askFor(index, { ...how, before, limit }),
   });
   const filter = new HeadingFilter(section.heading, { head, before: '' });
-  const shown = yield* citedDraft(run, { cited, text: filter.push(text) + filter.end() });
+  const shown = yield* citeDraft(run, { cited, text: filter.push(text) + filter.end() });
   const written = { text, cut: filter.hasShown ? cut : (cut ?? 'stuck') };
   const entry = noted(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
   yield filter.hasShown ? { type: 'answer', ...shown, entry } : { type: 'note', entry };
@@ -127,17 +132,17 @@ function sectionEntry(of: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { tex
   return { t: 'section', length, tokens: estimateTokens(text), usage, cut };
 }
 
-/** The tokens that the next of so many sections may have: all have something of what the answer may. */
+/** The tokens that the next section may have when `remaining` sections are left, so that all of them get some. */
 function tokensFor(run: ResearchRun, remaining: number): number {
   const { maxOutputTokens } = run.request;
   if (maxOutputTokens === null) return answerLimit(run);
   const left = Math.max(0, maxOutputTokens - run.state.report.tokens);
   const share = (left / remaining) * MORE_THAN_ITS_SHARE;
-  const most = left - (remaining - 1) * Math.min(LEAST_SECTION, left / remaining);
-  return Math.max(LEAST_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
+  const max = left - (remaining - 1) * Math.min(MIN_SECTION, left / remaining);
+  return Math.max(MIN_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, max))));
 }
 
-/** What closes the block of code that a text leaves open, if it does. */
+/** What closes the code block that a text leaves open; '' if there is none. */
 function closingOf(text: string): string {
   const blocks = new CodeBlocks();
   for (const line of text.split('\n')) blocks.isCode(line);

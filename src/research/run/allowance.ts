@@ -1,62 +1,61 @@
-import { type Budget, researchTokens, spentBudget } from './budget.ts';
+import { type Budget, exhaustedBudget, researchTokens } from './budget.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
-import type { Forced } from './transcript.ts';
+import type { ForcedEnd } from './transcript.ts';
 
-/** What a research phase may still use of its run's budget. */
+/** What a research phase may still use of its run's budget. Lanes share one budget through it. */
 export interface Allowance {
   /** Why no further research turn fits, or undefined. `elapsedMs`: working time of the run. */
-  spent(elapsedMs: number): string | undefined;
+  exhausted(elapsedMs: number): string | undefined;
   /**
-   * The same for a turn that is about to be asked for: it counts from now until `release`. Waits for others that share the
-   * budget if they may leave something. @throws the signal's reason
+   * The same check for a turn that starts now and counts until `release`. Waits while others that share the budget may
+   * still leave some of it. @throws the signal's reason
    */
-  turn(elapsedMs: () => number, signal: AbortSignal): Promise<string | undefined>;
-  /** Tokens that this turn may write whose request has so many. */
+  acquireTurn(elapsedMs: () => number, signal: AbortSignal): Promise<string | undefined>;
+  /** How many tokens a turn may write when its request has `input` tokens. */
   outputFor(input: number): number;
-  /** Sets aside what this turn may use at most, by estimate: others cannot use it. */
-  hold(most: { tokens: number; cost: number }): void;
+  /** Reserves the most that this turn may use, by estimate, so that others cannot use it. */
+  reserve(max: { tokens: number; cost: number }): void;
   /** To be called once the turn is counted or given up. */
   release(): void;
-  /** The limit that is reached with `more` further tool calls, if any. */
-  callLimit(more: number): Forced | undefined;
+  /** The limit that `more` further tool calls would reach, if any. */
+  callLimit(more: number): ForcedEnd | undefined;
   /** Tokens that are left for research. */
-  readonly tokens: number;
+  readonly tokensLeft: number;
 }
 
-/** The bounds of a run and what it used. */
 export interface BudgetedRun {
   budget: Budget;
   request: Pick<ResearchRequest, 'maxToolCalls'>;
   state: ResearchState;
 }
 
-/** All that is left of the budget: of a phase that has it alone. */
+/** The allowance of a phase that shares its budget with nobody: all that is left of it. */
 export function wholeBudget({ budget, request, state }: BudgetedRun): Allowance {
-  const spent = (elapsedMs: number) => spentBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs });
+  const spent = (elapsedMs: number) => exhaustedBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs });
   return {
-    spent,
-    turn: async (elapsedMs) => spent(elapsedMs()),
+    exhausted: spent,
+    acquireTurn: async (elapsedMs) => spent(elapsedMs()),
     // Nobody else uses the budget: a turn may exceed what is left of its tokens.
     outputFor: () => Number.POSITIVE_INFINITY,
-    hold() {},
+    reserve() {},
     release() {},
     callLimit(more) {
       const { maxToolCalls } = request;
-      if (maxToolCalls !== null && state.ownToolCalls + more >= maxToolCalls) return callsOfRequest(maxToolCalls);
-      if (state.toolCalls + more >= budget.toolCalls) return callsOfBudget(budget.toolCalls);
+      if (maxToolCalls !== null && state.ownToolCalls + more >= maxToolCalls) return requestCallLimit(maxToolCalls);
+      if (state.toolCalls + more >= budget.toolCalls) return budgetCallLimit(budget.toolCalls);
       return undefined;
     },
-    get tokens() {
+    get tokensLeft() {
       return researchTokens(budget) - state.tokens;
     },
   };
 }
 
-export function callsOfRequest(most: number): Forced {
-  return { reason: 'max_tool_calls', why: `the limit of ${most} tool calls is reached` };
+export function requestCallLimit(max: number): ForcedEnd {
+  return { reason: 'max_tool_calls', why: `the limit of ${max} tool calls is reached` };
 }
 
-export function callsOfBudget(most: number): Forced {
-  return { reason: 'budget', why: `the budget of ${most} tool calls is used` };
+export function budgetCallLimit(max: number): ForcedEnd {
+  return { reason: 'budget', why: `the budget of ${max} tool calls is used` };
 }

@@ -1,15 +1,14 @@
 import type { BudgetConfig, Effort, ResearchModelConfig } from '../../config/schema.ts';
 
-/** The bounds of a research run. */
 export interface Budget {
-  /** Research turns, the answer turn not counted. */
+  /** Research turns, not counting the answer turn. */
   turns: number;
   toolCalls: number;
-  /** Tokens of all turns, read and written. */
+  /** Input and output tokens of all turns. */
   tokens: number;
   minutes: number;
   parallelToolCalls: number;
-  /** In `server.currency`; absent: nothing bounds it. */
+  /** In `server.currency`; absent: no limit. */
   cost?: number | undefined;
 }
 
@@ -19,7 +18,7 @@ const DEFAULTS: Readonly<Record<Effort, Budget>> = {
   high: { turns: 80, toolCalls: 300, tokens: 10_000_000, minutes: 50, parallelToolCalls: 8 },
 };
 
-/** The budget of an effort on a model: the defaults, what the model's configuration says, the gateway's own limit. */
+/** The budget of an effort: the model's configuration over the defaults, within the gateway's own time limit. */
 export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { maxMinutes: number }): Budget {
   const own: BudgetConfig = model.research.budgets[effort] ?? {};
   const base = DEFAULTS[effort];
@@ -34,10 +33,10 @@ export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { 
 }
 
 /**
- * Why no further research turn fits, or undefined. The answer turn always fits: some minutes and tokens are kept for
- * it, so that what was found is not lost.
+ * Why no further research turn fits, or undefined. The answer turn always fits: some minutes and tokens are reserved
+ * for it, so that what was found is not lost.
  */
-export function spentBudget(
+export function exhaustedBudget(
   budget: Budget,
   spent: { turns: number; tokens: number; elapsedMs: number },
 ): string | undefined {
@@ -53,5 +52,5 @@ export function researchTokens(budget: Budget): number {
   return budget.tokens * RESEARCH_SHARE;
 }
 
-/** The part of tokens and minutes that research may use; the rest is the answer's. */
+/** The share of tokens and minutes that research may use; the rest is the answer's. */
 const RESEARCH_SHARE = 0.9;

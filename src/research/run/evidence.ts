@@ -1,6 +1,6 @@
 /**
- * The evidence of a run: every finding is a record in the transcript, written once, when it was found. Whatever is sent
- * to the model later is chosen from these records; a shorter one is never made into one that is shorter still.
+ * The evidence of a run: every finding is a record in the transcript, written once, when it is found. Whatever is sent to
+ * the model later is chosen from these records, so that no summary is ever made of a summary.
  */
 export interface EvidenceRecord {
   /** The research turn in which it was found, counted from 1. */
@@ -9,13 +9,13 @@ export interface EvidenceRecord {
   by: 'tool' | 'reader' | 'model';
   /** The number of its source, or null where it names none. */
   source: number | null;
-  /** The words of the source as they stand there, or '' where a note has none. */
+  /** The words of the source, verbatim; '' if there is only a note. */
   quote: string;
-  /** Where the quote begins in the text of its source, in UTF-16 code units; null where that is not known. */
+  /** Where the quote starts in the text of its source, in UTF-16 code units; null if unknown. */
   at: number | null;
-  /** What it says about the question, in the words of the model or the reader; '' where the quote says it. */
+  /** What it says about the question, in the words of the model or the reader; '' if the quote says it. */
   note: string;
-  /** How much it tells about the question, compared to the others. */
+  /** How relevant it is to the question, compared to the other records. */
   weight: number;
 }
 
@@ -23,9 +23,9 @@ export function recordText({ quote, note }: EvidenceRecord): string {
   return note === '' ? quote : note;
 }
 
-/** The records that tell most, in their order, whose texts together have so many UTF-16 code units at most. */
-export function tellingMost(records: readonly EvidenceRecord[], most: number): EvidenceRecord[] {
-  let left = most;
+/** The most relevant records that fit into `maxLength` UTF-16 code units together, in their original order. */
+export function mostRelevant(records: readonly EvidenceRecord[], maxLength: number): EvidenceRecord[] {
+  let left = maxLength;
   const chosen = new Set<EvidenceRecord>();
   for (const record of records.toSorted((a, b) => b.weight - a.weight)) {
     left -= recordText(record).length;

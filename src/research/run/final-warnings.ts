@@ -2,25 +2,24 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { answersNothing } from '../plan/shown-instead.ts';
+import { endsWithoutAnswer } from '../plan/substitute.ts';
 import { isOwnTool } from './own-tools.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
 import { addWarning } from './warnings.ts';
 
-/** What is known of a run when it ends. */
 export interface EndingRun {
   request: Pick<ResearchRequest, 'warnings' | 'plan'> | undefined;
   state: ResearchState;
   annotations: readonly UrlCitation[];
-  /** How its answer is supported, where that was looked at. */
+  /** How well the answer is supported; null if that was not checked. */
   claims: Claims | null;
   completed: boolean;
 }
 
 /**
- * The warnings of an ended run (docs/api.md, "The response object"): what was noted on the way, and what only its end
- * tells.
+ * The warnings of an ended run (docs/api.md, "The response object"): those that were noted on the way, and those that
+ * only its end can show.
  */
 export function finalWarnings({ request, state, annotations, claims, completed }: EndingRun): Warning[] {
   const warnings: Warning[] = [];
@@ -30,7 +29,7 @@ export function finalWarnings({ request, state, annotations, claims, completed }
     ...uselessTools(state),
     ...unreadableSources(annotations),
     ...doubtfulClaims(claims),
-    ...(completed && !answersNothing({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
+    ...(completed && !endsWithoutAnswer({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
   ];
   for (const warning of found) addWarning(warnings, warning);
   return warnings;
@@ -41,16 +40,16 @@ const NO_SOURCES: Warning = {
   message: 'The answer rests on nothing that was retrieved: the model wrote it from memory.',
 };
 
-/** Neither a source nor a result of an MCP server; sources of earlier answers count where this one cites them. */
+/** Whether the run found neither a source nor a result of an MCP server. Earlier sources count if this answer cites them. */
 function restsOnNothing(state: ResearchState, annotations: readonly UrlCitation[]): boolean {
   if (annotations.some(({ source_id, verified }) => source_id !== null && verified)) return false;
   const { toolCalls, results } = state;
-  if (state.served) return false;
+  if (state.hasServiceResults) return false;
   const found = results.values().some(({ sources }) => sources.length > 0);
   return !found && (toolCalls === 0 || state.sources.size === 0);
 }
 
-/** Tools of which no call came back with anything. */
+/** Warnings for tools whose every call failed. */
 function uselessTools({ made, results }: ResearchState): Warning[] {
   const outcomes = new Map<string, boolean>();
   for (const [call, { status, result }] of results) {
@@ -68,7 +67,7 @@ function codeOf(result: string): unknown {
   return isObject(value) && isObject(value.error) ? value.error.code : undefined;
 }
 
-/** Sources that the answer cites and nobody could read. */
+/** Warnings for sources that the answer cites and that could not be read. */
 function unreadableSources(annotations: readonly UrlCitation[]): Warning[] {
   return annotations
     .filter(({ source_id, verified }) => source_id !== null && !verified)
@@ -78,7 +77,7 @@ function unreadableSources(annotations: readonly UrlCitation[]): Warning[] {
     }));
 }
 
-/** Sentences that the sources they cite do not carry, and those that should cite one. */
+/** A warning for sentences that their sources do not support, and for sentences that should cite a source. */
 function doubtfulClaims(claims: Claims | null): Warning[] {
   if (!claims) return [];
   const { partial, none, checked, unmarked, unmarked_paths } = claims;

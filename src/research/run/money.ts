@@ -2,99 +2,98 @@ import { costOf, MILLION } from '../../upstream/price.ts';
 import type { RoutePrice } from '../../upstream/turn.ts';
 import type { ResearchState } from './state.ts';
 
-/** What a run may cost, and what its next step costs at most (docs/research.md, "Money", `max_cost`). */
-export interface Money {
-  /** The most that the run may cost, in `server.currency`; Infinity where nothing bounds it. */
+/** The cost limit of a run, and the price that its steps are charged at (docs/research.md, "Money", `max_cost`). */
+export interface CostLimit {
+  /** In `server.currency`; Infinity if the cost has no limit. */
   readonly most: number;
-  /** The highest price of the routes that a turn may take; undefined where one of them has none. */
+  /** The highest price of the routes that a turn may take; undefined if one of them has none. */
   readonly price: RoutePrice | undefined;
 }
 
-/** Tokens of an answer that is worth its name, kept for it from the first turn on. */
-const LEAST_ANSWER = 700;
-/** Tokens that a further turn has to be able to write. */
-export const LEAST_TURN = 400;
-/** What a provider counts may be this much more than what is estimated. */
+/** Tokens of the shortest answer worth writing, reserved for it from the first turn on. */
+const MIN_ANSWER_OUTPUT = 700;
+/** Tokens that another research turn must be able to write. */
+export const MIN_TURN_OUTPUT = 400;
+/** A provider may count this many times as many tokens as the gateway estimates. */
 const MISCOUNT = 1.15;
-/** The part of what is left that reading long pages may take. */
+/** The share of the remaining budget that reading long pages may take. */
 const READING_SHARE = 0.4;
 
-/** The least that a run costs whose opening has so many tokens: its answer alone. */
+/** The lowest cost of a run whose opening has `openingTokens` tokens: that of its answer alone. */
 export function leastCost(price: RoutePrice, openingTokens: number): number {
-  return costOf(price, { input: openingTokens * MISCOUNT, output: LEAST_OUTPUT });
+  return costOf(price, { input: openingTokens * MISCOUNT, output: MIN_OUTPUT });
 }
-const LEAST_OUTPUT = 64;
+const MIN_OUTPUT = 64;
 
 const FREE: RoutePrice = { input: 0, output: 0 };
 
-/** What a run may still spend. Every figure is Infinity where nothing bounds it. */
+/** What a run may still spend. Every figure is Infinity if the cost has no limit. */
 export class Purse {
-  readonly #most: number;
+  readonly #max: number;
   readonly #price: RoutePrice;
-  readonly #state: Pick<ResearchState, 'costInAll'>;
+  readonly #state: Pick<ResearchState, 'totalCost'>;
   readonly #keepsAnswer: boolean;
 
-  /** `keepsAnswer`: research turns leave enough for the answer; absent: they do. */
-  constructor({ most, price }: Money, state: Pick<ResearchState, 'costInAll'>, { keepsAnswer = true } = {}) {
+  /** `keepsAnswer`: whether research turns have to leave enough for the answer. */
+  constructor({ most: max, price }: CostLimit, state: Pick<ResearchState, 'totalCost'>, { keepsAnswer = true } = {}) {
     this.#keepsAnswer = keepsAnswer;
-    this.#most = price ? most : Number.POSITIVE_INFINITY;
+    this.#max = price ? max : Number.POSITIVE_INFINITY;
     this.#price = price ?? FREE;
     this.#state = state;
   }
 
-  /** A purse of which `left` says what is left, with the same price. The answer is paid from elsewhere. */
-  part(left: () => number): Purse {
-    if (!this.bounded) return this;
-    const most = this.#most;
+  /** A part of this budget, of which `remaining` says what remains. It does not pay for the answer. */
+  share(remaining: () => number): Purse {
+    if (!this.isLimited) return this;
+    const max = this.#max;
     const spent = {
-      get costInAll() {
-        return most - left();
+      get totalCost() {
+        return max - remaining();
       },
     };
-    return new Purse({ most, price: this.#price }, spent, { keepsAnswer: false });
+    return new Purse({ most: max, price: this.#price }, spent, { keepsAnswer: false });
   }
 
-  /** What a turn costs at most whose request has so many tokens, and that may write so many. */
+  /** The highest cost of a turn with `input` tokens that may write `output` tokens. */
   costOf({ input, output }: { input: number; output: number }): number {
     return costOf(this.#price, { input: input * MISCOUNT, output });
   }
 
-  /** Whether the run's cost has a bound. */
-  get bounded(): boolean {
-    return this.#most !== Number.POSITIVE_INFINITY;
+  get isLimited(): boolean {
+    return this.#max !== Number.POSITIVE_INFINITY;
   }
 
-  get left(): number {
-    return Math.max(0, this.#most - this.#state.costInAll);
+  get remaining(): number {
+    return Math.max(0, this.#max - this.#state.totalCost);
   }
 
-  /** What the shortest answer worth writing costs, with a request of so many tokens. */
-  #leastAnswer(input: number): number {
-    return costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
+  /** The cost of the shortest answer worth writing, when its request has `input` tokens. */
+  #minAnswerCost(input: number): number {
+    return costOf(this.#price, { input: input * MISCOUNT + MIN_TURN_OUTPUT, output: MIN_ANSWER_OUTPUT });
   }
 
-  /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */
-  turnTokens(input: number): number | undefined {
-    const kept = this.#keepsAnswer ? this.#leastAnswer(input) : 0;
-    const output = this.#outputFor(this.left - kept, input);
-    return output >= LEAST_TURN ? output : undefined;
+  /** How many tokens a research turn with `input` tokens may write; undefined if it would cost too much. */
+  maxTurnOutput(input: number): number | undefined {
+    const reserved = this.#keepsAnswer ? this.#minAnswerCost(input) : 0;
+    const output = this.#outputFor(this.remaining - reserved, input);
+    return output >= MIN_TURN_OUTPUT ? output : undefined;
   }
 
-  /** Tokens that the answer may have whose request has so many; `pending`: what was spent and is not counted yet. */
-  answerTokens(input: number, { pending = 0 }: { pending?: number } = {}): number {
-    return this.#outputFor(this.left - pending, input);
+  /** How many tokens an answer turn with `input` tokens may write; `pending`: cost that is not in the state yet. */
+  maxAnswerOutput(input: number, { pending = 0 }: { pending?: number } = {}): number {
+    return this.#outputFor(this.remaining - pending, input);
   }
 
-  /** Tokens that the request for the answer may have, so that there is something left to write it. */
-  get answerInput(): number {
+  /** How many tokens the request for the answer may have, so that enough is left to write it. */
+  get maxAnswerInput(): number {
     if (this.#price.input === 0) return Number.POSITIVE_INFINITY;
-    const left = this.left - costOf(this.#price, { input: 0, output: LEAST_ANSWER });
+    const left = this.remaining - costOf(this.#price, { input: 0, output: MIN_ANSWER_OUTPUT });
     return Math.max(0, (left * MILLION) / (this.#price.input * MISCOUNT));
   }
 
-  /** What reading long pages may cost now. */
-  get forReading(): number {
-    return this.left * READING_SHARE;
+  /** What reading long pages may cost from here on. */
+  get readingBudget(): number {
+    return this.remaining * READING_SHARE;
   }
 
   #outputFor(left: number, input: number): number {

@@ -1,17 +1,17 @@
 import { GatewayError } from '../../base/errors.ts';
 
-/** The model was asked for a text and gave none. The other parts of an answer may do without it. */
-export class NothingWritten extends GatewayError {
+/** The model was asked for a text and wrote none. The rest of the answer may do without that text. */
+export class EmptyAnswer extends GatewayError {
   constructor(message: string, options?: ErrorOptions) {
     super('upstream_error', message, options);
   }
 
-  static twice(): NothingWritten {
-    return new NothingWritten('The provider gave an empty answer twice.');
+  static twice(): EmptyAnswer {
+    return new EmptyAnswer('The provider gave an empty answer twice.');
   }
 
-  static byFilter(): NothingWritten {
-    return new NothingWritten('The provider stopped the answer by its content filter.');
+  static byFilter(): EmptyAnswer {
+    return new EmptyAnswer('The provider stopped the answer by its content filter.');
   }
 }
 

@@ -1,15 +1,15 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 
-/** Asks the user something instead of researching. Nobody sees the call: what it asks is the answer. */
+/** Asks the user something instead of researching. The call is not visible: its question becomes the answer. */
 export const ASK_USER = 'ask_user';
 
-/** Whether a tool is the loop's own: its calls are no tool calls of the run, cost nothing and give no evidence. */
+/** Whether a tool is the loop's own: its calls do not count as tool calls, cost nothing and give no evidence. */
 export function isOwnTool(name: string | undefined): boolean {
   return name === UPDATE_PLAN || name === ASK_USER;
 }
 
-/** What the user is asked by a call of `ask_user`. */
+/** The question in the arguments of an `ask_user` call. */
 export function questionIn(args: string): string | undefined {
   const value = parseJson(args);
   return isObject(value) && typeof value.question === 'string'

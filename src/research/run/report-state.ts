@@ -1,22 +1,22 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { AcceptedPassage, OutlineSection, TranscriptEntry } from './transcript.ts';
 
-/** How far a report by sections is: the fold of its entries (docs/research.md, "Reports"). */
+/** The progress of a report with sections: the fold of its entries (docs/research.md, "Reports"). */
 export class ReportState {
-  /** Undefined where none was asked for yet; empty: the model wanted none, and the answer is written in one turn. */
+  /** Undefined until it was requested; empty if the model wanted none, and the answer is written in one turn. */
   outline: readonly OutlineSection[] | undefined;
-  /** The model was told which sections lack records. */
+  /** Whether the model was told which sections lack records. */
   gapsNamed = false;
-  /** Sections that are shown whole. */
-  done = 0;
+  /** How many sections are completely sent. */
+  sectionsDone = 0;
   /** Where the last of them ends, in UTF-16 code units of the answer. */
   length = 0;
   tokens = 0;
-  /** Why one of them ends before its end. */
+  /** Why one of them was cut short, if one was. */
   cut: IncompleteReason | null = null;
-  /** The text that is held back until it is checked, so far. */
+  /** The text so far that is buffered until it is checked. */
   draft: { text: string; whole: boolean; cut: IncompleteReason | undefined } | undefined;
-  /** The same as it was checked. */
+  /** That text after the check. */
   checked: { text: string; accepted: readonly AcceptedPassage[] } | undefined;
 
   apply(entry: TranscriptEntry): void {
@@ -34,7 +34,7 @@ export class ReportState {
         this.checked = { text: entry.text, accepted: entry.accepted };
         break;
       case 'section':
-        this.done++;
+        this.sectionsDone++;
         this.length = entry.length;
         this.tokens += entry.tokens;
         this.cut ??= entry.cut;

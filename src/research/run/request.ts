@@ -16,12 +16,12 @@ export interface ConversationMessage {
   content: ContentPart[];
 }
 
-/** A source that an earlier run of the conversation found. It keeps no number: this run gives its own. */
+/** A source that an earlier run of the conversation found. Its old number is dropped: this run numbers its own sources. */
 export interface EarlierSource {
   url: string;
   title: string;
   snippet: string;
-  /** What the earlier run read there, reduced to key facts. */
+  /** The key facts that the earlier run read there. */
   facts?: string;
 }
 
@@ -38,7 +38,7 @@ export interface RequestedMcpServer {
 /** Server-side tools that a request names. */
 export interface BuiltinTools {
   builtin: string[];
-  /** Searching and reading are held to these domains and what is below them; empty: all. */
+  /** Searching and reading are limited to these domains and their subdomains; empty: all. */
   allowedDomains: string[];
   /** Where the user is, as an ISO 3166 code. */
   country?: string | undefined;
@@ -50,7 +50,7 @@ export interface BuiltinTools {
 /** The vector stores of a request, and which of their files. */
 export interface FileSearch {
   stores: string[];
-  /** Files that are searched beside them, by their public ids. */
+  /** Files that are searched as well, by their public ids. */
   files?: string[] | undefined;
   /** As the client sent it; see `vector-stores/filters.ts`. */
   filter?: unknown;
@@ -60,20 +60,20 @@ export interface FileSearch {
 
 /** Where a run may search and read. */
 export interface RequestedSources extends SourceLimits {
-  /** Only addresses that a result, a page of the run or a message named are read. */
+  /** Only URLs that appeared in a search result, a page of the run or a message may be read. */
   metOnly?: boolean | undefined;
 }
 
 /**
- * What the research loop is asked to do: the same for Responses, Async and chat completions, with everything looked
- * up that the request refers to.
+ * What the research loop has to do: the same for Responses, Async and chat completions, with every reference in the
+ * request resolved.
  */
 export interface ResearchRequest {
   kind: 'research';
   /** Earlier turns of a followed `previous_response_id` chain, oldest first. */
   history: ConversationMessage[];
   earlierSources: EarlierSource[];
-  /** The request's own input, with references looked up. */
+  /** The request's own input, with references resolved. */
   conversation: ConversationMessage[];
   instructions: string | null;
   effort: Effort;
@@ -83,93 +83,94 @@ export interface ResearchRequest {
   mcpServers: RequestedMcpServer[];
   /** Functions that run at the client: a turn that calls one ends the response. */
   functions?: TurnTool[] | undefined;
-  /** What the first turn has to call; absent: what it will. */
+  /** The function that the first turn has to call; absent: the model decides. */
   functionChoice?: TurnToolChoice | undefined;
-  /** Which calls of MCP servers the client approves first; absent: none. */
+  /** Which calls of MCP servers need the client's approval; absent: none. */
   approvals?: ApprovalRule[] | undefined;
-  /** The research that this one goes on from, with the outputs of the functions that it called. */
+  /** The research that this one continues, with the outputs of the functions that it called. */
   goesOn?:
     | {
-        /** What stands behind the transcript of `after`, or all of it where that is absent. */
+        /** The entries that follow the transcript of `after`, or the whole transcript if that is absent. */
         entries: TranscriptEntry[];
+        /** The run that started the research. */
         from: string;
-        /** The run whose transcript, with all before it, is kept for those that go on from it. */
+        /** The run whose transcript, including what came before it, is stored for the runs that continue it. */
         after?: string | undefined;
-        /** Calls among them that are to be made now. */
+        /** Approved calls in `entries` that have to be made now. */
         approved?: ApprovedCall[] | undefined;
       }
     | undefined;
-  /** Whether the run plans; `auto` where absent. `propose`: its answer is the plan, and nothing is looked up. */
+  /** Whether the run plans; `auto` by default. `propose`: its answer is the plan, and nothing is looked up. */
   plan?: 'auto' | 'propose' | 'off' | undefined;
-  /** Whether the model may ask the user back before it looks anything up. */
+  /** Whether the model may ask the user a question before it looks anything up. */
   clarify?: boolean | undefined;
-  /** Whether the report has sections; by effort and plan where absent. */
+  /** Whether the report has sections; depends on effort and plan by default. */
   report?: 'short' | 'full' | undefined;
-  /** Whether the model holds its doubtful sentences against their sources; by effort where absent. */
+  /** Whether the model checks its doubtful sentences against their sources; depends on effort by default. */
   verify?: boolean | undefined;
-  /** At most so many parts of the plan are researched at the same time. */
+  /** How many parts of the plan may be researched at the same time. */
   lanes?: number | undefined;
   /** How often the whole question is researched. */
   attempts?: number | undefined;
   /** Whether the answer may have charts. */
   charts?: boolean | undefined;
-  /** Takes the place of the domains of `tools`. */
+  /** Replaces the domains of `tools`. */
   sources?: RequestedSources | undefined;
   /** Bounds the final answer, in tokens. */
   maxOutputTokens: number | null;
   maxToolCalls: number | null;
-  /** The most that the run may cost, in the configured currency. */
+  /** The cost limit of the run, in the configured currency. */
   maxCost?: number | undefined;
   temperature: number | null;
   topP: number | null;
   format: TextFormat | null;
-  /** Whether thoughts are shown as summaries, too. */
+  /** Whether reasoning is sent as summaries, too. */
   reasoningSummary?: ReasoningSummary;
-  /** Whose items and events its log has; the service's own where absent. Chosen at submission. */
+  /** Whose items and events the log has; the gateway's own by default. Chosen at submission. */
   profile?: Profile;
   /** Warnings about the request, for the end of the run. */
   warnings?: Warning[];
-  /** What items of the conversation set for the response, and for those that follow it. */
+  /** Settings that items of the conversation make for this response and those that follow it. */
   settings?: ThreadSettings | undefined;
 }
 
-/** What a follow-up takes over. */
+/** What a follow-up request takes over from the conversation before it. */
 export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSources'> {
-  /** Whether it answers a question of the model's, which does not ask again then. */
+  /** Whether it answers a question that the model asked; the model may not ask again then. */
   askedBack: boolean;
 }
 
-/** A text, and the addresses of images that come with it. */
+/** A text, and the URLs of images that come with it. */
 export interface Shown {
   text: string;
   images?: string[] | undefined;
 }
 
-/** What a request answers functions with that a research called. */
+/** A request's answers to the function calls and approval requests of a research run. */
 export interface FunctionOutputs {
-  /** Outputs by `call_id`, and what becomes of approvals, by the ids of their requests. */
+  /** Outputs by `call_id`. */
   outputs: ReadonlyMap<string, Shown>;
-  /** A call that has several of them. */
+  /** The `call_id` of a call that has several outputs. */
   repeated?: string | undefined;
-  /** Whether a call may be made, by the id of its request. */
+  /** Whether a call may be made, by the id of its approval request. */
   approvals: ReadonlyMap<string, boolean>;
-  /** Calls that the request tells itself, by `call_id`. */
+  /** The `call_id` of each call that the request repeats. */
   called: ReadonlySet<string | undefined>;
-  /** What the user says besides. */
+  /** The user messages that come with the outputs. */
   said: readonly Shown[];
-  /** Whether the request is stored longer than it takes: it refers then to what is kept of the research before. */
+  /** Whether the request outlives its run (`store`): it then refers to the stored transcript of the research before. */
   isStored: boolean;
-  /** The field that is at fault where they do not fit; absent: then they are no answer to it, but context. */
+  /** The field to blame if the outputs do not match the calls; absent: they are then taken as context, not as answers. */
   param?: string | undefined;
 }
 
-/** What a research that goes on takes over of the one before. */
+/** What a continued research run takes over from the one before it. */
 export type GoingOn = Pick<
   ResearchRequest,
   'history' | 'earlierSources' | 'conversation' | 'instructions' | 'functions' | 'goesOn'
 >;
 
-/** The format of a structured answer, or undefined where it is text. */
+/** The format of a structured answer, or undefined if the answer is text. */
 export function structuredFormat({
   request: { format },
 }: {
@@ -178,7 +179,7 @@ export function structuredFormat({
   return format === null || format.type === 'text' ? undefined : format;
 }
 
-/** `text.format` in the words of chat completions. */
+/** `text.format` as the `response_format` of chat completions. */
 export function responseFormat(format: StructuredFormat): NonNullable<TurnRequest['responseFormat']> {
   if (format.type === 'json_object') return { type: 'json_object' };
   const { name = 'answer', schema, strict } = format;

@@ -2,8 +2,8 @@ import { GatewayError } from '../../base/errors.ts';
 import { CODE_OF_FAILURE, type TurnError } from '../../upstream/turn.ts';
 
 /**
- * A failed turn in the codes of docs/api.md, "Errors". `isClients`: what was asked is the client's own request, and a
- * provider's refusal of it is for the client to mend.
+ * A failed turn as an error with a code of docs/api.md, "Errors". `isClients`: the turn is the client's own request, so
+ * if the provider refuses it, the client has to fix it.
  */
 export function toRunError(error: TurnError, { isClients = false } = {}): GatewayError {
   const { kind, message, retryAfterMs } = error;

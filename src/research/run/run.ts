@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel, RoutePrice } from '../../upstream/turn.ts';
-import type { BegunAnswer } from '../answer/cited-answer.ts';
+import type { PartialAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
@@ -15,19 +15,20 @@ import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
-/** Everything a research run works with. Nothing of it knows how events look or where they go. */
+/** Everything a research run works with. None of it knows what events look like or where they go. */
 export interface ResearchRun {
   id: string;
   request: ResearchRequest;
   model: ResearchModelConfig;
   budget: Budget;
-  /** What of it may still be used. */
+  /** What remains of the budget. */
   allowance: Allowance;
-  /** What the run may cost, and the price of what reads long pages. */
+  /** What the run may still cost. */
   purse: Purse;
+  /** The price of the routes that `reader` uses. */
   readerPrice: RoutePrice | undefined;
   chat: ChatModel;
-  /** Reads huge pages in pieces; a cheaper route where the configuration names one. */
+  /** Reads huge pages in pieces, on a cheaper route if the configuration names one. */
   reader: ChatModel;
   tools: ReadonlyMap<string, Tool>;
   prompts: Prompts;
@@ -37,34 +38,34 @@ export interface ResearchRun {
   fence: Fence;
   /** The fold of the stored transcript; the loop goes on from it. */
   state: ResearchState;
-  /** An answer that was cut by a crash and is continued in place, as its reader has it; text '' otherwise. */
-  answerSoFar: BegunAnswer;
-  /** When the run was submitted, in milliseconds: the date that the model is told, whenever it is taken up again. */
+  /** The part of an answer that clients already have, when the run continues one that a crash cut off; otherwise empty. */
+  answerSoFar: PartialAnswer;
+  /** When the run was submitted, in milliseconds: the date in the prompt, which a resumed run keeps. */
   startedAt: number;
   clock: Clock;
   log: Logger;
   /** Ends the run: cancel, lost claim, shutdown. */
   signal: AbortSignal;
-  /** Takes what the model says as it comes; where it is absent, all of it is yielded. */
+  /** Takes the model's deltas as they arrive; without it, every one of them is yielded. */
   live?: LiveSteps | undefined;
-  /** Waits for a place for a tool call, where others make calls at the same time. */
+  /** Waits for a free slot for a tool call, where several lanes make calls at the same time. */
   toolSlot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
-  /** Of a lane: what it is to find out. */
+  /** The task of a lane; absent in the run itself. */
   lane?: LaneTask | undefined;
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */
   shouldPause(): boolean;
 }
 
-/** What a lane is to find out. */
+/** What a lane has to find out. */
 export interface LaneTask {
-  /** The question that its findings are held against. */
+  /** The question that findings are ranked by. */
   question: string;
-  /** What its model is asked, behind the conversation. */
+  /** The instruction that follows the conversation in its prompt. */
   ask: string;
 }
 
-/** What of a run decides what is sent to the model. */
+/** The parts of a run that prompts are built from. */
 export type ContextRun = Pick<
   ResearchRun,
   'request' | 'model' | 'budget' | 'tools' | 'prompts' | 'fence' | 'state' | 'startedAt' | 'lane'
@@ -77,7 +78,7 @@ export interface ObservedToolCall {
   ms: number;
 }
 
-/** Applies an entry to the state and hands it on to be stored: the two never differ. */
+/** Applies an entry to the state and returns it to be stored, so that the two never differ. */
 export function noted<E extends TranscriptEntry>(state: ResearchState, entry: E): E {
   state.apply(entry);
   return entry;

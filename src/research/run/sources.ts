@@ -2,40 +2,41 @@ import type { ToolSource } from '../../tools/tool.ts';
 
 /** A source with its number in the run (docs/research.md, "Sources and citations"). */
 export interface Source extends ToolSource {
-  /** 1, 2, 3 in the order in which the run met them. */
+  /** 1, 2, 3 in the order in which the run saw them. */
   id: number;
-  /** Where redirects led: the same source under another address. */
+  /** Where redirects led: the same source under another URL. */
   movedTo?: string;
-  /** It was listed, and reading it failed. */
+  /** A search listed it, but reading it failed. */
   unreadable?: true;
 }
 
 /**
- * The sources of a run, numbered in the order in which it met them. A URL keeps its number; being read in full after
- * it was listed makes its text known.
+ * The sources of a run, numbered in the order in which it saw them. A URL keeps its number when a page that a search
+ * listed is read in full later.
  */
 export class SourceRegistry {
   readonly #byUrl = new Map<string, Source>();
   readonly #byId = new Map<number, Source>();
   readonly #hosts = new Set<string>();
-  /** Sources that stand in the transcript. */
-  readonly #noted = new Set<number>();
+  /** Sources that are in the transcript. */
+  readonly #recorded = new Set<number>();
   #last = 0;
 
   /**
-   * Numbers what a tool found; gives the sources that are new or newly read, to be stored. One that another lane has just
-   * found is given, too, until it was noted: the transcript names a source no later than the first result that shows it.
+   * Numbers what a tool found, and returns the sources that are new or newly read, to be stored. A source that another
+   * lane has just found is returned, too, until `note` was called for it: the transcript has to name a source no later
+   * than the first result that shows it.
    */
   add(found: readonly ToolSource[]): Source[] {
     const changed: Source[] = [];
     for (const source of found) {
       const known = this.#byUrl.get(urlKey(source.url));
       if (known && (known.kind === 'read' || source.kind === 'listed')) {
-        if (!this.#noted.has(known.id) && !changed.includes(known)) changed.push(known);
+        if (!this.#recorded.has(known.id) && !changed.includes(known)) changed.push(known);
         continue;
       }
       const { unreadable: _, ...before } = known ?? {};
-      // A copy: a piece of a text, such as a snippet, keeps all of that text in memory.
+      // A copy, because a slice of a string, such as a snippet, keeps the whole string in memory.
       const entry: Source = structuredClone({ ...before, ...source, id: known?.id ?? ++this.#last });
       this.#set(entry);
       changed.push(entry);
@@ -43,18 +44,18 @@ export class SourceRegistry {
     return changed;
   }
 
-  /** Takes sources that stand in the transcript from here on. */
+  /** Updates sources, and marks them as part of the transcript. */
   note(sources: readonly Source[]): void {
     this.update(sources);
-    for (const { id } of sources) this.#noted.add(id);
+    for (const { id } of sources) this.#recorded.add(id);
   }
 
-  /** Takes sources as they are, with more known of them. */
+  /** Replaces sources by versions that know more of them. */
   update(sources: readonly Source[]): void {
     for (const source of sources) this.#set(source);
   }
 
-  /** Notes that a page could not be read. One that was read before stays so. */
+  /** Marks a page as unreadable, unless it was read before. */
   failedToRead(url: string): void {
     const source = this.byUrl(url);
     if (source && source.kind !== 'read') this.#set({ ...source, unreadable: true });
@@ -95,12 +96,12 @@ export class SourceRegistry {
 
 const WWW = /^www\./;
 
-/** The host of an address without `www.`; undefined if there is none. */
+/** The host of a URL without `www.`; undefined if there is none. */
 export function hostOf(url: string): string | undefined {
   return URL.parse(url)?.host.replace(WWW, '') || undefined;
 }
 
-/** What makes two spellings of a URL the same source: no fragment, no trailing slash, no tracking parameters. */
+/** A URL without fragment, trailing slash and tracking parameters: spellings with one key are one source. */
 export function urlKey(url: string): string {
   if (!URL.canParse(url)) return url.trim();
   const parsed = new URL(url);

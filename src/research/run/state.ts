@@ -2,16 +2,16 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { type Plan, planIn, UPDATE_PLAN, withStatus } from '../../protocol/plan.ts';
 import type { Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import { isDialogue } from './dialogue.ts';
 import { ASK_USER, isOwnTool, questionIn } from './own-tools.ts';
 import { ReportState } from './report-state.ts';
 import type { EarlierSource } from './request.ts';
 import { SourceRegistry } from './sources.ts';
 import { type Pricing, Spending } from './spending.ts';
-import { isSpoken } from './spoken.ts';
 import type {
   AnsweredEntry,
   ExecutableCall,
-  Forced,
+  ForcedEnd,
   JoinedEntry,
   LanesEntry,
   OpeningEntry,
@@ -21,50 +21,50 @@ import type {
 } from './transcript.ts';
 import { addWarning } from './warnings.ts';
 
-/** The state of a research run: the fold of its transcript. A lane has one of its own; the numbers are the run's. */
+/** The state of a research run: the fold of its transcript. Each lane has a state of its own, with call numbers of the run. */
 export class ResearchState {
-  /** Whose state it is: a lane's number, or undefined. */
+  /** The lane's number; undefined for the run itself. */
   readonly lane: number | undefined;
   readonly #run: ResearchState;
   readonly #lanes = new Map<number, ResearchState>();
-  /** All entries: a run's with those of its lanes. */
+  /** All entries, in a run including those of its lanes. */
   readonly entries: TranscriptEntry[] = [];
-  /** The entries of its own conversation with the model. */
-  readonly own: TranscriptEntry[] = [];
+  /** The entries of its own conversation with the model, without those of lanes. */
+  readonly ownEntries: TranscriptEntry[] = [];
   readonly sources: SourceRegistry;
   readonly report = new ReportState();
-  /** Calls that were given a number, executed or about to be. */
+  /** Calls that have a number, whether or not they have a result yet. */
   readonly made = new Map<number, ExecutableCall & { lane?: number | undefined }>();
-  /** Results in the order in which they came. */
+  /** Results in the order of their arrival. */
   readonly results = new Map<number, ResultEntry>();
-  /** Calls of `made` that count: all but those that write the plan. */
+  /** How many calls count as tool calls: neither the loop's own tools nor the client's functions do. */
   toolCalls = 0;
-  /** What the user is asked instead of an answer, if anything. */
+  /** The question to the user that takes the place of an answer, if there is one. */
   question: string | undefined;
-  /** The plan as the model wrote it last. */
   plan: Plan | undefined;
   /** Finished research turns. */
   turns = 0;
   elapsedMs = 0;
-  forced: Forced | undefined;
+  forced: ForcedEnd | undefined;
   answered: AnsweredEntry | undefined;
-  /** The lanes of the research, once there are any, and how they ended. */
+  /** The lanes of the research, once it has split, and how they ended. */
   lanes: LanesEntry | undefined;
   joined: JoinedEntry | undefined;
-  /** What every request begins with, as it was at the first one. */
+  /** How every request begins, fixed by the first one. */
   opening: OpeningEntry | undefined;
-  /** The length of the answer whose tokens are counted, in UTF-16 code units, and these tokens. */
+  /** The length of the part of the answer that is charged, in UTF-16 code units, and its tokens. */
   answerLength = 0;
   answerTokens = 0;
   route: TurnEntry['route'];
-  #money: Pricing | undefined;
+  #pricing: Pricing | undefined;
   readonly spending = new Spending(() => this.route?.price);
-  /** Calls that the client has approved, those of this response in the order in which it begins with them. */
+  /** All calls that the client has approved. */
   readonly #approved = new Set<number>();
+  /** The approved calls that this response begins with, in order. */
   approvedHere: number[] = [];
-  /** What earlier responses of this research used: its budgets count it, its usage does not. */
-  #carried = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
-  /** What was noted for the client, each once. */
+  /** What earlier responses of this research used: it counts towards the budgets, but not towards this response's usage. */
+  #earlier = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
+  /** Warnings for the client, without repeats. */
   readonly warnings: Warning[] = [];
 
   constructor(lane?: { number: number; run: ResearchState }) {
@@ -74,8 +74,8 @@ export class ResearchState {
   }
 
   /**
-   * The state after the given entries, as stored. Sources of an earlier run of the conversation come first; `before`:
-   * entries of the responses that this one goes on from.
+   * The state after the stored `entries`. `earlier`: sources of earlier runs of the conversation, which are numbered
+   * first. `before`: entries of the responses that this one continues.
    */
   static of(
     entries: Iterable<TranscriptEntry>,
@@ -85,15 +85,15 @@ export class ResearchState {
     const state = new ResearchState();
     state.sources.note(state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' }))));
     for (const entry of before) state.apply(entry);
-    state.#carry();
+    state.#startResponse();
     for (const entry of entries) state.apply(entry);
     return state;
   }
 
-  /** Takes an entry of its own. That of a lane is one of the run, too. */
+  /** Applies an entry. An entry of a lane is also applied to the run. */
   apply(entry: TranscriptEntry): void {
     if (this.lane !== undefined) entry.lane = this.lane;
-    this.#run.#take(entry);
+    this.#run.#append(entry);
   }
 
   laneOf(number: number): ResearchState {
@@ -101,34 +101,34 @@ export class ResearchState {
     if (!lane) {
       lane = new ResearchState({ number, run: this });
       lane.route = this.route;
-      if (this.#money) lane.useMoney(this.#money);
+      if (this.#pricing) lane.useMoney(this.#pricing);
       this.#lanes.set(number, lane);
     }
     return lane;
   }
 
-  #take(entry: TranscriptEntry): void {
+  #append(entry: TranscriptEntry): void {
     this.entries.push(entry);
     this.#count(entry);
-    if (entry.lane === this.lane) this.#follow(entry);
-    else if (entry.lane !== undefined) this.laneOf(entry.lane).#take(entry);
+    if (entry.lane === this.lane) this.#applyOwn(entry);
+    else if (entry.lane !== undefined) this.laneOf(entry.lane).#append(entry);
   }
 
-  /** What an entry used and found, whoever's it is. */
+  /** Counts what an entry used and found, its own or a lane's. */
   #count(entry: TranscriptEntry): void {
     switch (entry.t) {
       case 'turn':
         this.turns++;
         this.elapsedMs = Math.max(this.elapsedMs, entry.elapsedMs);
         this.spending.spend(entry.usage);
-        for (const planned of entry.calls) if ('call' in planned) this.#make(planned, entry.lane);
+        for (const planned of entry.calls) if ('call' in planned) this.#addCall(planned, entry.lane);
         this.route = entry.route ?? this.route;
         break;
       case 'result':
         this.results.set(entry.call, entry);
         this.sources.note(entry.sources);
         if (entry.status === 'failed') this.#noteUnreadable(entry.call);
-        if (this.#counts(entry.call)) this.usage.num_tool_calls++;
+        if (this.#isToolCall(entry.call)) this.usage.num_tool_calls++;
         this.usage.num_search_queries += entry.queries;
         break;
       case 'spent':
@@ -150,9 +150,9 @@ export class ResearchState {
     }
   }
 
-  /** What an entry of its own conversation says. */
-  #follow(entry: TranscriptEntry): void {
-    this.own.push(entry);
+  /** Applies an entry of its own conversation. */
+  #applyOwn(entry: TranscriptEntry): void {
+    this.ownEntries.push(entry);
     this.report.apply(entry);
     switch (entry.t) {
       case 'turn':
@@ -162,7 +162,7 @@ export class ResearchState {
         this.opening ??= entry.opening;
         break;
       case 'result':
-        this.#takeOwn(entry);
+        this.#applyOwnTool(entry);
         break;
       case 'force':
         this.forced ??= entry;
@@ -192,53 +192,52 @@ export class ResearchState {
     }
   }
 
-  /** Tells what money is counted in, and what a turn costs whose route is not known. */
-  useMoney(money: Pricing): void {
-    this.#money = money;
-    for (const state of [this, ...this.#lanes.values()]) state.spending.useMoney(money);
+  /** Sets the currency, and the price of turns whose route is not known. */
+  useMoney(pricing: Pricing): void {
+    this.#pricing = pricing;
+    for (const state of [this, ...this.#lanes.values()]) state.spending.useMoney(pricing);
   }
 
   get usage(): Usage {
     return this.spending.usage;
   }
 
-  /** What the run cost, on routes that have prices. */
   get cost(): number {
     return this.spending.cost;
   }
 
-  /** From here on what is used is this response's. */
-  #carry(): void {
+  /** Books everything so far to earlier responses, and starts to count for this one. */
+  #startResponse(): void {
     const { usage, cost, turns, toolCalls } = this;
-    this.#carried = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
+    this.#earlier = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
     this.approvedHere = [];
-    this.spending.startOver();
+    this.spending.reset();
   }
 
   /** Tokens that the whole research used, earlier responses included. */
   get tokens(): number {
-    return this.#carried.tokens + this.usage.total_tokens;
+    return this.#earlier.tokens + this.usage.total_tokens;
   }
 
-  /** What the whole research cost. */
-  get costInAll(): number {
-    return this.#carried.cost + this.cost;
+  /** What the whole research cost, earlier responses included. */
+  get totalCost(): number {
+    return this.#earlier.cost + this.cost;
   }
 
-  /** Calls that were made in earlier responses: numbers of this one's come behind. */
+  /** How many calls earlier responses made: this response's call numbers start there. */
   get carriedCalls(): number {
-    return this.#carried.calls;
+    return this.#earlier.calls;
   }
 
   get ownTurns(): number {
-    return this.turns - this.#carried.turns;
+    return this.turns - this.#earlier.turns;
   }
 
   get ownToolCalls(): number {
-    return this.toolCalls - this.#carried.toolCalls;
+    return this.toolCalls - this.#earlier.toolCalls;
   }
 
-  /** Calls that wait for the client: of its own functions, and those that it has not approved yet. */
+  /** Calls that wait for the client: those of its own functions, and those that it has not approved yet. */
   waitingCalls(): ExecutableCall[] {
     return this.#unanswered().filter((made) => this.#waits(made));
   }
@@ -247,35 +246,34 @@ export class ResearchState {
     return client === true || (asks === true && !this.#approved.has(call));
   }
 
-  #make(planned: ExecutableCall, lane: number | undefined): void {
+  #addCall(planned: ExecutableCall, lane: number | undefined): void {
     this.made.set(planned.call, lane === undefined ? planned : { ...planned, lane });
     if (!isOwnTool(planned.name) && !planned.client) this.toolCalls++;
   }
 
-  /** Whether a call was made here and is one of the run's. */
-  #counts(call: number): boolean {
+  /** Whether a call was made here and counts as a tool call. */
+  #isToolCall(call: number): boolean {
     const made = this.made.get(call);
     return !(made && this.#waits(made)) && !isOwnTool(made?.name);
   }
 
-  #takeOwn({ call, status }: ResultEntry): void {
+  #applyOwnTool({ call, status }: ResultEntry): void {
     const made = this.made.get(call);
     if (status !== 'completed' || !made) return;
     if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
     else if (made.name === ASK_USER) this.question = questionIn(made.arguments);
   }
 
-  /** Calls that are to be made here, for its own conversation, and have no result yet. */
+  /** Calls of its own conversation that the gateway has to make, and that have no result yet. */
   pendingCalls(): ExecutableCall[] {
     return this.#unanswered().filter((made) => !this.#waits(made) && (made.lane ?? this.lane) === this.lane);
   }
 
-  /** Working time of the run so far, in milliseconds, whoever of it worked. */
+  /** Working time of the run so far, in milliseconds, lanes included. */
   get workedMs(): number {
     return this.#run.elapsedMs;
   }
 
-  /** The number that the next call of the run gets. */
   get nextCall(): number {
     return this.#run.made.size;
   }
@@ -287,29 +285,29 @@ export class ResearchState {
       .toArray();
   }
 
-  /** The last turn of the attempt that runs now, unless the gateway spoke to the model since. */
+  /** The last turn of the current attempt, unless the gateway has spoken to the model since. */
   unansweredTurn(): TurnEntry | undefined {
-    const last = this.attempt().findLast((entry) => isSpoken(entry));
+    const last = this.attempt().findLast((entry) => isDialogue(entry));
     return last?.t === 'turn' ? last : undefined;
   }
 
-  /** Whether the model asked for nothing more, and the gateway did not ask it to go on. */
-  researched(): boolean {
+  /** Whether the model's last turn made no calls, and the gateway has not told it to go on. */
+  isResearchDone(): boolean {
     return this.unansweredTurn()?.calls.length === 0;
   }
 
-  /** Whether the model was told of its plan before the answer. */
-  get reminded(): boolean {
-    return this.own.some((entry) => entry.t === 'reminder');
+  /** Whether the model was reminded of its plan before the answer. */
+  get hasReminded(): boolean {
+    return this.ownEntries.some((entry) => entry.t === 'reminder');
   }
 
-  /** Whether the run has begun anew. It does so once. */
-  get restarted(): boolean {
-    return this.own.some((entry) => entry.t === 'restart');
+  /** Whether the run has started a fresh attempt, which happens once at most. */
+  get hasRestarted(): boolean {
+    return this.ownEntries.some((entry) => entry.t === 'restart');
   }
 
-  /** Whether a tool of an MCP server or a function of the client's gave a result: these give results, not sources. */
-  get served(): boolean {
+  /** Whether an MCP tool or a function of the client's gave a result. Such results are evidence without being sources. */
+  get hasServiceResults(): boolean {
     return this.made
       .values()
       .some(
@@ -317,10 +315,9 @@ export class ResearchState {
       );
   }
 
-  /** The entries of the attempt that runs now. */
   attempt(): readonly TranscriptEntry[] {
-    const restart = this.own.findLastIndex((entry) => entry.t === 'restart');
-    return restart === -1 ? this.own : this.own.slice(restart);
+    const restart = this.ownEntries.findLastIndex((entry) => entry.t === 'restart');
+    return restart === -1 ? this.ownEntries : this.ownEntries.slice(restart);
   }
 
   #noteUnreadable(call: number): void {

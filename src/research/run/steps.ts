@@ -5,15 +5,15 @@ import type { TurnTool } from '../../upstream/turn.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
 /**
- * What the research loop yields, in order. Whoever drives it turns steps into events and stores `entry` in the same
- * atomic append, so that the transcript can neither lag nor lead the log (docs/architecture.md, "The run store").
+ * What the research loop yields, in order. Its driver turns steps into events and stores `entry` in the same atomic
+ * append, so that the transcript can neither lag nor lead the log (docs/architecture.md, "The run store").
  */
 export type Step =
   /** Reasoning to show. Opens a reasoning item where none is open. */
   | { type: 'reasoning'; delta: string }
   /**
-   * Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. `encrypted`: what its
-   * client keeps of it; shown in an item of its own where none is open.
+   * Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. `encrypted`: the
+   * reasoning as the client stores it, sent in an item of its own if none is open.
    */
   | { type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry; encrypted?: string }
   /** A turn that asked for tools: closes the open item and starts one item a call, in order. */
@@ -21,14 +21,15 @@ export type Step =
   /** A turn that called functions of the client's own, which ends the response. */
   | { type: 'function_calls'; calls: readonly FunctionCall[]; entry: TranscriptEntry; encrypted?: string }
   /**
-   * A turn of a lane and its calls have ended: told at once, the thought first, then all calls as begun, then as ended.
+   * A turn of a lane and its calls have ended. Its events come in one batch: the thought, the start of every call, the
+   * end of every call.
    */
   | { type: 'lane_turn'; lane: number; thought: string; calls: readonly EndedCall[]; entry: TranscriptEntry }
   /** A tool call is done. `call` is its number in the run. */
   | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
   /**
-   * Text of the final answer as the client reads it, the citations that are complete with it, and how probable its tokens
-   * were. Opens the message item where none is open.
+   * Text of the final answer as the client reads it, with the citations that it completes and the log probabilities of
+   * its tokens. Opens the message item if none is open.
    */
   | {
       type: 'answer';
@@ -37,30 +38,30 @@ export type Step =
       logprobs?: TokenLogprob[] | undefined;
       /** The model says in it that it will not answer. */
       refuses?: true | undefined;
-      /** One that differs from that of the open message begins another one. */
+      /** A phase that differs from that of the open message starts another message. */
       phase?: MessagePhase | undefined;
       entry?: TranscriptEntry;
     }
-  /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */
+  /** The MCP servers of the run and their tools: the first step, in logs that have OpenAI's items. */
   | { type: 'mcp_servers'; servers: readonly ListedServer[] }
-  /** The conversation was summed up: an item that stands for it. */
+  /** The conversation was summarized into an item that stands for it. */
   | { type: 'compaction'; encrypted: string; entry: TranscriptEntry }
-  /** Something to remember that nobody sees: a note to the model, tokens of a failed turn. */
+  /** An entry that clients do not see: a note to the model, the tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };
 
 /**
- * Whether a run gets further with a step. What a cut turn cost and what the client is to be told are stored, too, but a
- * run that stores nothing else before its process dies would begin again for ever.
+ * Whether a step brings a run forward. The cost of a cut turn and warnings are stored, too, but do not count: a run that
+ * stores nothing else each time before its process dies would be retried forever.
  */
 export function isProgress(step: Step): boolean {
   if (!('entry' in step) || !step.entry || (step.type === 'reasoning_end' && step.status === 'incomplete'))
     return false;
   const { entry } = step;
-  // A part of the answer is finished with what it cost.
+  // With `answerLength` the entry pays for a finished part of the answer.
   return entry.t === 'spent' ? (entry.answerLength ?? 0) > 0 : entry.t !== 'warned';
 }
 
-/** Whether a step leaves something in the transcript that has to be stored first: behind a whole answer only the end comes. */
+/** Whether a step's entry has to be stored before the loop goes on. After `answered` only the end of the run follows. */
 export function isMilestone(step: Step): boolean {
   return 'entry' in step && step.entry !== undefined && step.entry.t !== 'answered';
 }
@@ -74,16 +75,16 @@ export interface ListedServer {
 
 /** A tool call as the client sees it start. */
 export interface StartedCall {
-  /** Counts the run's calls from 0; the n-th tool_call item of the output belongs to call n. */
+  /** Number of the call in the run, from 0; the n-th tool_call item of the output belongs to call n. */
   call: number;
   name: string;
   /** JSON text. */
   arguments: string;
-  /** The id of the request that the client approved it by. */
+  /** The id of the approval request that the client answered. */
   approval?: string | undefined;
 }
 
-/** A tool call that is told once it is done. */
+/** A tool call that is reported once it is done. */
 export interface EndedCall extends StartedCall {
   status: 'completed' | 'failed';
   result: string;
@@ -91,35 +92,35 @@ export interface EndedCall extends StartedCall {
 
 /** A call of a function that runs at the client, or of a tool that waits for its approval. */
 export interface FunctionCall {
-  /** By which the client names its output. */
+  /** The `call_id` that the client sends back with its output. */
   callId: string;
   name: string;
-  /** The namespace that the function stands in, if any. */
+  /** The namespace of the function, if any. */
   namespace?: string;
-  /** As the model wrote them; the text of a custom tool; what a shell tool is to do, as its item has it. */
+  /** As the model wrote them; for a custom tool its text, for a shell tool the action in the form of its item. */
   arguments: string;
-  /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
+  /** The kind of item it becomes; absent: a function call. `approval`: the tool runs here once the client approves. */
   as?: 'custom' | 'approval' | 'search' | ShellTool;
-  /** What a search finds, where the client wants its function found first: the tool as the client has it. */
+  /** For a function that the client defers to tool search: the search result that goes before the call. */
   found?: JsonObject;
 }
 
-/** A function of the client's own, as models are offered it. */
+/** A function of the client's own, as it is offered to models. */
 export interface OfferedFunction extends TurnTool {
-  /** It stands for a tool that takes a text: its one string is that text. */
+  /** Represents a custom tool, whose input is a text: the one string argument is that text. */
   custom?: true | undefined;
-  /** It stands for a tool of OpenAI's that runs at the client. */
+  /** Represents a tool of OpenAI's that runs at the client. */
   shell?: ShellTool | undefined;
-  /** It stands for the search of its client, which answers with more tools. */
+  /** Represents the client's tool search, which answers with more tools. */
   search?: true | undefined;
-  /** Its client wants it found by a search first. The first one of a namespace holds its description, others ''. */
+  /** Deferred to tool search. The first function of a namespace has the namespace's description here, others ''. */
   deferred?: string | undefined;
 }
 
 /** OpenAI's tools that run at the client, by their types. */
 export type ShellTool = 'local_shell' | 'shell' | 'apply_patch';
 
-/** What a client calls a function that was offered as `name`: one in a namespace has both names. */
+/** The client's name of a function that was offered as `name`; a function in a namespace was offered as `namespace.name`. */
 export function clientNames(
   name: string,
   functions: readonly { name: string }[],
@@ -134,10 +135,10 @@ export interface ResearchOutcome {
 }
 
 /**
- * What a search finds of the function that was offered as `name`, where its client wants it found first. One without a
- * namespace then has its own name as one, as OpenAI shows it: its SDK for Python finds it by both.
+ * The tool-search result for the function that was offered as `name`, if the client deferred it. A deferred function
+ * without a namespace gets its own name as one, as OpenAI does: OpenAI's Python SDK looks it up by both.
  */
-export function foundFirst(
+export function searchResultOf(
   name: string,
   functions: readonly OfferedFunction[],
 ): Pick<FunctionCall, 'found' | 'namespace'> {

@@ -4,9 +4,9 @@ import type { AnsweringRoute, AssistantMessage, TurnTool, TurnToolCall, TurnUsag
 import type { EvidenceRecord } from './evidence.ts';
 import type { Source } from './sources.ts';
 
-/** What the loop needs to go on after a crash, in entries that are only ever appended. */
+/** What the loop needs to continue after a crash, as entries that are only ever appended. */
 export type TranscriptEntry = AnyEntry & {
-  /** The lane that it belongs to, counted from 1; absent where it is of the run itself. */
+  /** The lane that it belongs to, counted from 1; absent for the run itself. */
   lane?: number | undefined;
 };
 
@@ -37,25 +37,25 @@ export interface TurnEntry {
   usage: TurnUsage;
   /** One per tool call of `message`, in order. */
   calls: PlannedCall[];
-  /** Functions of the client's own that were called beside them: they end the response once the others are made. */
+  /** Calls of the client's own functions: they end the response once the other calls are made. */
   functions?: TurnToolCall[];
-  /** The model was stopped at its length before it had said or asked for anything whole. */
+  /** The model reached its output limit before it had said or requested anything complete. */
   cut: boolean;
   /** The model wrote tool results of its own; they were removed from `message`. */
   invented: boolean;
   /** The research ends with this turn, because a limit on tool calls is reached. */
-  forced?: Forced;
-  /** The gateway's own estimate of the request's tokens, to be held against what the provider counted. */
+  forced?: ForcedEnd;
+  /** The gateway's own estimate of the request's tokens, to compare with what the provider counted. */
   estimate: number;
-  /** Working time of the run so far, in milliseconds. Time in which no instance worked on it does not count. */
+  /** Working time of the run so far, in milliseconds. Time during which no instance worked on the run does not count. */
   elapsedMs: number;
   /** What the model noted in its message and its thoughts. Absent in transcripts of older versions. */
   notes?: EvidenceRecord[];
-  /** The route that gave the turn: its cache is warm. */
+  /** The route that served the turn: its prompt cache is warm. */
   route?: Pick<AnsweringRoute, 'provider' | 'model' | 'price'>;
-  /** Of the first turn: what every request begins with, whatever the configuration becomes. */
+  /** In the first turn: how every request of the run begins, even if the configuration changes. */
   opening?: OpeningEntry;
-  /** Of a lane: what it thought and said, as it is shown once its calls have ended. */
+  /** In a lane: its reasoning, which is sent once its calls have ended. */
   thought?: string;
 }
 
@@ -66,22 +66,22 @@ export interface OpeningEntry {
 }
 
 /**
- * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be read), or refused with a
- * reason for the model. `again`: the number of the same call made before, whose result the model is shown once more.
- * `client`: a function of the client's own; its result comes with the request that goes on. `asks`: the client approves it
- * first.
+ * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be parsed), or refused with a
+ * reason for the model. `again`: the number of an earlier, identical call, whose result the model gets once more.
+ * `client`: a function of the client's own; its result comes with the request that continues the research. `asks`: the
+ * client has to approve the call first.
  */
 export type PlannedCall =
   | { id: string; call: number; name: string; arguments: string; broken?: true; client?: true; asks?: true }
   | { id: string; refused: string; again?: number };
 
-/** Calls of an earlier response that the client has approved: this one makes them before the model is asked. */
+/** Calls of an earlier response that the client has approved: this response makes them before the first turn. */
 export interface ApprovedEntry {
   t: 'approved';
   calls: ApprovedCall[];
 }
 
-/** A call, and the id of the request that it was approved by. */
+/** A call, and the id of the approval request for it. */
 export interface ApprovedCall {
   call: number;
   request: string;
@@ -89,20 +89,19 @@ export interface ApprovedCall {
   name?: string | undefined;
 }
 
-/** A finished tool call. */
 export interface ResultEntry {
   t: 'result';
   call: number;
   status: 'completed' | 'failed';
   /** The text that client and model see. */
   result: string;
-  /** Sources that this call met first, or read in full. */
+  /** Sources that this call saw first, or read in full. */
   sources: Source[];
-  /** Queries, where the call was a search. */
+  /** The number of search queries; 0 if the call was no search. */
   queries: number;
-  /** What it says about the question. Absent in transcripts of older versions. */
+  /** The evidence in the result. Absent in transcripts of older versions. */
   records?: EvidenceRecord[];
-  /** Images of a function's output, by their addresses: shown behind it. */
+  /** The URLs of images in a function's output, which the model gets after the text. */
   images?: string[] | undefined;
 }
 
@@ -111,17 +110,17 @@ export interface NoteEntry {
   t: 'note';
   guard: GuardName;
   text: string;
-  /** Of the user: images that come with it, by their addresses. */
+  /** In a message of the user: the URLs of its images. */
   images?: string[] | undefined;
 }
 
-/** What the model was told of its plan before the answer: the items that are open, or that there is none. Once in a run. */
+/** The reminder of the plan before the answer: its open items, or that there is no plan. At most once in a run. */
 export interface ReminderEntry {
   t: 'reminder';
   text: string;
 }
 
-/** What the gateway spoke to the model about; `user`: what the user said on the way. */
+/** Why the gateway sent the model a note; `user`: it passes on a message of the user. */
 export type GuardName =
   | 'repetition'
   | 'invented_result'
@@ -132,92 +131,92 @@ export type GuardName =
   | 'verify'
   | 'user';
 
-/** A fresh attempt: from here on the model sees these notes instead of the turns before. */
+/** A fresh attempt: from here on the model sees these notes instead of the earlier turns. */
 export interface RestartEntry {
   t: 'restart';
   notes: string;
-  /** Lines of findings that stand below the notes. Absent in transcripts of older versions, whose notes hold them. */
+  /** Lines of findings that follow the notes. Absent in transcripts of older versions, whose notes include them. */
   findings?: string;
 }
 
-/** The research goes on in lanes, each in a context of its own. Once in a run. */
+/** The research splits into lanes, each with a context of its own. At most once in a run. */
 export interface LanesEntry {
   t: 'lanes';
-  /** `parts`: each has other items of the plan. `attempts`: each has the whole question. */
+  /** `parts`: each lane has its own items of the plan. `attempts`: each lane has the whole question. */
   kind: 'parts' | 'attempts';
-  /** What each of them is to find out, by lane; of attempts how each begins. */
+  /** The plan items of each lane; for attempts, how each of them starts. */
   tasks: string[][];
 }
 
-/** The lanes have ended: what they found is sent as findings from here on. */
+/** The lanes have ended. From here on the model gets what they found as findings. */
 export interface JoinedEntry {
   t: 'joined';
-  /** Lines of findings of all turns that were sent whole until now. */
+  /** Lines of findings that replace all turns so far. */
   findings: string;
-  /** The first turn that is sent as such, counted from 0 over the whole run. */
+  /** The first turn that is sent in full, counted from 0 over the whole run. */
   from: number;
-  /** What the model reads about the lanes. */
+  /** What the model is told about the lanes. */
   text: string;
-  /** Lanes that did what they were to do. */
+  /** Lanes that finished their task. */
   done: number[];
-  /** The limit that ended the first lane that one ended. */
+  /** The limit that stopped the first unfinished lane. */
   cut?: IncompleteReason;
 }
 
 /**
- * Room was made in the context: the turns before `from` are sent as findings from here on, and never written in other
- * words again unless a later entry writes all of them `anew`.
+ * The context was compacted: from here on the turns before `from` are sent as findings. These are never reworded,
+ * unless a later entry rewrites all of them (`anew`).
  */
 export interface CompactionEntry {
   t: 'compaction';
-  /** Lines of findings of the turns that were sent whole until now; '' where there was nothing. */
+  /** Lines of findings of the turns that are newly replaced; '' if they found nothing. */
   findings: string;
-  /** Takes the place of all findings before, because the window became smaller or is full of them. */
+  /** Replaces all earlier findings, because the window became smaller or they fill it. */
   anew?: true;
-  /** The first turn that is still sent as such, counted from 0 over the whole run. */
+  /** The first turn that is still sent in full, counted from 0 over the whole run. */
   from: number;
-  /** Results of the turns from there on that are sent shortened, by the number of their call. */
+  /** Shortened results in the turns from `from` on, by call number. */
   shortened: Record<number, string>;
-  /** The tokens into which the opening is fitted. */
+  /** The tokens that the opening has to fit into. */
   room: number;
 }
 
-/** The conversation of a plain model up to here was summed up. */
+/** The conversation of a plain model up to here was summarized. */
 export interface CompactedEntry {
   t: 'compacted';
   summary: string;
-  /** Of the turn that summed it up. */
+  /** Usage of the turn that wrote the summary. */
   usage: TurnUsage;
 }
 
 /** Why the research phase ended early; the answer is written from what was found. */
-export interface Forced {
+export interface ForcedEnd {
   reason: IncompleteReason;
-  /** Told to the model. */
+  /** The explanation that the model gets. */
   why: string;
 }
 
-export interface ForceEntry extends Forced {
+export interface ForceEntry extends ForcedEnd {
   t: 'force';
 }
 
-/** Tokens of a turn that left no other trace: a cut or failed one, or a part of the answer. */
+/** Tokens of a turn that has no entry of its own: a cut or failed turn, or one that wrote a part of the answer. */
 export interface SpentEntry {
   t: 'spent';
   usage: TurnUsage;
-  /** The estimated size of the request, where the provider refused it for its length. */
+  /** The estimated size of the request, if the provider refused it as too long. */
   tooLarge?: number;
-  /** The most that the model might have written there, in tokens. */
+  /** The output limit of that request, in tokens. */
   asked?: number;
-  /** It was to sum the conversation of a plain model up, and failed. */
+  /** The turn should have summarized the conversation of a plain model, and failed. */
   compacting?: true;
-  /** The length of the answer that is paid for, in UTF-16 code units, where it was a turn of the answer. */
+  /** For a turn of the answer: the length of the answer that is charged so far, in UTF-16 code units. */
   answerLength?: number;
-  /** The tokens of the answer that came with it. */
+  /** The tokens of the answer that this turn wrote. */
   answerTokens?: number;
 }
 
-/** What a report is to say, section by section. Once in a run; empty where the answer is written in one turn. */
+/** The planned sections of a report. At most once in a run; empty if the answer is written in one turn. */
 export interface OutlineEntry {
   t: 'outline';
   sections: OutlineSection[];
@@ -226,61 +225,60 @@ export interface OutlineEntry {
   estimate: number;
 }
 
-/** A section as it is planned. */
 export interface OutlineSection {
   heading: string;
-  /** What it is to tell, in the words of the model. */
+  /** What it should cover, in the model's words. */
   aim: string;
-  /** Numbers of the records that it is written from, counted from 1 in the order of the transcript. */
+  /** The records that it is written from, counted from 1 in the order of the transcript. */
   records: number[];
 }
 
-/** A part of a text that is held back until it is checked. */
+/** A part of a text that is buffered until it is checked. */
 export interface DraftEntry {
   t: 'draft';
   text: string;
-  /** It is the last part. */
+  /** Whether the text is complete with this part. */
   whole: boolean;
-  /** Why it ends before its end. */
+  /** Why the text was cut short, if it was. */
   cut?: IncompleteReason;
   usage: TurnUsage;
 }
 
-/** The text that was held back, as it will be shown. */
+/** The buffered text after the check, as it will be sent. */
 export interface CheckedEntry {
   t: 'checked';
   text: string;
-  /** Passages that the model named for claims of it. */
+  /** Passages that the model named as support for its claims. */
   accepted: AcceptedPassage[];
   usage: TurnUsage;
 }
 
-/** Words of a source that carry a claim, by what the model says of them. */
+/** Words of a source that support a claim according to the model. */
 export interface AcceptedPassage {
   claim: string;
   source: number;
   text: string;
 }
 
-/** A section of a report is shown whole. */
+/** A section of a report is completely sent. */
 export interface SectionEntry {
   t: 'section';
   /** The length of the answer with it, in UTF-16 code units. */
   length: number;
   tokens: number;
-  /** Of its last part, where that is not told yet. */
+  /** Usage of its last part, if no other entry has it. */
   usage: TurnUsage;
-  /** Why it ends before its end. */
+  /** Why the section was cut short, if it was. */
   cut: IncompleteReason | null;
 }
 
-/** The answer is written: what follows needs no model. */
+/** The answer is written: nothing after this entry needs the model. */
 export interface AnsweredEntry {
   t: 'answered';
   usage: TurnUsage;
-  /** Why it ends before its end. */
+  /** Why the answer was cut short, if it was. */
   cut: IncompleteReason | null;
-  /** Of a plain model: what it said and called, as its provider wants it back. */
+  /** For a plain model: its message, as the provider wants it sent back. */
   message?: AssistantMessage;
 }
 

@@ -1,19 +1,19 @@
 import type { Warning } from '../../protocol/warnings.ts';
 
-/** Warnings that a run has at most. */
-const MOST = 50;
+/** How many warnings a run may have. */
+const MAX_WARNINGS = 50;
 
-/** Adds a warning, if it is not there. */
+/** Adds a warning unless it is a repeat or the list is full. */
 export function addWarning(warnings: Warning[], warning: Warning): void {
-  if (warnings.length < MOST && !hasWarning(warnings, warning)) warnings.push(warning);
+  if (!hasWarning(warnings, warning)) warnings.push(warning);
 }
 
-/** Whether the same was said already, or so much that nothing more is said. */
+/** Whether the warning is a repeat, or the list is full and takes no more. */
 export function hasWarning(warnings: readonly Warning[], { code, message }: Warning): boolean {
-  return warnings.length >= MOST || warnings.some((known) => known.code === code && known.message === message);
+  return warnings.length >= MAX_WARNINGS || warnings.some((known) => known.code === code && known.message === message);
 }
 
-/** What is said of numbers in markers that belong to no source. */
+/** The warnings for cited numbers that belong to no source. */
 export function citationsWithoutSource(numbers: readonly number[]): Warning[] {
   return [...new Set(numbers)].map((number) => ({
     code: 'citation_without_source',

@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
 
-/** Text from outside inside of messages, marked as data. */
+/** Marks text from outside as data inside messages. */
 
-/** The fence of a run: its mark holds a nonce that nobody outside can know, so that no page can write the end of it. */
+/** The fence of a run. Its tag has a nonce that nobody outside can know, so that no page can close it. */
 export interface Fence {
-  /** What stands between the angle brackets, such as `tool_result-qhwzxkpvbnrd`. */
+  /** The name of the tag, such as `tool_result-qhwzxkpvbnrd`. */
   readonly mark: string;
-  /** The text between the marks. Whatever in it looks like a mark is broken. */
+  /** The text between tags. Anything in it that looks like a tag is defused. */
   around(text: string): string;
-  /** A text in which earlier parts were fenced without a nonce, with the marks of this run. */
+  /** Replaces the tags of `fencePlainly` in a text with those of this run. */
   renew(text: string): string;
 }
 
-/** The fence that belongs to a run: the same for the same id, so that a run taken up again sends the same bytes. */
+/** The fence of a run. It is the same for the same id, so that a resumed run sends the same bytes. */
 export function createFence(runId: string): Fence {
   const digest = hash('sha256', `fence of ${runId}`, 'buffer');
-  // Letters alone: whatever the run, the mark is as long in tokens.
+  // Only letters, so that the tag has about the same number of tokens in every run.
   const nonce = Array.from(digest.subarray(0, 12), (byte) => LETTERS[byte % LETTERS.length]).join('');
   const mark = `${NAME}-${nonce}`;
   return {
@@ -25,7 +25,7 @@ export function createFence(runId: string): Fence {
   };
 }
 
-/** Marks text as data where its run is not known yet; `Fence.renew` puts the run's marks in the place of these. */
+/** Marks text as data before its run is known; `Fence.renew` replaces these tags with the run's. */
 export function fencePlainly(text: string): string {
   return wrap(text, NAME);
 }
@@ -35,10 +35,10 @@ const NAME = 'tool_result';
 const PLAIN_MARK = /<(\/?)tool_result>/g;
 
 function wrap(text: string, mark: string): string {
-  return `<${mark}>\n${broken(text)}\n</${mark}>`;
+  return `<${mark}>\n${defuse(text)}\n</${mark}>`;
 }
 
-/** A character without width parts what must not be read as a mark. */
-function broken(text: string): string {
+/** A zero-width character breaks up what must not be read as a tag. */
+function defuse(text: string): string {
   return text.replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result');
 }

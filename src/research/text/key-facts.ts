@@ -2,12 +2,12 @@ import { allSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { joinSpaces, onOneLine } from '../../base/text.ts';
 import { endsOf, naturalEnd } from './prose.ts';
 
-/** Finding what matters in a text without a model. */
+/** Finds what matters in a text, without a model. */
 
-/** Of longer texts the beginning and the end are read, in UTF-16 code units: what is asked stands there. */
+/** Of longer texts only the start and the end are read, in UTF-16 code units: the question is there. */
 const MAX_READ = 40_000;
 
-/** The words of a text that carry its meaning, in lower case and singular. CJK text gives pairs of characters. */
+/** The content words of a text, in lower case and singular. CJK text gives pairs of characters. */
 export function keywords(text: string): Set<string> {
   const words = new Set<string>();
   for (const word of endsOf(text, MAX_READ)
@@ -25,25 +25,25 @@ export function singular(word: string): string {
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.slice(0, -1);
 }
 
-/** A text in sentences, each with how much it tells about the question. */
+/** A text split into sentences that are ranked by relevance to the question. */
 export interface RankedText {
   /** The text with its spaces joined. */
   plain: string;
   sentences: string[];
-  /** Indexes of the sentences that tell anything, from the one that tells most. */
+  /** The indexes of relevant sentences, the most relevant first. */
   ranking: number[];
   about: ReadonlySet<string>;
 }
 
-/** Ranks the sentences of a text, once for every length that is asked for later. */
+/** Ranks the sentences of a text, so that facts of any length can be picked from it. */
 export function rankText(text: string, about: ReadonlySet<string>): RankedText {
   return allSteps(ranking(text, about));
 }
 
-/** The part of a text that is ranked in one step, in UTF-16 code units: about two milliseconds. */
+/** How much of a text is ranked in one step, in UTF-16 code units: about two milliseconds. */
 const STEP = 12_000;
 
-/** Ranks a text as `rankText` does, but rests between steps: pages may be long, and others wait meanwhile. */
+/** `rankText` with pauses for the event loop, for long pages. */
 export async function rankTextInSteps(text: string, about: ReadonlySet<string>): Promise<RankedText> {
   const steps = ranking(text, about);
   for (;;) {
@@ -68,12 +68,12 @@ function* ranking(text: string, about: ReadonlySet<string>): Generator<undefined
     at = end;
     if (at < text.length) yield;
   }
-  const telling = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
-  const ranked = telling.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  const relevant = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
+  const ranked = relevant.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
   return { plain: plain.filter((piece) => piece !== '').join(' '), sentences, ranking: ranked, about };
 }
 
-/** The best sentences in their order, `maxLength` UTF-16 code units at most. */
+/** The best sentences in their order, within `maxLength` UTF-16 code units. */
 export function pickFacts({ plain, sentences, ranking, about }: RankedText, maxLength: number): string {
   if (plain.length <= maxLength) return plain;
   const chosen: number[] = [];
@@ -81,7 +81,7 @@ export function pickFacts({ plain, sentences, ranking, about }: RankedText, maxL
   for (const index of ranking) {
     const { length } = sentences[index] ?? '';
     if (length + 1 > left) {
-      // The best one is worth being cut; those after it are not.
+      // Only the best sentence is worth cutting.
       if (chosen.length === 0) break;
       continue;
     }
@@ -110,7 +110,7 @@ const MAX_SENTENCE = 320;
 /** Where a sentence ends: full stops of Latin scripts only before a space, so that 3.5 stays whole. */
 const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*-])|(?<=[。！？])|\s\|\s/u;
 
-/** The sentences of a text, each on one line and none longer than a few lines of a page. */
+/** The sentences of a text, each on one line and none longer than `MAX_SENTENCE`. */
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split('\n')) {
@@ -133,7 +133,7 @@ function score(sentence: string, about: ReadonlySet<string>): number {
   return weigh(sentence, about) / density;
 }
 
-/** How much a sentence tells: words that matter, numbers and names. */
+/** How relevant a sentence is: by keywords of the question, numbers and names. */
 export function weigh(text: string, about: ReadonlySet<string>): number {
   let hits = 0;
   for (const word of keywords(text)) if (about.has(word)) hits++;
@@ -142,18 +142,18 @@ export function weigh(text: string, about: ReadonlySet<string>): number {
   return hits * 3 + Math.min(numbers, 4) * 1.5 + Math.min(names, 4);
 }
 
-/** A title gets this part of a line of so many UTF-16 code units at most. */
+/** The share of a line that a title may take, and its limit in UTF-16 code units. */
 const TITLE_SHARE = 0.3;
 const MAX_TITLE = 80;
 
-/** A title on one line, cut to its part of a line of this length. */
+/** A title on one line, cut to its share of a line of this length. */
 export function shortTitle(title: string, length: number): string {
-  const most = Math.max(8, Math.floor(Math.min(MAX_TITLE, length * TITLE_SHARE)));
+  const max = Math.max(8, Math.floor(Math.min(MAX_TITLE, length * TITLE_SHARE)));
   const plain = onOneLine(title);
-  return plain.length <= most ? plain : `${plain.slice(0, most - 1)}…`;
+  return plain.length <= max ? plain : `${plain.slice(0, max - 1)}…`;
 }
 
-/** The part of a sentence that tells most, with marks where it was cut. */
+/** The most relevant part of a sentence, with an ellipsis where it was cut. */
 export function mostTellingPart(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
   const length = Math.max(1, options.maxLength - 2);
   let best = { from: 0, weight: -1 };
@@ -168,7 +168,7 @@ export function mostTellingPart(sentence: string, options: { about: ReadonlySet<
   return (cutBefore + passage + cutAfter).slice(0, options.maxLength);
 }
 
-/** The first place behind a space from `at` on, or `at` where words are not parted by spaces. */
+/** The start of the next word from `at` on, or `at` if no space is near, as in scripts without spaces. */
 function nextWord(text: string, at: number): number {
   const space = text.indexOf(' ', at);
   return space === -1 || space > at + 30 ? at : space + 1;

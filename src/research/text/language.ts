@@ -1,12 +1,11 @@
 import { endsOf } from './prose.ts';
 
-/** The beginning and the end of a long question are read, in UTF-16 code units: what is asked stands there. */
+/** Only the start and the end of a longer question are read, in UTF-16 code units. */
 const MAX_READ = 4000;
 
 /**
- * The language of a question, in English words for the prompt, or undefined where it cannot be told from a few words.
- * Scripts tell most languages apart, common words the larger ones of the same script. A wrong guess would make the
- * answer come in a wrong language: in doubt it says none.
+ * The English name of a question's language, for the prompt; undefined in doubt, because a wrong guess would lead to an
+ * answer in the wrong language. Most languages are told apart by script, the larger ones of a script by common words.
  */
 export function questionLanguage(question: string): string | undefined {
   const text = endsOf(question, MAX_READ);
@@ -37,7 +36,7 @@ type CommonWords = readonly (readonly [language: string, words: ReadonlySet<stri
 
 interface Script {
   letters: RegExp;
-  /** The language that is meant where nothing speaks for another one. */
+  /** The language unless letters or words indicate another one. */
   language: string;
   /** Letters that only other languages of the script have. */
   unless?: readonly (readonly [language: string, letters: RegExp])[];

@@ -2,18 +2,16 @@ import { textAmong } from '../../base/text.ts';
 import { isAttached } from '../../tools/attached-file.ts';
 import type { ResearchRequest } from '../run/request.ts';
 
-/** Text of messages. */
-
-/** The text of the last user message, without the documents that stand in it: what the run is to answer. */
+/** The question of a run: the text of the last user message, without attached documents. */
 export function questionOf(request: ResearchRequest): string {
-  const asked = request.conversation.findLast((message) => message.role === 'user');
-  if (!asked) return '';
-  return textAmong(asked.content.filter((part) => part.type !== 'text' || !isAttached(part.text)));
+  const last = request.conversation.findLast((message) => message.role === 'user');
+  if (!last) return '';
+  return textAmong(last.content.filter((part) => part.type !== 'text' || !isAttached(part.text)));
 }
 
 /**
- * Where a text is cut near `limit`: behind the last of these marks that ends between `from` and there, the first kind
- * first; else at `limit`, or before it where that parts the halves of a character.
+ * Where to cut a text near `limit`: after the last mark between `from` and `limit`, with earlier marks in the list
+ * preferred; otherwise at `limit`, without splitting a surrogate pair.
  */
 export function naturalEnd(
   text: string,
@@ -27,12 +25,12 @@ export function naturalEnd(
   return betweenCharacters(text, limit);
 }
 
-/** The place, or the one before it where it would part the halves of a character. */
+/** `at`, or the index before it if `at` would split a surrogate pair. */
 export function betweenCharacters(text: string, at: number): number {
   return /[\udc00-\udfff]/.test(text[at] ?? '') ? at - 1 : at;
 }
 
-/** The first and the last half of `length` UTF-16 code units of a text, or the whole where it is no longer. */
+/** The start and the end of a text, half of `length` UTF-16 code units each; the whole text if it is not longer. */
 export function endsOf(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text.slice(0, length / 2)} ${text.slice(-length / 2)}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ResearchModelConfig } from '../../../src/config/schema.ts';
-import { budgetOf, spentBudget } from '../../../src/research/run/budget.ts';
+import { budgetOf, exhaustedBudget } from '../../../src/research/run/budget.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';
@@ -121,10 +121,10 @@ describe('the budget of a research run', () => {
   it('names what is spent', () => {
     const bounds = { turns: 5, toolCalls: 10, tokens: 1000, minutes: 10, parallelToolCalls: 2 };
     const nothing = { turns: 0, tokens: 0, elapsedMs: 0 };
-    assert.equal(spentBudget(bounds, nothing), undefined);
-    assert.match(spentBudget(bounds, { ...nothing, turns: 5 }) ?? '', /turns/);
-    assert.match(spentBudget(bounds, { ...nothing, tokens: 900 }) ?? '', /token/);
-    assert.match(spentBudget(bounds, { ...nothing, elapsedMs: 540_000 }) ?? '', /time/);
+    assert.equal(exhaustedBudget(bounds, nothing), undefined);
+    assert.match(exhaustedBudget(bounds, { ...nothing, turns: 5 }) ?? '', /turns/);
+    assert.match(exhaustedBudget(bounds, { ...nothing, tokens: 900 }) ?? '', /token/);
+    assert.match(exhaustedBudget(bounds, { ...nothing, elapsedMs: 540_000 }) ?? '', /time/);
   });
 });
 

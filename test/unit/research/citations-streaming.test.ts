@@ -158,7 +158,7 @@ describe('an answer that goes on after a crash', () => {
     const begun = citedAnswer('One [7], two [3, 7] and 【5†L1】; `x[7]`, [99], https://s2.example/page. ', sources);
     assert.equal(begun.text, 'One [1], two [2, 1] and [3]; `x[7]`, [?], https://s2.example/page. ');
     assert.equal(
-      new CitedAnswer(sources, begun).begunByModel(),
+      new CitedAnswer(sources, begun).modelText(),
       'One [7], two [3, 7] and [5]; `x[7]`, [?], https://s2.example/page. ',
     );
     const rest = citedAnswer('Again [5], new [2].', sources, { begun });
@@ -186,7 +186,7 @@ describe('an answer that goes on after a crash', () => {
         [3, 3, 41],
       ],
     );
-    assert.equal(new CitedAnswer(sources, begun).begunByModel(), begun.text);
+    assert.equal(new CitedAnswer(sources, begun).modelText(), begun.text);
   });
 });
 

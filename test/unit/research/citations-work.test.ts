@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
-import { LONGEST_AT_ONCE } from '../../../src/research/run/live-steps.ts';
+import { MAX_PIECE_LENGTH } from '../../../src/research/run/live-steps.ts';
 import { readSources } from '../../support/cited-answer.ts';
 
 const sources = readSources('https://s1.example/page', 'https://s2.example/page');
@@ -128,8 +128,8 @@ describe('the work of reading an answer', () => {
       const text = unit.repeat(Math.ceil(200_000 / unit.length));
       const answer = new CitedAnswer(sources);
       let worst = 0;
-      for (let at = 0; at < text.length; at += LONGEST_AT_ONCE) {
-        const piece = text.slice(at, at + LONGEST_AT_ONCE);
+      for (let at = 0; at < text.length; at += MAX_PIECE_LENGTH) {
+        const piece = text.slice(at, at + MAX_PIECE_LENGTH);
         worst = Math.max(worst, looksOf(() => void answer.push(piece)) / piece.length);
       }
       assert.ok(worst <= LOOKS, `${worst.toFixed(1)} looks a character`);

@@ -231,7 +231,7 @@ describe('claims of a run that is taken up', () => {
       const before = new CitedAnswer(state.sources, undefined, { claims });
       const begun = before.push(text.slice(0, cut));
       const after = new CitedAnswer(state.sources, begun, { claims });
-      const own = after.begunByModel();
+      const own = after.modelText();
       const rest = joinCited([after.push(text.slice(own.length)), after.end()]);
       assert.deepEqual([...begun.annotations, ...rest.annotations], whole.annotations, `cut at ${cut}`);
     }

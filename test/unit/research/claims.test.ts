@@ -4,19 +4,19 @@ import { scoreClaims } from '../../../bench/eval/claims/run-claims.ts';
 import type { UrlCitation } from '../../../src/protocol/items.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
 import { countClaims } from '../../../src/research/claims/count-claims.ts';
+import { findQuote } from '../../../src/research/claims/find-quote.ts';
 import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
 import { citeLeaves } from '../../../src/research/claims/leaf-sources.ts';
-import { namedWords } from '../../../src/research/claims/named-words.ts';
 import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
-import { carries, supportOfNamed } from '../../../src/research/claims/support.ts';
-import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { findSupport, supportOfQuote } from '../../../src/research/claims/support.ts';
+import { parseSentence } from '../../../src/research/claims/text/parse-sentence.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
 import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import type { ResearchState } from '../../../src/research/run/state.ts';
 import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const held = (sentence: string, passage: string) =>
-  carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
+  findSupport(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
 const MEDALS = '| Country | Gold medals | Silver medals |\n|---|---|---|\n| Japan | 20 | 12 |\n| Australia | 18 | 19 |';
 const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
 
@@ -163,7 +163,7 @@ describe('a sentence held against its source', () => {
   for (const [sentence, passage] of denied) {
     it(`doubts “${sentence}” where a model names “${passage}” for it`, () => {
       const source = SourceText.open({ title: '', text: passage });
-      assert.equal(supportOfNamed(parseSentence(sentence), passage, source), 'partial');
+      assert.equal(supportOfQuote(parseSentence(sentence), passage, source), 'partial');
     });
   }
 
@@ -206,7 +206,7 @@ describe('a source that is made to cost or to break', () => {
     it(`of ${name} gives whole characters of its own, 400 at most`, () => {
       const source = SourceText.open({ title: name, text });
       for (const claim of ['The treaty cost 12 million in May 2020.', text.slice(0, 1200)]) {
-        const { passage } = carries(parseSentence(claim), source);
+        const { passage } = findSupport(parseSentence(claim), source);
         const cited = passage ? source.text.slice(passage.start, passage.end) : '';
         assert.ok(cited.length <= 400 && text.includes(cited) && cited.isWellFormed(), `${cited.length}`);
       }
@@ -225,13 +225,13 @@ describe('a claim that is made to cost', () => {
 
   it('with as many names as it holds is judged at once', () => {
     const claim = `Hamlet ${named.join(' ')}`;
-    const ms = ownMs(() => carries(parseSentence(claim), page));
+    const ms = ownMs(() => findSupport(parseSentence(claim), page));
     assert.ok(!isSlow(ms, 100), `${ms} ms`);
   });
 
   it('is held against a title as long as a text is', () => {
     const source = SourceText.open({ title: 'Anna 12 '.repeat(20_000), text: 'The tower rose.' });
-    const ms = ownMs(() => carries(parseSentence('The tower rose in 2012.'), source));
+    const ms = ownMs(() => findSupport(parseSentence('The tower rose in 2012.'), source));
     assert.ok(!isSlow(ms, 100), `${ms} ms`);
   });
 
@@ -239,12 +239,12 @@ describe('a claim that is made to cost', () => {
     const claim = parseSentence('Hamlet speaks.');
     const zeros = SourceText.open({ title: '', text: '0 '.repeat(200_000) });
     for (const words of ['東'.repeat(5_000_000), '…'.repeat(1_000_000), ' '.repeat(5_000_000)])
-      assert.equal(namedWords(claim, words, page), undefined);
+      assert.equal(findQuote(claim, words, page), undefined);
     let found: string | undefined = '';
-    const ms = ownMs(() => (found = namedWords(claim, `${'0 '.repeat(599)}b`, zeros)));
+    const ms = ownMs(() => (found = findQuote(claim, `${'0 '.repeat(599)}b`, zeros)));
     assert.ok(!isSlow(ms, 200), `${ms} ms`);
     assert.match(found ?? '', /^[0 ]{1,400}$/);
-    assert.equal(namedWords(claim, '“Sentence 5999 of Hamlet … particular.”', page), sentences[5999]);
+    assert.equal(findQuote(claim, '“Sentence 5999 of Hamlet … particular.”', page), sentences[5999]);
   });
 });
 
@@ -308,7 +308,7 @@ describe('the pairs that rules are made with', () => {
         source = SourceText.open({ title: subject, text: long });
         opened = { passage, subject };
       }
-      const { passage: range } = carries(parseSentence(sentence), source);
+      const { passage: range } = findSupport(parseSentence(sentence), source);
       if (!range) continue;
       const cited = source.text.slice(range.start, range.end);
       assert.ok(cited.length <= 400 && cited.trim() !== '' && long.includes(cited), sentence);

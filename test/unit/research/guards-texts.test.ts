@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { inventedResult, isRefusal } from '../../../src/research/guards/refusals.ts';
+import { findInventedResult, isRefusal } from '../../../src/research/guards/refusals.ts';
 import { nearlySame } from '../../../src/research/guards/repeated-calls.ts';
 import { RepetitionWatch } from '../../../src/research/guards/repetition.ts';
 import { isSlow } from '../../support/fair-time.ts';
@@ -45,7 +45,7 @@ describe('a tool result that the model made up', () => {
     'Observation: ```json\n[{"title": "x"}]\n```',
     'Action: web_search\nAction Input: {"queries": ["a"]}\nObservation: The sky is blue.',
   ])
-    it(`is found: ${text.slice(0, 60).replaceAll('\n', ' ')}`, () => assert.notEqual(inventedResult(text), -1));
+    it(`is found: ${text.slice(0, 60).replaceAll('\n', ' ')}`, () => assert.notEqual(findInventedResult(text), -1));
 
   for (const text of [
     'Observation: both pages agree that it opened in 1932 [1].',
@@ -54,7 +54,7 @@ describe('a tool result that the model made up', () => {
     'The tool result says so; I look further.',
     'I note the results [1, 2] and go on.',
   ])
-    it(`is not: ${text}`, () => assert.equal(inventedResult(text), -1));
+    it(`is not: ${text}`, () => assert.equal(findInventedResult(text), -1));
 });
 
 describe('endless repetition', () => {

@@ -43,16 +43,16 @@ describe('what tools said', () => {
 
 describe('texts of sources', () => {
   const opened: string[] = [];
-  const { opening } = SourceText;
+  const { openInSteps } = SourceText;
   beforeEach(() => {
     opened.length = 0;
-    SourceText.opening = (source) => {
+    SourceText.openInSteps = (source) => {
       opened.push(source.title);
-      return opening.call(SourceText, source);
+      return openInSteps.call(SourceText, source);
     };
   });
   afterEach(() => {
-    SourceText.opening = opening;
+    SourceText.openInSteps = openInSteps;
   });
 
   it('are taken apart where they are cited, once, and in steps', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
-import { foundFirst } from '../../../src/research/run/steps.ts';
+import { searchResultOf } from '../../../src/research/run/steps.ts';
 import { clientCallItems } from '../../../src/runs/executing/log/client-calls.ts';
 
 describe('Calls of functions that are found first', () => {
@@ -13,7 +13,12 @@ describe('Calls of functions that are found first', () => {
   ];
   const callsOf = (...names: string[]) =>
     names.map((name, n) => {
-      return { callId: `call_${n}`, name: name.split('.').at(-1) ?? '', arguments: '{}', ...foundFirst(name, offered) };
+      return {
+        callId: `call_${n}`,
+        name: name.split('.').at(-1) ?? '',
+        arguments: '{}',
+        ...searchResultOf(name, offered),
+      };
     });
   const told = (...names: string[]) => [...clientCallItems(callsOf(...names), { run: newRunId(), index: 5 })];
 

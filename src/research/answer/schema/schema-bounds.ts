@@ -1,11 +1,11 @@
-/** The largest schema, in UTF-16 code units as JSON; about, because it is never written as such. */
+/** The largest schema, in UTF-16 code units of its JSON, approximately: it is not serialized for this. */
 const MAX_SIZE = 100_000;
-/** Objects, lists and other values in a schema. */
+/** Objects, arrays and other values in a schema. */
 const MAX_NODES = 10_000;
-/** Objects and lists within each other. */
+/** Nested objects and arrays. */
 const MAX_DEPTH = 64;
 
-/** Why a schema is too large to look at, or undefined. Costs no more than the bounds, however large the schema is. */
+/** Why a schema is too large to compile, or undefined. The check stops at the limits, however large the schema is. */
 export function schemaExcess(schema: Record<string, unknown>): string | undefined {
   let nodes = 0;
   let size = 0;

@@ -10,22 +10,22 @@ export interface SchemaChecksOptions {
   size?: number;
   /** Jobs waiting for a process at most. Default 1024. */
   maxWaiting?: number;
-  /** How long one job may take once it has begun, in milliseconds. Default 2 s. */
+  /** How long one job may take once it has started, in milliseconds. Default 2 s. */
   jobMs?: number;
   /** How long an idle process is kept, in milliseconds. Default 30 s. */
   idleMs?: number;
 }
 
-/** Memory of a process, in bytes: what the JavaScript heap may grow to, and what lies outside of it. */
+/** The memory limit of a process, in bytes: its JavaScript heap and what lies outside it. */
 const MAX_MEMORY = 320 * 1024 * 1024;
 const HEAP_MB = 128;
-/** Schemas that were found good and are not compiled again to be told so. */
+/** How many valid schemas are remembered, so that they are not compiled again just to be checked. */
 const MAX_KNOWN = 256;
 
 /**
  * Child processes that compile and apply JSON Schemas. A small schema can take minutes and gigabytes to compile, and a
- * pattern in it can be endless: neither may hold up anybody else. A thread would not do: one that runs out of memory
- * takes the whole process with it. A process that takes too long or too much is ended, the next job gets a fresh one.
+ * pattern in it can backtrack forever: neither may block other requests. A thread would not do, because one that runs
+ * out of memory takes the whole process down. A child that exceeds its limits is killed; the next job gets a fresh one.
  */
 export class SchemaChecks implements SchemaChecker, Disposable {
   readonly #limits: WorkLimits;
@@ -63,7 +63,7 @@ export class SchemaChecks implements SchemaChecker, Disposable {
     } catch (error) {
       if (!(error instanceof BrokenJob)) throw error;
       if (error.kind === 'not_started') throw busy();
-      // One that is gone ran out of memory.
+      // A child that died in the middle of a job ran out of memory.
       return { is: 'costly' };
     }
   }

@@ -8,16 +8,16 @@ import ajvFormats from 'ajv-formats';
 import { messageOf } from '../../../base/errors.ts';
 import type { SchemaJob, SchemaVerdict } from './schema-job.ts';
 
-/** A validator: what is wrong with a value, in words for the model, or undefined. */
+/** Returns what is wrong with a value, in words for the model, or undefined. */
 type Validator = (value: unknown) => string | undefined;
 
-/** The longest list of what is wrong, in UTF-16 code units. */
-const MAX_MISFIT = 2000;
+/** The longest list of validation errors, in UTF-16 code units. */
+const MAX_ERRORS_LENGTH = 2000;
 
 /**
  * Compiles a JSON Schema: draft 2020-12, or the older drafts that many tools still name in `$schema`.
- * References are called, not copied in: copies of copies grow without bound.
- * @throws Error for what is no schema, or cannot be checked here.
+ * References are compiled to calls, not inlined: inlined references to references grow without bound.
+ * @throws Error for an invalid or unsupported schema.
  */
 function compileSchema(given: Record<string, unknown>): Validator {
   const { $schema, ...schema } = given;
@@ -29,7 +29,7 @@ function compileSchema(given: Record<string, unknown>): Validator {
   const validate = ajv.compile(schema);
   return (value) => {
     if (validate(value)) return undefined;
-    return ajv.errorsText(validate.errors, { dataVar: 'answer' }).slice(0, MAX_MISFIT);
+    return ajv.errorsText(validate.errors, { dataVar: 'answer' }).slice(0, MAX_ERRORS_LENGTH);
   };
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../base/json.ts';
 
-/** The messages between the gateway and the processes that work on clients' schemas. */
+/** The messages between the gateway and the processes that check clients' schemas. */
 
-/** A schema to compile and, where there is one, a value to hold against it. */
+/** A schema to compile and, if there is one, a value to validate. */
 export interface SchemaJob {
   schema: Record<string, unknown>;
   value?: JsonValue;
@@ -21,7 +21,7 @@ export const schemaVerdict = z.discriminatedUnion('is', [
 ]);
 export type SchemaVerdict = z.output<typeof schemaVerdict>;
 
-/** Holds schemas of clients, and answers of models, against each other. */
+/** Compiles clients' schemas, and validates answers of models against them. */
 export interface SchemaChecker {
   /** @throws GatewayError `overloaded` where too many wait; the signal's reason. */
   check(job: SchemaJob, options: { signal: AbortSignal }): Promise<SchemaVerdict>;

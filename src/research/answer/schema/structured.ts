@@ -8,11 +8,11 @@ import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
 /** A format in which the answer is one JSON value. */
 export type StructuredFormat = Exclude<TextFormat, { type: 'text' }>;
 
-/** An answer that was checked: the JSON text to show, or what is wrong with it in words for the model. */
-export type Checked = { text: string } | { problem: string };
+/** The result of a check: the JSON text to send, or what is wrong with it in words for the model. */
+export type CheckResult = { text: string } | { problem: string };
 
 /**
- * Refuses a schema that answers cannot be checked against, now and not when the answer is there.
+ * Refuses an unusable schema when the request arrives, not when the answer is there.
  * @throws GatewayError `invalid_parameter` naming the schema; `overloaded`; the signal's reason.
  */
 export async function requireUsableSchema(
@@ -29,7 +29,7 @@ export async function requireUsableSchema(
   if (verdict.is !== 'valid') throw refuse(`is not a valid JSON Schema (${verdict.problem})`);
 }
 
-/** How long a request waits to hear of its schema, in milliseconds. Answers of runs wait as long as their run does. */
+/** How long a request waits for the check of its schema, in milliseconds. Answers wait as long as their run may take. */
 const WAIT_MS = 15_000;
 
 async function checkedInTime(
@@ -47,11 +47,11 @@ async function checkedInTime(
 
 const TOO_COSTLY = 'checking it against the schema took too long (a pattern in the schema may be endless)';
 
-/** Checks an answer of a format. @throws GatewayError `overloaded`; the signal's reason. */
+/** Checks an answer against its format. @throws GatewayError `overloaded`; the signal's reason. */
 export async function checkAnswer(
   answer: string,
   { format, schemas, signal }: { format: StructuredFormat; schemas: SchemaChecker; signal: AbortSignal },
-): Promise<Checked> {
+): Promise<CheckResult> {
   const json = jsonIn(answer);
   if (!json) return { problem: 'it is not valid JSON' };
   const { text, value } = json;
@@ -61,7 +61,7 @@ export async function checkAnswer(
   return { problem: verdict.is === 'costly' ? TOO_COSTLY : verdict.problem };
 }
 
-/** The JSON in a message: models like to put it into a code fence or a sentence. */
+/** The JSON in a message: models often wrap it in a code fence or a sentence. */
 export function jsonIn(answer: string): { text: string; value: JsonValue } | undefined {
   const from = answer.search(/[[{]/);
   const to = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']'));

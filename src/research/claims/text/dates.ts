@@ -1,21 +1,20 @@
 import { monthNames } from '../../../tools/text/month-names.ts';
 import { foldedPattern, foldText } from './fold.ts';
 
-/** Dates in a folded text. A part that is not said is undefined. */
-
+/** A date in a folded text. A missing part is undefined. */
 export interface FoundDate {
   start: number;
   end: number;
   year?: number;
   month?: number;
   day?: number;
-  /** The first year of ten: `the 1990s`. */
+  /** The first year of a decade: `the 1990s`. */
   decade?: number;
   quarter?: number;
 }
 
 const LOCALES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru'];
-/** Words that are months only beside a number: `may`, `march`, `mars`, `set`. */
+/** Words that are only months next to a number: `may`, `march`, `mars`, `set`. */
 const WORDS_TOO = new Set('may march mars mar set sept dec mai out ago dez mag jan fev gen'.split(' '));
 
 const MONTHS = new Map(
@@ -42,14 +41,14 @@ const FORMS: readonly RegExp[] = [
   new RegExp(MONTH, 'g'),
   /(?<![\p{L}\d])q(?<quarter>[1-4])(?:\s(?:of\s)?(?<year>20\d{2}))?(?!\d)/gu,
   /(?<![\d.,$€£¥-])(?<decade>1\d{2}0|20\d0)(?:'?s|er(?:n|jahre\p{L}*)?|年代)(?!\p{L})/gu,
-  // A year: four digits that are no amount of anything.
+  // A year: four digits that are not an amount.
   /(?<![\d.,:$€£¥/])(?<year>1[0-9]\d{2}|20\d{2})(?!\d|[.,:]\d|\s?(?:%|km|kg|m²|m(?!\p{L})|met|dollar|euro|percent|prozent|million|mill|people|years|jahre|ans(?!\p{L})|millones|bn)|[人元円米万千亿億兆台件个個]|\s\d{3}(?!\d))/gu,
 ];
 
-/** Without one of these nothing is a date: a look is cheaper than the expressions. */
+/** A cheap test before the expressions: a text without a match has no date. */
 const MAY_BE_DATE = new RegExp(`\\d{4}|月|q[1-4]|${MONTH.replace('?<month>', '')}`);
 
-/** The dates of a folded text in their order. `original` is the text as it was written: `May` is a month, `may` a verb. */
+/** The dates of a folded text, in order. `original` is the unfolded text: `May` is a month, `may` a verb. */
 export function datesIn(text: string, original: string): FoundDate[] {
   if (!MAY_BE_DATE.test(text)) return [];
   const found: FoundDate[] = [];
@@ -86,7 +85,7 @@ function dateOf(
   };
 }
 
-/** Whether a date of a claim is one of those of its source; what only one of the two says does not count. */
+/** Whether two dates agree in the parts that both have, and the source has the claim's finest part. */
 export function sameDate(claim: FoundDate, source: FoundDate): boolean {
   if (claim.decade !== undefined) {
     const year = source.decade ?? source.year;
@@ -95,7 +94,7 @@ export function sameDate(claim: FoundDate, source: FoundDate): boolean {
   const parts = ['year', 'month', 'day', 'quarter'] as const;
   const shared = parts.filter((part) => claim[part] !== undefined && source[part] !== undefined);
   if (shared.length === 0 || shared.some((part) => claim[part] !== source[part])) return false;
-  // The finer part is what is said: a month of the same year is not a day of it.
+  // A source that only gives the month does not support a day.
   const finest = parts.findLast((part) => claim[part] !== undefined);
   return finest === undefined || source[finest] !== undefined;
 }

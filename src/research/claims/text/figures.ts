@@ -2,35 +2,35 @@ import type { Language } from './language.ts';
 import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
 import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
-import { standsIn } from './words.ts';
+import { isInRanges } from './words.ts';
 
-/** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
+/** Finds figures in a folded text and their values: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
-/** What a sentence says of how exact a figure is. */
+/** How exact a sentence says that a figure is. */
 export type Precision = 'exact' | 'about' | 'over' | 'under';
 
 export interface Figure {
   start: number;
   end: number;
-  /** What it may mean: `1.083` is a thousand here and a fraction there. */
+  /** The possible readings: `1.083` is a thousand in some languages and a fraction in others. */
   values: readonly number[];
-  /** How much the last digit that is given stands for, of each value. */
+  /** The magnitude of the last given digit, for each value. */
   steps: readonly number[];
-  /** A magnitude such as `million` follows: its last digit is rounded. */
+  /** A magnitude such as `million` follows, so that the last digit is rounded. */
   isRounded: boolean;
   unit: Unit | undefined;
-  /** The letters before it where it is part of a name, with their hyphen: `covid-19`. */
+  /** The letters before it, with their hyphen, if it is part of a name: `covid-19`. */
   label?: string | undefined;
-  /** The unit of time that it is counted for, if any. */
+  /** The unit of time of a rate, if it is one. */
   rate?: string | undefined;
-  /** Asked for of claims only: looking costs more than the figure. */
+  /** Lazy, because it is only needed for claims and costs more than finding the figure. */
   precision: () => Precision;
 }
 
-/** Behind four digits a space groups nothing: `in 1925 340 people`. */
+/** A space after four digits does not group them: `in 1925 340 people`. */
 const NUMBER = /\d+(?:(?:[.,]|(?<!\d{4})['\u00a0\u202f\u2009 ٬])(?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
 
-/** Words after a number that multiply it: a factor a line. */
+/** Words after a number that multiply it, one factor per line. */
 const MAGNITUDES = factorsOf(`
 1e12 trillion trillions billiones billones billionen трлн
 1e9 billion billions bn billon mrd mld mia milyar ty млрд δισ مليار बिलियन अरब
@@ -39,7 +39,7 @@ const MAGNITUDES = factorsOf(`
 1e5 लाख lakh lakhs
 1e3 thousand thousands tausend mille mil mila duizend tusen tusind tys bin ribu nghin ngan mii тыс тис ألف آلاف हज़ार हज़ार हजार
 `);
-/** Beginnings of such words whose ends are inflected. */
+/** The stems of such words that are inflected. */
 const INFLECTED = factorsOf(`
 1e12 trilh триллион
 1e9 milliard miliar miljard bilh миллиард мільярд δισεκατομμ
@@ -47,7 +47,7 @@ const INFLECTED = factorsOf(`
 1e3 тысяч тисяч χιλιαδ χιλιάδ
 `);
 
-/** A word behind a number, with the second one of `mil millones`. */
+/** The word after a number, with the second one of `mil millones`. */
 const NEXT_WORD = /^\s?([\p{L}\p{M}]+)( mil(?:lones|ioni|hoes)(?!\p{L}))?\.?/u;
 
 function magnitudeWord(after: string): { factor: number; length: number } | undefined {
@@ -59,7 +59,7 @@ function magnitudeWord(after: string): { factor: number; length: number } | unde
   const isShort = after[all.length - 1] === '.' && word.length <= 4;
   return { factor, length: all.length - (second?.length ?? 0) - (after[all.length - 1] === '.' && !isShort ? 1 : 0) };
 }
-/** The same where they stand at the number itself. */
+/** Letters that multiply a number directly before them. */
 const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
   [/^\s?md(?=€)/, 1e9],
   [/^\s?m(?=€)/, 1e6],
@@ -70,34 +70,34 @@ const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
 ];
 const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
 
-/** The figures of a folded text in their order. `taken`: ranges that are dates. */
+/** The figures of a folded text, in order. `taken`: the ranges of dates. */
 export function figuresIn(
   text: string,
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
   const figures: Figure[] = [];
   for (const found of partsIn(text)) {
-    if (!standsIn(found.start, taken))
+    if (!isInRanges(found.start, taken))
       figures.push({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
   }
   for (const match of text.matchAll(NUMBER)) {
     const { index } = match;
     const isInName = /[\p{L}_]/u.test(text[index - 1] ?? '') && !isUnitless(text, index);
-    if (isInName || standsIn(index, [...taken, ...figures])) continue;
+    if (isInName || isInRanges(index, [...taken, ...figures])) continue;
     const figure = written(text, { index, digits: match[0] });
     const before = figures.at(-1);
     if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
     figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
   }
   for (const found of [...spelledNumbers(text, language), ...cjkNumber(text)]) {
-    if (standsIn(found.start, [...taken, ...figures])) continue;
+    if (isInRanges(found.start, [...taken, ...figures])) continue;
     figures.push({ ...found, ...surrounding(text, found), isRounded: false });
   }
   figures.sort((a, b) => a.start - b.start);
   return withUnitsBehind(withUnitsBefore(joined(figures, text)), text);
 }
 
-/** A part of a whole that is written as words is never exact. */
+/** A fraction that is written as words is never exact. */
 function roughly(precision: Precision): Precision {
   return precision === 'exact' ? 'about' : precision;
 }
@@ -126,7 +126,7 @@ function joined(figures: readonly Figure[], text: string): Figure[] {
 }
 const COMPOUND = /^ ?(?:(?:and|und|et|y|e) )?$/;
 
-/** `500-700 million dollars`: the first has what the second is counted in. */
+/** `500-700 million dollars`: the first figure has the magnitude and the unit of the second. */
 function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
   return figures.map((figure, at) => {
     const next = figures[at + 1];
@@ -144,7 +144,7 @@ function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
 }
 const RANGE = /^ ?(?:[-–—~〜～]|to|bis|a|al|至|到|から) ?$/;
 
-/** `Up to 0.9 percent from 0.7`, `17.3 million, then France (11.8)`: a fraction without a unit has that of the one before. */
+/** `Up to 0.9 percent from 0.7`, `17.3 million, then France (11.8)`: a bare decimal has the unit of the figure before it. */
 function withUnitsBefore(figures: readonly Figure[]): Figure[] {
   let before: Figure | undefined;
   return figures.map((figure) => {
@@ -164,7 +164,7 @@ function withUnitsBefore(figures: readonly Figure[]): Figure[] {
 }
 const FACTORS = [1e3, 1e6, 1e9, 1e12] as const;
 
-/** A letter before digits is a name such as `A320` or `q3`, unless the script needs no space between. */
+/** Whether letters before digits are no name such as `A320` or `q3`: a currency, or a script without spaces. */
 function isUnitless(text: string, index: number): boolean {
   return (
     /[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u.test(text[index - 1] ?? '') ||
@@ -198,7 +198,7 @@ function written(text: string, { index, digits }: { index: number; digits: strin
 const LABEL = /(?<!\p{L})(?!(?:mid|pre|post|sub|non|over|under|mitte|anfang|ende)-)\p{L}+-$/u;
 const LONGEST_LABEL = 24;
 
-/** A number as its locale may mean it, and what its last digit stands for. */
+/** The readings of a number in different locales, each with the magnitude of its last digit. */
 function readingsOf(digits: string): { value: number; step: number }[] {
   const plain = digits.replace(/['\u00a0\u202f\u2009 ٬]/g, '').replace('٫', ',');
   const separators = plain.match(/[.,]/g) ?? [];
@@ -236,10 +236,10 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
   }
   return { factors: [1], length: 0 };
 }
-/** What words and letters that multiply begin with. */
+/** How every word or letter that multiplies starts. */
 const MAY_MULTIPLY = /^\s?[tbmkcdlnrтмأآمδεχबअमकलह千万萬亿億兆만억조십]/;
 
-/** What stands around a figure: its unit, and how exact it is meant. */
+/** What the text around a figure says: its unit, and how exact it is. */
 function surrounding(
   text: string,
   { start, end }: { start: number; end: number },
@@ -277,7 +277,7 @@ const AFTER: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [/^.{0,6}?(?:左右|上下|前后|ほど|程度|くらい|ぐらい|前後)/, 'about'],
 ];
 
-/** What stands around a number says of how exact it is. */
+/** How exact a number is, by the text around it. */
 export function precisionAt(text: string, { start, end }: { start: number; end: number }): Precision {
   return precisionOf(text.slice(Math.max(0, start - 28), start), text.slice(end, end + 32));
 }

@@ -1,9 +1,9 @@
-/** Text in the form in which it is compared: every character has its place, so that ranges hold in both forms. */
+/** Normalizes text for comparison. Every character keeps its index, so ranges are valid in both forms. */
 
-/** Accented Latin letters, full-width forms, digits of other scripts, and signs that have several forms. */
+/** Accented Latin letters, full-width forms, digits of other scripts, and variants of quotes and hyphens. */
 const FOLDED = /[\u00c0-\u024f\u1e00-\u1eff\u0660-\u0669\u06f0-\u06f9\uff01-\uff5eё’‘′−‐‑]/g;
 
-/** Lower case without accents, as long as the text itself. */
+/** Lower case without accents, of the same length. */
 export function foldText(text: string): string {
   const lower = text.toLowerCase();
   const even = lower.length === text.length ? lower : text.replace(/[\s\S]/g, lowerOfSameLength);
@@ -25,16 +25,16 @@ function foldOf(character: string): string {
   return character.normalize('NFD')[0] ?? character;
 }
 
-/** Letters of scripts that write words without spaces between them. */
+/** Letters of scripts without spaces between words. */
 export const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ]/;
 
 /**
- * Letters of folded text whose scripts part words, as a class of a regular expression. In patterns of hundreds of words
- * `\\p{L}` costs a tenth of a second to compile.
+ * Letters of folded text in scripts with spaces, as a character class. In patterns of hundreds of words `\\p{L}` takes a
+ * tenth of a second to compile.
  */
 const LETTER = '[a-zß-ʯͰ-ӿ԰-ۿ]';
 
-/** The source of a pattern of folded text with the cheaper class in place of `\\p{L}`. */
+/** The source of a pattern for folded text, with the cheaper class in place of `\\p{L}`. */
 export function foldedPattern(pattern: string): string {
   return pattern.replaceAll('\\p{L}', LETTER);
 }

@@ -1,4 +1,4 @@
-/** Words that say nothing by themselves, by language; what a sentence has of them tells its language. */
+/** Function words by language; those of a sentence reveal its language. */
 
 const FUNCTION_WORDS = {
   en:
@@ -41,12 +41,12 @@ function byWord(): Map<string, Language[]> {
   return languages;
 }
 
-/** Function words, and words that say how exact something is or compare it: they are held against each other elsewhere. */
+/** Whether a word is a function word or a word of comparison or precision; the latter are compared elsewhere. */
 export function isFunctionWord(word: string): boolean {
   return word.length < 2 || LANGUAGES.has(word);
 }
 
-/** The language that most function words of a folded sentence are of; undefined where it has none. */
+/** The language of most function words in a folded sentence; undefined if it has none. */
 export function languageOf(text: string): Language | undefined {
   const counts: Partial<Record<Language, number>> = {};
   let best: Language | undefined;

@@ -1,9 +1,9 @@
 import { foldedPattern } from './fold.ts';
 import { type FoundNumber, factorsOf, numberOf } from './spelled.ts';
 
-/** Parts of a whole, ordinals, and numbers in Chinese numerals. */
+/** Finds fractions, ordinals, and numbers in Chinese numerals. */
 
-/** Names of parts that are no ordinals, and those that are one in another place: `a third runway`. */
+/** Names of fractions, and those that may also be ordinals: `a third runway`. */
 const HALF = 'half|halfte|moitie|mitad|meta';
 const PART_NAME =
   'fifths|sixths|sevenths|eighths|ninths|tenths|quarters|thirds|drittel|viertel|funftel|sechstel|siebtel|achtel|neuntel|zehntel|tiers|cinquiemes|sixiemes|septiemes|huitiemes|dixiemes|tercios|quintos|sextos|octavos|decimos|terzi|quinti|sesti|ottavi|decimi';
@@ -15,10 +15,10 @@ const FRACTION = new RegExp(
   ),
   'g',
 );
-/** `The third quarter` is one of a row. */
+/** Before a fraction these make it one of a series: `the third quarter`. */
 const OF_A_ROW =
   /^(?:first|second|third|fourth|last|erste[snmr]?|zweite[snmr]?|dritte[snmr]?|premier|primer|ultimo|primo|secondo|terzo|[a-z]{3,}ieme)$/;
-/** What is made half of it. */
+/** Verbs that mean a change by half. */
 const HALVED = new RegExp(
   foldedPattern('(?<!\\p{L})(?:halved|halves|halving|halbier\\p{L}*|dimezza\\p{L}*)(?!\\p{L})'),
   'g',
@@ -34,7 +34,7 @@ const PARTS: readonly (readonly [pattern: RegExp, whole: number])[] = [
   [/^(?:ninth|neuntel)/, 9],
   [/^(?:tenth|zehntel|dixieme|decim)/, 10],
 ];
-/** Parts in Chinese and Japanese: `三分之二`, `3分の2`, `半分`. */
+/** Fractions in Chinese and Japanese: `三分之二`, `3分の2`, `半分`. */
 const CJK_PART =
   /(?<whole>[二三四五六七八九]|(?<!\d)\d{1,3})(?:分[之の]|[軒人世個][軒人帯]?に)(?<part>[一二三四五六七八九]|\d{1,3})|半[数減减分]|一半/g;
 
@@ -42,7 +42,7 @@ const CJK_PART =
 const OF_SO_MANY = / (?:in|out of|von|sur|de cada|su) (?<whole>\d+|[a-z]{2,10})(?![a-z\d])/g;
 const PART = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3})$/;
 const PART_WITH_NOUN = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3}) [a-zß-ʯ]{1,24}$/;
-/** The longest part with its noun. */
+/** The longest `PART_WITH_NOUN`. */
 const BEFORE = 32;
 
 /** `Jedes vierte Kind`, `every third house`. */
@@ -53,7 +53,7 @@ const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3,
 /** Tenths, as Chinese and Japanese count them. */
 const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
 
-/** Parts of a whole that are written as words, in percent. */
+/** Fractions that are written as words, in percent. */
 export function* partsIn(text: string): Generator<FoundNumber> {
   for (const { 0: words, index, groups } of text.matchAll(OF_SO_MANY)) {
     const whole = countOf(groups?.whole);
@@ -102,7 +102,7 @@ const DIGITS: Readonly<Record<string, number>> = {
   〇: 0,
   两: 2,
 };
-/** What signs multiply by; those from ten thousand on multiply all that stands before them. */
+/** Factors of numerals; those from ten thousand on multiply everything before them. */
 export const CJK_FACTORS = factorsOf(`
 10 十
 100 百
@@ -112,7 +112,7 @@ export const CJK_FACTORS = factorsOf(`
 1e12 兆 조
 `);
 const CJK_NUMERAL = /[零〇一二两三四五六七八九十百千万亿億兆]+/g;
-/** What is counted: a single numeral before anything else is part of a word. */
+/** Counters: a single numeral before anything else is part of a word. */
 const COUNTED = /^[个個年月日天周週次人名座家倍分位所种種项項条條层層章篇国國県省市岁歳円元度台棟つ回件社校店]/;
 
 /** Numbers in Chinese numerals. */
@@ -147,8 +147,8 @@ function cjkValue(numeral: string): number | undefined {
   return total + group + (digit ?? 0);
 }
 
-/** Ordinals from the second on by what they count, and how long their words may be; `a` at the end tells a gender. */
-const ORDINALS = new Map<number, { beginning: string; most: number }[]>();
+/** Ordinals from the second on, by their number. A final `a` is a gender ending; `maxLength` leaves room for endings. */
+const ORDINALS = new Map<number, { beginning: string; maxLength: number }[]>();
 for (const words of [
   'second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth',
   'zweite dritte vierte funfte sechste siebte achte neunte zehnte elfte zwolfte',
@@ -158,13 +158,15 @@ for (const words of [
 ])
   for (const [at, word] of words.split(' ').entries()) {
     const beginning = word.replace(/a$/, '');
-    ORDINALS.set(at + 2, [...(ORDINALS.get(at + 2) ?? []), { beginning, most: word.length + 1 }]);
+    ORDINALS.set(at + 2, [...(ORDINALS.get(at + 2) ?? []), { beginning, maxLength: word.length + 1 }]);
   }
 
-/** Whether a word of a folded text says which of a row something is: `the eighth line` is `line 8`. */
+/** Whether a folded text has the ordinal of a number: `the eighth line` is `line 8`. */
 export function isOrdinalIn(text: string, value: number): boolean {
   const own = ORDINALS.get(value);
   if (!own) return false;
   const words = text.match(/\p{L}+/gu) ?? [];
-  return own.some(({ beginning, most }) => words.some((word) => word.length <= most && word.startsWith(beginning)));
+  return own.some(({ beginning, maxLength }) =>
+    words.some((word) => word.length <= maxLength && word.startsWith(beginning)),
+  );
 }

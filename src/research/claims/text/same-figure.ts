@@ -1,14 +1,14 @@
 import type { Figure } from './figures.ts';
 import { PERCENT, scaleBetween } from './units.ts';
 
-/** Whether figures that are written in other ways, or put together, say the same. */
+/** Compares figures that are written in different ways, rounded, or computed from each other. */
 
-/** How far a figure that is said to be rounded may be from what it rounds, as a part of it. */
+/** How far a figure may be from the one that it approximates, relative to its size: in general, for `over`, for a share. */
 const ROUGHLY = 0.06;
 const FAR = 0.12;
 const FAR_OF_PART = 0.34;
 
-/** Whether a figure of a claim says what one of its source says. */
+/** Whether a figure of a claim agrees with one of its source. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;
@@ -16,7 +16,7 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   return claim.values.some((said, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;
-      // Only what a number means first is rounded.
+      // Only the first reading of a number may be rounded.
       if (other > 0 && reading === 0) return scale === 1 && said === found;
       if (other === 0 && reading > 0 && scale !== 1) return false;
       return isClose(said, { found: found * scale, claim, step, converted: scale !== 1 });
@@ -40,16 +40,16 @@ function isClose(
   if (Math.abs(difference) <= size * 1e-9) return true;
   if (converted && Math.abs(difference) <= size * 0.01) return true;
   const digits = said / step;
-  // A last digit that is not a zero, of several, was rounded to: 26 % for 26.3 %, 5.9 million for 5 889 000.
+  // Several digits may be a rounded figure: 26 % for 26.3 %, 5.9 million for 5 889 000.
   const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
   if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
-  // `About 505` is not about 508: who rounds says no finer figure than what is rounded.
+  // `About 505` does not agree with 508: a rounded figure is not finer than its own last digit.
   const fine = finestOf(said, step);
   switch (claim.precision()) {
     case 'about':
       return Math.abs(difference) <= Math.min(size * ROUGHLY, fine);
     case 'over':
-      // `More than half` is said of all that is less than another part, `over three weeks` of less than four.
+      // `More than half` may be up to the next common share, `over three weeks` just below four.
       return (
         difference <= 0 &&
         -difference <=
@@ -66,7 +66,7 @@ function isClose(
   }
 }
 
-/** What the last digit of a number stands for that is no zero; of a five at its end, five times that. */
+/** The magnitude of the last digit of a number that is not zero; five times that if the digit is a five. */
 function finestOf(said: number, step: number): number {
   let digits = Math.round(Math.abs(said) / step);
   let fine = step;
@@ -77,17 +77,17 @@ function finestOf(said: number, step: number): number {
   return digits % 10 === 5 ? fine * 5 : fine;
 }
 
-/** Figures of a sentence that are put together; more is a table. */
-const MOST_PUT_TOGETHER = 8;
+/** How many figures of a sentence are combined; more are a table. */
+const MAX_PUT_TOGETHER = 8;
 
 /**
- * Whether a figure of a claim is what two figures of one sentence make together: their difference, the part of one that
- * the other is, or by how much of itself it grew.
+ * Whether a figure of a claim follows from two figures of one sentence: their difference, their ratio, or the relative
+ * change between them.
  */
 export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean {
   const { unit } = claim;
   if (!unit) return false;
-  const figures = sentence.slice(0, MOST_PUT_TOGETHER);
+  const figures = sentence.slice(0, MAX_PUT_TOGETHER);
   return figures.some((a, at) =>
     figures.slice(at + 1).some((b) => {
       const scale = scaleBetween(a.unit, b.unit);
@@ -104,18 +104,18 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
   );
 }
 
-/** How far `about` may be from what somebody who has read the source means with it. */
+/** How far an approximate figure may be from the source if the model vouches for it, relative to its size. */
 const LOOSELY = 0.2;
-/** The largest number of things that may have been counted. */
-const MOST_COUNTED = 12;
+/** The largest number that may be a count of things in the source. */
+const MAX_COUNTED = 12;
 
 /**
- * Whether a figure may have been computed from others, by somebody who says that it follows from them: a sum, a difference,
- * the rest of a hundred, a part, or a number of things that are named.
+ * Whether a figure may have been computed from others, given that the model says so: a sum, a difference, the rest of a
+ * hundred, a share, or a count of things that are named.
  */
 export function mayBeComputed(claim: Figure, others: readonly Figure[], years: readonly number[]): boolean {
   const said = claim.values[0] ?? 0;
-  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MOST_COUNTED) return true;
+  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MAX_COUNTED) return true;
   const precision = claim.precision();
   const mayMean = (value: number) =>
     (precision === 'over' && value >= said) ||
@@ -124,7 +124,7 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
   if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
   const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
   const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
-  const all = [...others.slice(0, MOST_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
+  const all = [...others.slice(0, MAX_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
   const values = [...new Set(all)];
   return values.some(
     (a, at) =>
@@ -138,7 +138,7 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
   );
 }
 
-/** Whether a figure is what was computed, rounded; what is said to be rounded may be somewhat farther from it. */
+/** Whether a figure is a computed value after rounding, with more tolerance if it is marked as approximate. */
 function isNear(claim: Figure, computed: number): boolean {
   const [said = 0, step = 1] = [claim.values[0], claim.steps[0]];
   const isRounded = claim.isRounded || claim.precision() !== 'exact';

@@ -2,18 +2,18 @@ import { allSteps } from '../../../base/load/event-loop.ts';
 import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
-import { type Parsed, parseSentence } from './parsed.ts';
-import { standsAlone } from './words.ts';
+import { parseSentence, type Sentence } from './parse-sentence.ts';
+import { containsWord } from './words.ts';
 
-/** The text of a source as the run was shown it, ready to be held against claims. */
+/** The text of a source as the run has seen it, split into sentences to compare claims with. */
 export class SourceText {
   readonly title: string;
   readonly text: string;
   #folded = '';
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  readonly #parsed = new Map<number, Parsed>();
-  #parsedTitle: Parsed | undefined;
+  readonly #parsed = new Map<number, Sentence>();
+  #parsedTitle: Sentence | undefined;
   /** The folded text without its dots: `U.S.` is `us`. */
   #undotted: string | undefined;
 
@@ -22,13 +22,12 @@ export class SourceText {
     this.text = text.length > MOST ? text.slice(0, betweenCharacters(text, MOST)) : text;
   }
 
-  /** Takes a text apart at once; for long ones there is `opening`. */
+  /** Splits a text at once; use `openInSteps` for long ones. */
   static open(source: { title: string; text: string }): SourceText {
-    return allSteps(SourceText.opening(source));
+    return allSteps(SourceText.openInSteps(source));
   }
 
-  /** The same in steps. */
-  static *opening({ title, text }: { title: string; text: string }): Generator<undefined, SourceText> {
+  static *openInSteps({ title, text }: { title: string; text: string }): Generator<undefined, SourceText> {
     const source = new SourceText(title, text);
     for (let at = 0; at < source.text.length; ) {
       at = source.#read(at);
@@ -37,20 +36,19 @@ export class SourceText {
     return source;
   }
 
-  /** The folded text. */
   get folded(): string {
     return this.#folded;
   }
 
-  /** Whether folded letters stand anywhere in the text. */
+  /** Whether the folded text contains these letters. */
   says(letters: string): boolean {
     return this.folded.includes(letters);
   }
 
-  /** Whether folded letters stand in the text as a word of their own, with dots between them or without. */
+  /** Whether the folded text contains these letters as a separate word, with or without dots between them. */
   saysAlone(letters: string): boolean {
     this.#undotted ??= this.folded.replaceAll('.', '');
-    return standsAlone(letters, this.#undotted);
+    return containsWord(letters, this.#undotted);
   }
 
   get sentences(): number {
@@ -65,12 +63,12 @@ export class SourceText {
     return this.#ends[index] ?? 0;
   }
 
-  get parsedTitle(): Parsed {
+  get parsedTitle(): Sentence {
     this.#parsedTitle ??= parseSentence(this.title);
     return this.#parsedTitle;
   }
 
-  sentence(index: number): Parsed {
+  sentence(index: number): Sentence {
     const known = this.#parsed.get(index);
     if (known) return known;
     const [start, end] = [this.start(index), this.end(index)];
@@ -79,7 +77,7 @@ export class SourceText {
     return parsed;
   }
 
-  /** The sentence at a place of the text. */
+  /** The index of the sentence at a place in the text. */
   indexAt(place: number): number {
     let low = 0;
     let high = this.#starts.length - 1;
@@ -91,7 +89,7 @@ export class SourceText {
     return low;
   }
 
-  /** Reads one step of the text; gives the place behind it. */
+  /** Reads one step of the text, and returns where it ends. */
   #read(from: number): number {
     const end = naturalEnd(this.text, { from: from + STEP / 2, limit: from + STEP, marks: ['\n', ' '] });
     this.#folded += foldText(this.text.slice(from, end));
@@ -122,14 +120,14 @@ export class SourceText {
   }
 }
 
-/** What is read of a title, in UTF-16 code units. */
+/** Longer titles are cut, in UTF-16 code units. */
 const LONGEST_TITLE = 500;
-/** The most of one source that is looked at, and of one step, in UTF-16 code units. */
+/** How much of a source is used, and how much is read in one step, in UTF-16 code units. */
 const MOST = 400_000;
 const STEP = 10_000;
 /** Longer sentences are tables or lists: they are cut. */
 const LONGEST = 300;
-/** Where a sentence ends. A line that goes on with a small letter is one that was wrapped. */
+/** Where a sentence ends. A line that starts with a lower-case letter continues a wrapped sentence. */
 const SENTENCE_END = new RegExp(
   `(?<=[.!?…][)"'”’»]?)${NO_STOP}\\s+(?=[\\p{Lu}\\p{Lo}\\p{N}"'“„«([#*-])|(?<=[。！？।॥؟۔።։])\\s*|\\n\\s*\\n\\s*|\\n\\s*(?=[\\p{Lu}\\p{Lo}|#*•–-]|\\d+[.)]\\s)`,
   'gu',

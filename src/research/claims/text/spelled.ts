@@ -1,7 +1,7 @@
 import { foldedPattern } from './fold.ts';
 import type { Language } from './language.ts';
 
-/** Numbers that are spelled out, of one word or several: `one hundred and twenty-five`, `quatre-vingt-dix-sept`, `milleduecento`. */
+/** Finds numbers that are spelled out: `one hundred and twenty-five`, `quatre-vingt-dix-sept`, `milleduecento`. */
 
 export interface FoundNumber {
   start: number;
@@ -11,8 +11,8 @@ export interface FoundNumber {
 }
 
 /**
- * A row a line: what its first word counts, by how much more each of the others does, and the words; forms of one
- * number have a stroke between them.
+ * One series per line: the number of its first word, the step between words, and the words; forms of one number are
+ * separated by slashes.
  */
 const ROWS = `
 1 1 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
@@ -36,7 +36,7 @@ const ROWS = `
 20 10 двадцать/двадцати тридцать/тридцати сорок/сорока пятьдесят/пятидесяти шестьдесят/шестидесяти семьдесят восемьдесят девяносто
 100 100 сто/ста двести триста четыреста пятьсот шестьсот семьсот восемьсот девятьсот
 `;
-/** A row a line: words that multiply what stands before them, and count once alone. */
+/** One factor per line, with the words that multiply the number before them. */
 const MAGNITUDES = `
 12 dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias
 100 hundred hundert cent cents cien ciento cento cem honderd
@@ -45,7 +45,7 @@ const MAGNITUDES = `
 1e9 billion billions milliarde milliarden milliard milliards miliardo miliardi bilhao bilhoes miljard миллиард миллиарда миллиардов
 `;
 
-/** Words that count in one language only, and are other words elsewhere: `due`, `très` without its accent. */
+/** Words that are numbers in one language only, and other words elsewhere: `due`, `très` without its accent. */
 const ONLY_IN: ReadonlyMap<string, Language> = new Map(
   (
     [
@@ -57,7 +57,7 @@ const ONLY_IN: ReadonlyMap<string, Language> = new Map(
     ] as const
   ).flatMap(([language, words]) => words.split(' ').map((word): [string, Language] => [word, language])),
 );
-/** Words that count nothing alone more often than not: articles. */
+/** Numbers that are usually articles when they are alone. */
 const ARTICLES_TOO = new Set('one un une uno una um uma ein eine eins einer einem einen один одна одну'.split(' '));
 
 const COUNTS = new Map<string, number>();
@@ -68,7 +68,7 @@ for (const row of ROWS.trim().split('\n')) {
 }
 const FACTORS = factorsOf(MAGNITUDES);
 
-/** The words of a table with the number that their line begins with. */
+/** The words of a table, each with the number at the start of its line. */
 export function factorsOf(table: string): ReadonlyMap<string, number> {
   const rows = table.trim().split('\n');
   return new Map(
@@ -83,10 +83,10 @@ const ORDINAL_ENDS: ReadonlyMap<string, number> = new Map(
   'first second third fourth fifth sixth seventh eighth ninth'.split(' ').map((word, at) => [word, at + 1]),
 );
 
-/** A part of a spelled number: what it counts, or what it multiplies by. */
+/** A part of a spelled number: an addend or a factor. */
 type Part = { count: number } | { factor: number };
 
-/** What German, Dutch and Italian write in one word. */
+/** The parts of numbers that German, Dutch and Italian write as one word. */
 const MORPHEMES = [...COUNTS.keys(), ...FACTORS.keys()].filter(
   (word) => /^[a-zß]{3,}$/.test(word) && !ONLY_IN.has(word),
 );
@@ -96,7 +96,7 @@ const MORPHEME = new RegExp(
 );
 const SHORTEST_JOINED = 6;
 
-/** The parts of one word; undefined where it is no number. */
+/** The parts of one word; undefined if it is not a number. */
 function partsOf(word: string): Part[] | undefined {
   const known = partOf(word);
   if (known) return [known];
@@ -111,7 +111,7 @@ function partsOf(word: string): Part[] | undefined {
   }
   return parts.length > 1 ? parts : undefined;
 }
-/** What numbers of several parts in one word have. */
+/** Every number of several parts in one word matches this. */
 const JOINED =
   /und|hundert|tausend|cent|mila|mille|(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant)[iaou]|[a-z]en(?:twintig|dertig|[vz][a-z]{2,5}tig|tachtig|negentig)|honderd|duizend/;
 
@@ -122,7 +122,7 @@ function partOf(word: string): Part | undefined {
   return factor === undefined ? undefined : { factor };
 }
 
-/** What a word counts that is a number alone, less than a thousand. */
+/** The value of a word that is a number by itself. */
 export function numberOf(word: string): number | undefined {
   if (ARTICLES_TOO.has(word)) return undefined;
   const parts = word.includes('-') ? word.split('-').flatMap((each) => partsOf(each) ?? []) : partsOf(word);
@@ -132,14 +132,14 @@ export function numberOf(word: string): number | undefined {
 }
 
 const WORD = /\p{L}+/gu;
-/** What stands between words of one number. */
+/** What may be between the words of one number. */
 const JOINT = /^(?:[ -]|(?: |-)(?:and|et|y|e)(?: |-)| of )$/;
 const CONNECTIVE = /^(?:and|et|y|e)$/;
 const HALF = new RegExp(
   foldedPattern('^(?: and a half| et demie?| y medi[oa]| e mezz[oa]| e meia| е половиной)(?!\\p{L})'),
 );
 
-/** The numbers of a folded text that are spelled out. */
+/** The spelled-out numbers of a folded text. */
 export function* spelledNumbers(text: string, language: Language | undefined): Generator<FoundNumber> {
   if (!text.match(WORD)?.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
   let run: { start: number; end: number; parts: Part[]; words: string[] } | undefined;
@@ -176,7 +176,7 @@ function halvesOf([, one, more = '']: RegExpExecArray): number {
   return (one === undefined ? (COUNTS.get(more) ?? 0) : 1) + 0.5;
 }
 
-/** Whether a word goes on with the number before it: `forty-five`, `hundred and five`, but not `five and ten`. */
+/** Whether a word continues the number before it: `forty-five`, `hundred and five`, but not `five and ten`. */
 function mayFollow(before: readonly Part[], next: readonly Part[], joint: string): boolean {
   const [last, first] = [before.at(-1), next[0]];
   if (!last || !first) return false;
@@ -203,7 +203,7 @@ function* whole(
   const found = numberFrom(parts);
   if (!found) return;
   const isFactor = parts.length === 1 && 'factor' in (parts[0] ?? {});
-  // `Thousands of people`, `per cent`: no number.
+  // `Thousands of people` and `per cent` are no numbers.
   if (isFactor && half === '' && !ALONE.has(only ?? '')) return;
   let { value, step } = found;
   let last = end + half.length;
@@ -222,7 +222,7 @@ function* whole(
 }
 const ALONE = new Set(['hundred', 'dozen', 'hundert', 'dutzend', 'cien', 'mille', 'mil']);
 
-/** What the parts of a number make together, and what its last word stands for. */
+/** The value of the parts of a number, and the magnitude of its last word. */
 function numberFrom(parts: readonly Part[]): { value: number; step: number } | undefined {
   let total = 0;
   let group = 0;

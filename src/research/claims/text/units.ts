@@ -1,17 +1,17 @@
 import { foldedPattern } from './fold.ts';
 
-/** Units of figures. Those of one dimension are converted where a factor is given. */
+/** Units of figures. Units of one dimension are converted if they have a factor. */
 
 export interface Unit {
   name: string;
   dimension: string;
-  /** How many of the first unit of its dimension it is. */
+  /** How many base units of its dimension it is. */
   factor?: number;
 }
 
 /**
- * A unit a line: its dimension, its factor, its name, and what it is written like behind a number, as a pattern of
- * folded text. Longer ones first where one begins with another.
+ * One unit per line: dimension, factor, name, and how it is written after a number, as a pattern of folded text. If one
+ * pattern is a prefix of another, the longer one comes first.
  */
 const TABLE = String.raw`
 points - percentage points: percentage points?|prozentpunkten?|points? de pourcentage|puntos porcentuales|punti percentuali|个百分点|ポイント|п\.?п\.?
@@ -98,7 +98,7 @@ const rows = TABLE.trim()
     return { unit: { name, dimension, ...(factor !== '-' && { factor: Number(factor) }) } satisfies Unit, pattern };
   });
 const units = new Map<string, Unit>(rows.map(({ unit }) => [unit.name, unit]));
-/** One expression with a group for each unit. What goes on with letters of its own script is no unit. */
+/** One expression with a group for each unit. A unit must not continue with letters of its own script. */
 const UNIT = new RegExp(
   foldedPattern(
     `^(?:\\s|-)?(?:${rows.map(({ pattern }) => `(${pattern})`).join('|')})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`,
@@ -116,13 +116,13 @@ const BEFORE: readonly (readonly [pattern: RegExp, name: string])[] = [
 
 export const PERCENT: Unit = { name: 'percent', dimension: 'share', factor: 1 };
 
-/** What all units begin with: nothing else is looked at. */
+/** How every unit starts: a cheap test before the large expression. */
 const MAY_BEGIN = /^(?:\s|-)?(?:de |d'|di |of )?[\p{L}%‰°℃℉$€£]/u;
 const PARTICLE = /^\s(?:de |d'|di |of )/;
-/** What Chinese and Japanese say between a number and its unit. */
+/** What may be between a number and its unit in Chinese and Japanese. */
 const BETWEEN = /^[余餘多数]/;
 
-/** The unit of a number, and how much of the text behind the number it takes. */
+/** The unit of a number, and its length in the text after the number. */
 export function unitAt(before: string, after: string): { unit: Unit; length: number } | undefined {
   for (const [pattern, name] of BEFORE) {
     const unit = pattern.test(before) ? units.get(name) : undefined;
@@ -139,14 +139,14 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
 
 const RATE = /^(?:,? ?(?:per|an?|par|pro|je|por|al|cada|im|\/)) ?(?:the |le |la )?(?=\p{L})/u;
 
-/** What a figure is counted for, `650 euros a month`, as the name of a unit of time. */
+/** The unit of time of a rate, such as `650 euros a month`, by its name. */
 export function rateAt(after: string): string | undefined {
   const found = RATE.exec(after);
   const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
   return unit?.dimension === 'time' ? unit.name : undefined;
 }
 
-/** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
+/** The factor from the unit of the source to that of the claim; undefined if they measure different things. */
 export function scaleBetween(claim: Unit | undefined, source: Unit | undefined): number | undefined {
   if (!claim || !source) return claim?.name === 'percent' || source?.name === 'percent' ? undefined : 1;
   if (claim.name === source.name) return 1;

@@ -1,6 +1,9 @@
 import { foldedPattern } from './fold.ts';
 
-/** Words, beginnings of words and signs, as alternatives of a regular expression: `rose|increas\p{L}*|going to`. */
+/**
+ * A set of words, as alternatives of a regular expression: `rose|increas\p{L}*|going to`. `signs` are matched anywhere, for
+ * scripts without spaces.
+ */
 export class WordList {
   readonly #one: RegExp;
   readonly #all: RegExp;
@@ -16,12 +19,11 @@ export class WordList {
     return this.#one.test(text);
   }
 
-  /** Those that a text has. */
   in(text: string): string[] {
     return text.match(this.#all) ?? [];
   }
 
-  /** Where they stand in a text. */
+  /** The matches in a text and where they start. */
   placesIn(text: string): { at: number; word: string }[] {
     return [...text.matchAll(this.#all)].map(({ 0: word, index }) => ({ at: index, word }));
   }

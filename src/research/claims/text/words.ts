@@ -1,10 +1,8 @@
 import { CJK } from './fold.ts';
 import { isFunctionWord } from './language.ts';
 
-/** Words of a folded text, and which of them are names. */
-
 export interface Word {
-  /** As it stands in the folded text. */
+  /** Folded, without a possessive or elided article. */
   text: string;
   start: number;
   end: number;
@@ -15,7 +13,7 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:['.&][\p{L}\p{N}]+)*/gu;
 const KATAKANA = /^[\u30a0-\u30ff]{3,}$/;
 const CJK_RUN = /[\u30a0-\u30ffー]+|[\u3400-\u9fff々〆ヶ]+|[\u3040-\u309f]+|[^\u3040-\u30ff\u3400-\u9fff々〆ヶ]+/g;
 
-/** The words that carry meaning. Han characters come in pairs, Katakana in whole runs, Hiragana not at all. */
+/** The content words of a text. Han characters count in pairs, Katakana in whole runs, Hiragana not at all. */
 export function wordsIn(folded: string, original: string): Word[] {
   const words: Word[] = [];
   for (const { 0: text, index } of folded.matchAll(WORD)) {
@@ -57,11 +55,11 @@ function cjkWords(text: string, from: number): Word[] {
 const CJK_FUNCTION = /[的了是在和与及或也]|^[一二三四五六七八九十百千万]/;
 
 /**
- * Whether a word is written as a name: a capital letter inside of a sentence, or two in a row at its beginning. German
- * writes all nouns so; the `language` of the claim decides what that is worth.
+ * Whether a word is written like a name: with a capital letter inside a sentence, or before another one at its start.
+ * German capitalizes all nouns; callers look at the `language` of the claim.
  */
 function isNameAt(original: string, start: number, word: string): boolean {
-  // Most words are small letters, as in the folded text.
+  // Most words are lower case, as in the folded text.
   if (original[start] === word[0] && !word.includes("'")) return false;
   const written = original.slice(start, start + word.length).replace(/^(?:[dl]|dell|all|qu)['’]/i, '');
   if (!/^\p{Lu}/u.test(written)) return false;
@@ -73,11 +71,11 @@ function isNameAt(original: string, start: number, word: string): boolean {
 
 const FIRST_CJK = 0x3000;
 
-/** Whether two words are forms of one: the same beginning, or one inside the other. */
+/** Whether two words are forms of one word: they start alike, or one contains the other. */
 export function sameWord(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
-  // Most pairs end here: forms of one word begin alike where a script has letters.
+  // Most pairs end here: in alphabetic scripts, forms of one word start alike.
   const first = short.charCodeAt(0);
   if (first < FIRST_CJK && first !== long.charCodeAt(0)) return false;
   if (short.length < 3 || CJK.test(short)) return short.length > 2 && CJK.test(short) && long.includes(short);
@@ -86,7 +84,7 @@ export function sameWord(a: string, b: string): boolean {
   return common >= 4 && common >= long.length * 0.6 && !haveDigits(common, short, long);
 }
 
-/** Whether two names are one: what is inflected may differ at its end, what is another name may not. */
+/** Whether two names are the same; their ends may differ by inflection only. */
 export function sameName(a: string, b: string): boolean {
   if (a === b) return true;
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
@@ -102,23 +100,23 @@ function commonStart(short: string, long: string): number {
   return common;
 }
 
-/** Whether words differ by a digit, which no form of a word does: `sector4` is not `sector3`. */
+/** Whether words differ by a digit, which inflection never changes: `sector4` is not `sector3`. */
 function haveDigits(from: number, a: string, b: string): boolean {
   return /\d/.test(a.slice(from)) || /\d/.test(b.slice(from));
 }
 
-/** Whether a word is a form of one of others. */
+/** Whether a word is a form of one of these words. */
 export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
   return words.some((other) => sameWord(text, other.text));
 }
 
-/** Whether a place of a text is in one of these ranges. */
-export function standsIn(at: number, ranges: readonly { start: number; end: number }[]): boolean {
+/** Whether a place in a text is within one of these ranges. */
+export function isInRanges(at: number, ranges: readonly { start: number; end: number }[]): boolean {
   return ranges.some(({ start, end }) => at >= start && at < end);
 }
 
-/** Whether letters stand in a text as a word of their own: no character of `inWords` is right beside them. */
-export function standsAlone(letters: string, text: string, inWords = /\p{L}/u): boolean {
+/** Whether a text contains these letters as a separate word, with no character of `inWords` next to them. */
+export function containsWord(letters: string, text: string, inWords = /\p{L}/u): boolean {
   for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
     if (!inWords.test(text[at - 1] ?? '') && !inWords.test(text[at + letters.length] ?? '')) return true;
   }

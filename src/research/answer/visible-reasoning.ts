@@ -4,10 +4,10 @@ import type { MayShow } from './safe-markup.ts';
 import { urlIn } from './url-in-text.ts';
 
 /**
- * What a model thinks, as its client reads it: as Markdown, often, and so without the images, links and HTML that an
- * answer may not show either. Nothing is cited, and numbers stay as they are.
+ * Makes the model's reasoning safe to show: clients often render it as Markdown, so images, links and HTML that are
+ * forbidden in an answer are disarmed here, too. Nothing is cited, and numbers stay as they are.
  */
-export class ShownThoughts {
+export class VisibleReasoning {
   readonly #sources: SourceRegistry;
   readonly #mayShow: MayShow;
   #scanner: AnswerScanner;
@@ -18,12 +18,12 @@ export class ShownThoughts {
     this.#scanner = this.#begin();
   }
 
-  /** What is ready with this delta; may be empty. */
+  /** The text that is ready with this delta; may be empty. */
   push(delta: string): string {
     return shown(this.#scanner.push(delta));
   }
 
-  /** What was held back: a paragraph ends here, and another one may begin. */
+  /** The text that was held back, at the end of a paragraph. Another one may follow. */
   end(): string {
     const rest = shown(this.#scanner.end());
     this.#scanner = this.#begin();
@@ -36,10 +36,10 @@ export class ShownThoughts {
 }
 
 function shown(parts: readonly AnswerPart[]): string {
-  return parts.map((part) => (part.type === 'mark' ? spaced(part.text) : part.text)).join('');
+  return parts.map((part) => (part.type === 'mark' ? disarmMark(part.text) : part.text)).join('');
 }
 
-/** A mark that lost its meaning. An escape could be taken for the end of an address before it. */
-export function spaced(mark: string): string {
+/** Disarms a mark with a space: a backslash could be taken for the end of a URL before it. */
+export function disarmMark(mark: string): string {
   return mark === '<' ? '< ' : ` ${mark}`;
 }

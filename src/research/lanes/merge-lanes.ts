@@ -2,24 +2,24 @@ import type { ResearchState } from '../run/state.ts';
 import type { Step } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
 
-/** A step of a lane: each has an entry, so that all of them have an order. */
+/** A step of a lane. Each has an entry, which defines its place in the order of all steps. */
 export type LaneStep = Extract<Step, { entry?: TranscriptEntry }> & { entry: TranscriptEntry };
-/** How a lane came to its end; `thrown`: what it failed with. */
+/** How a lane ended; `thrown`: what it failed with. */
 export type LaneEnd = 'ended' | 'paused' | { thrown: unknown };
 export type Lane = AsyncGenerator<LaneStep, LaneEnd>;
 
 /**
- * Runs lanes at the same time. Their steps come in the order in which their entries were noted, whatever order they
- * arrive in: so what is stored is always a beginning of what this process knows, and whoever takes the run up counts and
- * numbers as it did. A lane gets no further before its last step was taken.
+ * Runs lanes at the same time. Their steps are yielded in the order in which their entries were applied to the state,
+ * whatever order they arrive in. So the stored transcript is always a prefix of this process's state, and an instance that
+ * resumes the run counts and numbers the same way. A lane does not continue before its last step was consumed.
  * @throws what a lane throws.
  */
-export async function* together(lanes: readonly Lane[], { entries }: ResearchState): AsyncGenerator<Step, LaneEnd[]> {
+export async function* mergeLanes(lanes: readonly Lane[], { entries }: ResearchState): AsyncGenerator<Step, LaneEnd[]> {
   const arrived: { lane: Lane; step: LaneStep }[] = [];
   const ends: LaneEnd[] = [];
   let failure: { thrown: unknown } | undefined;
   let news = Promise.withResolvers<void>();
-  const go = (lane: Lane) => {
+  const advance = (lane: Lane) => {
     lane
       .next()
       .then(
@@ -33,18 +33,18 @@ export async function* together(lanes: readonly Lane[], { entries }: ResearchSta
       )
       .finally(() => news.resolve());
   };
-  let taken = entries.length;
-  for (const lane of lanes) go(lane);
+  let yielded = entries.length;
+  for (const lane of lanes) advance(lane);
   for (;;) {
     if (failure) throw failure.thrown;
-    // What the run itself notes meanwhile is no lane's.
-    while (taken < entries.length && entries[taken]?.lane === undefined) taken++;
-    const at = arrived.findIndex(({ step }) => step.entry === entries[taken]);
+    // Entries that the run itself adds meanwhile belong to no lane.
+    while (yielded < entries.length && entries[yielded]?.lane === undefined) yielded++;
+    const at = arrived.findIndex(({ step }) => step.entry === entries[yielded]);
     const [due] = at === -1 ? [] : arrived.splice(at, 1);
     if (due) {
-      taken++;
+      yielded++;
       yield due.step;
-      go(due.lane);
+      advance(due.lane);
     } else if (ends.length === lanes.length) return ends;
     else {
       await news.promise;

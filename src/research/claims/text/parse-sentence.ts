@@ -3,13 +3,13 @@ import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
 import { unitAt } from './units.ts';
-import { standsIn, type Word, wordsIn } from './words.ts';
+import { isInRanges, type Word, wordsIn } from './words.ts';
 
-/** A sentence with what can be compared of it. */
-export interface Parsed {
+/** A sentence and the parts of it that can be compared. */
+export interface Sentence {
   text: string;
   folded: string;
-  /** The language that its function words are of. */
+  /** By its function words. */
   language: Language | undefined;
   words: readonly Word[];
   figures: readonly Figure[];
@@ -17,27 +17,27 @@ export interface Parsed {
   clauses: readonly Clause[];
 }
 
-/** A part of a sentence that says one thing. Places are those of the sentence. */
-export interface Clause extends Pick<Parsed, 'text' | 'words' | 'figures' | 'dates'> {
+/** A clause of a sentence. Ranges refer to the sentence. */
+export interface Clause extends Pick<Sentence, 'text' | 'words' | 'figures' | 'dates'> {
   start: number;
   end: number;
 }
 
-/** Takes a sentence apart; places are those of its text. */
-export function parseSentence(text: string, folded = foldText(text)): Parsed {
+/** Parses a sentence; ranges refer to `text`. */
+export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
   const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
-  const words = wordsIn(folded, text).filter(({ start }) => !standsIn(start, dates) && !standsIn(start, figures));
+  const words = wordsIn(folded, text).filter(({ start }) => !isInRanges(start, dates) && !isInRanges(start, figures));
   let clauses: Clause[] | undefined;
   return {
     text,
     folded,
     language,
     words,
-    figures: figures.slice(0, MOST_FIGURES),
+    figures: figures.slice(0, MAX_FIGURES),
     dates,
-    // Most sentences of a source are only looked through.
+    // Lazy, because most sentences of a source are never compared by clause.
     get clauses() {
       clauses ??= clausesOf(text, folded, { words, figures, dates });
       return clauses;
@@ -45,17 +45,17 @@ export function parseSentence(text: string, folded = foldText(text)): Parsed {
   };
 }
 
-/** `Some 1400 animals`, `1956公里`: a number that is more or less of something, or has a unit, is no year. */
+/** Whether a year is really an amount, with a unit or an approximation: `some 1400 animals`, `1956公里`. */
 function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: string): boolean {
   const isYear = month === undefined && decade === undefined && quarter === undefined;
   if (!isYear) return false;
   const unit = unitAt('', folded.slice(end, end + LONGEST_UNIT));
-  // Short units are other words, too: `in 1974 in Rome`.
+  // Short units may be other words: `in 1974 in Rome`.
   const isCounted = unit !== undefined && (unit.length > SHORT_UNIT || CJK.test(folded[end] ?? ''));
   return isCounted || precisionAt(folded, { start, end }) !== 'exact';
 }
-/** Figures of a sentence that are compared: more are a table. */
-const MOST_FIGURES = 80;
+/** How many figures of a sentence are compared; more are a table. */
+const MAX_FIGURES = 80;
 const LONGEST_UNIT = 32;
 const SHORT_UNIT = 3;
 
@@ -66,14 +66,14 @@ function isListNumber(folded: string, { start, end }: Figure): boolean {
 const BOUNDARY =
   /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
 
-/** What goes on behind so many clauses is a list. */
-const MOST_CLAUSES = 15;
+/** A sentence with more clauses is a list. */
+const MAX_CLAUSES = 15;
 
-/** The parts between commas and conjunctions, each with something that can be compared. */
+/** The parts between commas and conjunctions, if each has something to compare. */
 function clausesOf(
   text: string,
   folded: string,
-  { words, figures, dates }: Pick<Parsed, 'words' | 'figures' | 'dates'>,
+  { words, figures, dates }: Pick<Sentence, 'words' | 'figures' | 'dates'>,
 ): Clause[] {
   const clauses: Clause[] = [];
   const within = (start: number, end: number) => {
@@ -89,13 +89,14 @@ function clausesOf(
   };
   let from = 0;
   for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
-    if (standsIn(index, figures) || standsIn(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
+    if (isInRanges(index, figures) || isInRanges(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2)))
+      continue;
     const clause = within(from, index);
     const facts = clause.figures.length + clause.dates.length;
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;
     clauses.push(clause);
     from = index + boundary.length;
-    if (clauses.length === MOST_CLAUSES) break;
+    if (clauses.length === MAX_CLAUSES) break;
   }
   const last = within(from, folded.length);
   if (last.words.length > 0 || clauses.length === 0) clauses.push(last);

@@ -3,35 +3,35 @@ import { noUsage } from '../../upstream/turn.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 
-/** What stands in the place of an answer (docs/api.md, "research"): a proposed plan, or a question to the user. */
+/** What takes the place of an answer (docs/api.md, "research"): a proposed plan, or a question to the user. */
 
-type Asked = Pick<ResearchRun, 'request' | 'state'>;
+type PlannedRun = Pick<ResearchRun, 'request' | 'state'>;
 
-/** What is shown instead of an answer, once the model has it: a question, or the plan with one item a line. */
-export function shownInstead({ request, state }: Asked): string | undefined {
+/** The substitute for an answer, once the model has written it: a question, or the plan with one item per line. */
+export function substituteOf({ request, state }: PlannedRun): string | undefined {
   if (state.question !== undefined) return state.question;
   if (request.plan !== 'propose') return undefined;
   return state.plan?.items.map((item, at) => `${at + 1}. ${item.text}`).join('\n');
 }
 
-/** Whether the run looks nothing up and answers nothing. */
-export function answersNothing({
+/** Whether the response ends with a plan, a question or calls for the client, and not with an answer. */
+export function endsWithoutAnswer({
   request,
   state,
 }: {
   request: { plan?: unknown } | undefined;
-  state: Asked['state'];
+  state: PlannedRun['state'];
 }): boolean {
   return request?.plan === 'propose' || state.question !== undefined || state.waitingCalls().length > 0;
 }
 
 /**
- * Shows it, or the rest of it after a crash.
- * @throws GatewayError `upstream_error` where the model wrote no plan.
+ * Sends the substitute, or the rest of it after a crash.
+ * @throws GatewayError `upstream_error` if the model wrote no plan.
  */
-export async function* showInstead(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome> {
+export async function* emitSubstitute(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome> {
   const { state, answerSoFar } = run;
-  const text = shownInstead(run);
+  const text = substituteOf(run);
   if (text === undefined) throw new GatewayError('upstream_error', 'The model proposed no plan.');
   const entry = state.answered ?? noted(state, { t: 'answered', usage: noUsage(), cut: null });
   if (answerSoFar.text.length < text.length) {

@@ -1,13 +1,13 @@
 import { isSettled } from '../../protocol/plan.ts';
-import { LEAST_TURN } from '../run/money.ts';
+import { MIN_TURN_OUTPUT } from '../run/money.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
 import { lastEstimate } from './shares.ts';
 
-/** Whether a research goes on in lanes, and what each of them is to find out (docs/research.md, "Lanes and attempts"). */
+/** Decides whether research splits into lanes, and gives each its task (docs/research.md, "Lanes and attempts"). */
 
-/** How attempts at the same question begin, so that they do not all take the same way. */
+/** How attempts at the same question start, so that they do not all go the same way. */
 const BEGINNINGS = [
   'Begin with the plain question, in its own words.',
   'Begin at the primary source: who would have published this first, and where?',
@@ -19,7 +19,7 @@ const BEGINNINGS = [
   'Begin with each condition of the question alone, and see what meets all of them.',
 ] as const;
 
-/** The lanes that are due now: those that were begun and have not ended, or new ones. */
+/** The lanes that should run now: those that have started and not ended, or new ones. */
 export function lanesDue(run: ResearchRun): LanesEntry | undefined {
   const { request, state, tools } = run;
   if (state.lanes || state.joined) return state.joined ? undefined : state.lanes;
@@ -28,19 +28,19 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
   return attemptsOf(run) ?? partsOf(run);
 }
 
-/** How many of the lanes that are wanted there are turns and money for. */
+/** How many of the wanted lanes the remaining turns and money are enough for. */
 function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
   let count = Math.min(wanted, budget.turns - state.turns - 1);
-  if (!purse.bounded) return count;
-  const least = LEAST_TURNS * purse.costOf({ input: lastEstimate(state), output: LEAST_TURN });
-  // What follows the lanes has a share like theirs: two turns are more than an answer costs at least.
-  while (count > 1 && purse.left / (count + 1) < least) count--;
+  if (!purse.isLimited) return count;
+  const minCost = MIN_TURNS * purse.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
+  // What follows the lanes gets a share like theirs, which is enough: an answer costs less than two turns.
+  while (count > 1 && purse.remaining / (count + 1) < minCost) count--;
   return count;
 }
-/** The turns that a lane needs at least: one to look something up, one to say what it found. */
-const LEAST_TURNS = 2;
+/** A lane needs one turn to look something up, and one to say what it found. */
+const MIN_TURNS = 2;
 
-/** A run that may ask back does so first. */
+/** A run that may ask the user has its first turn before attempts start. */
 function attemptsOf(run: ResearchRun): LanesEntry | undefined {
   const { state } = run;
   const { attempts = 1, clarify } = run.request;

@@ -1,37 +1,37 @@
 import type { UrlCitation } from '../../protocol/items.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import { type Answering, unknownStep, type Written } from '../answer/answer-steps.ts';
+import { type AnswerOptions, unknownSourcesStep, type WrittenText } from '../answer/answer-steps.ts';
+import { type BufferedText, collectText } from '../answer/buffered-text.ts';
 import type { CitedAnswer } from '../answer/cited-answer.ts';
-import { collectText, type HeldText } from '../answer/held-text.ts';
-import type { WrittenText } from '../answer/shown-text.ts';
+import type { StreamedText } from '../answer/stream-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
-import { NothingWritten } from '../run/no-answer.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { DraftEntry } from '../run/transcript.ts';
 import { checkText } from './check-claims.ts';
 
-/** Whether the model holds its sentences against their sources, too (`research.verify`). */
-export function checks({ request, state }: ResearchRun): boolean {
+/** Whether the model verifies its sentences (`research.verify`). */
+export function verifiesClaims({ request, state }: ResearchRun): boolean {
   return state.sources.size > 0 && (request.verify ?? request.effort === 'high');
 }
 
-/** A text that nobody sees before it is checked. */
-export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'>, Pick<WrittenText, 'isPart'> {
+/** A text that is not sent before it is verified. */
+export interface DraftOptions extends Pick<BufferedText, 'limit' | 'ask'>, Pick<StreamedText, 'isPart'> {
   claims: ClaimChecker;
-  /** What the reader has already, in UTF-16 code units. */
+  /** How much of the answer is sent already, in UTF-16 code units. */
   shown: number;
 }
 
 /**
- * Writes a text and checks it. What a crash left of it is stored: it is neither written nor paid for again.
+ * Writes a text and verifies it. Its parts are stored, so after a crash they are neither written nor paid for again.
  * @throws GatewayError
  */
 export async function* draftText(
   run: ResearchRun,
-  answering: Answering,
-  { claims, limit, shown, ask, isPart = false }: DraftedText,
-): AsyncGenerator<Step, Written> {
+  answering: AnswerOptions,
+  { claims, limit, shown, ask, isPart = false }: DraftOptions,
+): AsyncGenerator<Step, WrittenText> {
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
     type: 'note',
@@ -49,9 +49,9 @@ export async function* draftText(
       const text = held.text.slice(report.draft?.text.length ?? 0);
       const isEmpty = held.text.trim() === '';
       yield step({ text, usage: held.usage, whole: !isEmpty, ...(held.cut ? { cut: 'max_output_tokens' } : {}) });
-      if (isEmpty && tries > 0) throw NothingWritten.twice();
+      if (isEmpty && tries > 0) throw EmptyAnswer.twice();
     } catch (thrown) {
-      if (!isPart || !(thrown instanceof NothingWritten)) throw thrown;
+      if (!isPart || !(thrown instanceof EmptyAnswer)) throw thrown;
       yield step({ text: '', usage: noUsage(), whole: true, cut: 'stuck' });
     }
   }
@@ -61,12 +61,12 @@ export async function* draftText(
   return { text: report.checked?.text ?? '', cut };
 }
 
-/** Such a text as its reader gets it; numbers in its markers that belong to no source are noted. */
-export async function* citedDraft(
+/** A verified text as the client reads it. Yields a warning about cited numbers that belong to no source. */
+export async function* citeDraft(
   run: ResearchRun,
   { cited, text }: { cited: CitedAnswer; text: string },
 ): AsyncGenerator<Step, { delta: string; annotations: UrlCitation[] }> {
   const { text: delta, annotations, unknown } = await cited.whole(text);
-  if (unknown.length > 0) yield unknownStep(run, unknown);
+  if (unknown.length > 0) yield unknownSourcesStep(run, unknown);
   return { delta, annotations };
 }

@@ -1,40 +1,40 @@
 import { LONGEST_PASSAGE, passagesFor, shownPassages } from './passages.ts';
-import { supportOfNamed } from './support.ts';
+import { supportOfQuote } from './support.ts';
 import { foldText } from './text/fold.ts';
-import { type Parsed, parseSentence } from './text/parsed.ts';
+import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { SourceText } from './text/source-text.ts';
 
-/** Words that a model named of a source, as they stand there: models copy them with other signs, cut, or almost. */
+/** Finds what a model quotes in a source: models change the punctuation, leave parts out, or quote inexactly. */
 
-/** What a model writes between the first and the last words of a passage. */
+/** What a model writes in place of omitted words. */
 const ELLIPSIS = /\[?(?:\.{3}|…)\]?/;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** Longer words are no passage, in UTF-16 code units. */
+/** Longer quotes are ignored, in UTF-16 code units. */
 const LONGEST_NAMED = 4000;
-/** Words that are looked at for one passage: more are a page that repeats itself. */
-const MOST_LOOKS = 100_000;
-/** The part of the named words that a passage has to have where they stand nowhere as they are. */
+/** How many words are compared for one quote; only a page that repeats itself needs more. */
+const MAX_LOOKS = 100_000;
+/** The share of a quote's words that a passage must have if the quote is not verbatim. */
 const ALMOST = 0.8;
 
 /**
- * The words of a source that a model meant with its own, at most 400 characters; undefined where it has no such words. Where
- * others that it was shown have more of the claim's figures, those.
+ * The words of a source that a model meant by its quote, at most 400 characters; undefined if there are none. Prefers
+ * another passage that the model saw, if only that one supports the claim.
  */
-export function namedWords(claim: Parsed, named: string, source: SourceText): string | undefined {
-  const range = named.length > LONGEST_NAMED ? undefined : (rangeOf(named, source) ?? almost(named, source));
+export function findQuote(claim: Sentence, named: string, source: SourceText): string | undefined {
+  const range = named.length > LONGEST_NAMED ? undefined : (rangeOf(named, source) ?? inexactRangeOf(named, source));
   if (!range) return undefined;
   const seen = new Set<string>();
   for (const place of [range, ...shownPassages(claim, source)]) {
-    for (const words of shortened(claim, place, source)) {
-      if (!seen.has(words) && supportOfNamed(claim, words, source) === 'quoted') return words;
+    for (const words of textsOf(claim, place, source)) {
+      if (!seen.has(words) && supportOfQuote(claim, words, source) === 'quoted') return words;
       seen.add(words);
     }
   }
   return [...seen][0];
 }
 
-/** The words of a place, or the parts of a long one, those first that carry most. */
-function shortened(claim: Parsed, { start, end }: Range, source: SourceText): string[] {
+/** The text of a place, or the best passages of a long one. */
+function textsOf(claim: Sentence, { start, end }: Range, source: SourceText): string[] {
   const text = source.text.slice(start, end).trim();
   if (text.length <= LONGEST_PASSAGE) return [text];
   const part = SourceText.open({ title: source.title, text });
@@ -46,10 +46,10 @@ interface Range {
   end: number;
 }
 
-/** Where the words stand, from the first part to the last where something was left out between. */
+/** The range of a quote, from its first part to its last if words were left out. */
 function rangeOf(named: string, source: SourceText): Range | undefined {
   let whole: Range | undefined;
-  const looks = { left: MOST_LOOKS };
+  const looks = { left: MAX_LOOKS };
   for (const part of named.split(ELLIPSIS)) {
     const found = placeOf(part, source, { from: whole?.end ?? 0, looks });
     if (found && whole && found.end - whole.start > LONGEST_PASSAGE) return whole;
@@ -59,7 +59,7 @@ function rangeOf(named: string, source: SourceText): Range | undefined {
   return whole;
 }
 
-/** The place of some words one behind the other, whatever signs stand between them. */
+/** The place of words in sequence, whatever punctuation is between them. */
 function placeOf(
   words: string,
   { folded }: SourceText,
@@ -83,20 +83,20 @@ function placeOf(
   return undefined;
 }
 
-/** The beginning of the next word behind a place, if it is near. */
+/** The start of the next word after a place, if it is near. */
 function startOfWord(text: string, place: number): number {
   let at = place;
-  while (at - place < MOST_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
+  while (at - place < MAX_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
   return at;
 }
-const MOST_SIGNS = 8;
+const MAX_SIGNS = 8;
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 
-/** What belongs to the words before it. */
+/** Punctuation that belongs to the word before it. */
 const CLOSING = /[.!?…。！？।"'”’»」』)）%‰]/;
 
-/** A passage that has nearly all of the words. */
-function almost(named: string, source: SourceText): Range | undefined {
+/** A passage that has nearly all words of the quote. */
+function inexactRangeOf(named: string, source: SourceText): Range | undefined {
   const tokens = foldText(named).match(WORD) ?? [];
   if (tokens.length < 4) return undefined;
   const [best] = passagesFor(parseSentence(named), source);

@@ -1,0 +1,75 @@
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
+import type { MessagePhase } from '../protocol/items.ts';
+import { Continuation } from '../research/answer/continuation.ts';
+import { type EmitStep, readLive, splitDelta, stepsOf } from '../research/run/live-steps.ts';
+import type { Step } from '../research/run/steps.ts';
+import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.ts';
+import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
+import type { PlainRun } from './request.ts';
+
+/** The part of a response that the client has so far. */
+export interface SentSoFar {
+  text: string;
+  /** The phase of its last message, and where that message starts in `text`. */
+  phase: MessagePhase | undefined;
+  messageStart: number;
+  /** How many citations of that message were sent. */
+  citationsSent: number;
+  /** Whether reasoning of the current turn was sent. */
+  thought: boolean;
+}
+
+/** Streams one turn, as a continuation of what was written before. */
+export async function* streamTurn(
+  { chat, request, live, signal }: Pick<PlainRun, 'chat' | 'live' | 'signal'> & { request: TurnRequest },
+  written: SentSoFar,
+): AsyncGenerator<Step, Finish> {
+  const continuation = new Continuation(written.text);
+  // A continued turn stays in the message that was cut off, unless it goes from commentary to the final answer.
+  const isWhole = written.text === '';
+  const write = (
+    fresh: string,
+    emit: EmitStep,
+    how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
+  ) => {
+    if (fresh === '') return;
+    if (how.phase !== undefined && how.phase !== written.phase) written.messageStart = written.text.length;
+    written.phase = how.phase ?? written.phase;
+    written.text += fresh;
+    emit({ type: 'answer', delta: fresh, ...how });
+  };
+  // The phase of the latest text, which may still be held back until it is known to be no repetition.
+  let phase: MessagePhase | undefined;
+  const show = (part: TurnDelta, emit: EmitStep) => {
+    const { delta } = part;
+    if (part.type === 'text') {
+      const fresh = continuation.push(delta);
+      // If only a part of the delta is new, its log probabilities cannot be assigned any more.
+      const { refuses, logprobs } = part;
+      phase = isWhole || part.phase === 'final_answer' ? part.phase : undefined;
+      const withLogprobs = fresh === delta && logprobs && { logprobs };
+      write(fresh, emit, { ...withLogprobs, ...(refuses && { refuses }), ...(phase && { phase }) });
+    }
+    // Items do not interleave: reasoning that comes after the first text is dropped.
+    else if (written.text === '') {
+      written.thought ||= delta !== '';
+      emitReasoning(delta, emit);
+    }
+  };
+  const pass = readLive(live, show, () => continuation.isDecided);
+  for await (const part of chat.turn(request, { signal, pass })) {
+    if (part.type === 'finish') {
+      yield* stepsOf((emit) => write(continuation.end(), emit, phase && { phase }));
+      return part;
+    }
+    if (part.type === 'tool_call') continue;
+    let rest: TurnDelta = part;
+    for (const delta of splitDelta(part.delta)) {
+      yield* stepsOf((emit) => show({ ...rest, delta }, emit));
+      // The log probabilities of the whole delta go with its first piece.
+      rest = { type: part.type, delta };
+      if (delta.length < part.delta.length) await yieldToEventLoop();
+    }
+  }
+  throw unfinishedStream();
+}
