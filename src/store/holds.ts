@@ -1,19 +1,19 @@
-/** What an id holds of a limit. */
+/** What one id has reserved of a limit. */
 export interface Hold {
   points: number;
-  /** What it has used so far. */
+  /** How many points it has used so far. */
   spent: number;
-  /** When it is given up by itself, by the clock of the limits. */
+  /** When the hold expires, by the clock of the limits. */
   until: number;
   /** See `HoldTime`. */
   lasting: boolean;
 }
 
-/** What is held of one limit, by key and id, in this process's memory. */
+/** The reservations of one limit, by key and id, in the memory of this process. */
 export class Holds {
-  /** Called for what was given up because its time is over. */
+  /** Called with each hold that expires. */
   onExpired: (key: string, hold: Hold) => void = () => {};
-  /** Called for each change of a hold. */
+  /** Called when a hold is set, removed or expires. */
   onChange: (key: string, id: string, hold: Hold) => void = () => {};
   readonly #now: () => number;
   readonly #keys = new Map<string, KeyHolds>();
@@ -22,7 +22,7 @@ export class Holds {
     this.#now = now;
   }
 
-  /** Holds something from now on, in the place of what the id held. */
+  /** Sets the hold of an id, replacing its former one. */
   put(key: string, id: string, hold: Omit<Hold, 'until'> & { ttlMs: number }): void {
     const { points, spent, lasting, ttlMs } = hold;
     this.restore(key, id, { points, spent, until: this.#now() + ttlMs, lasting });
@@ -58,19 +58,19 @@ export class Holds {
     return [...(this.#current(key)?.byId.keys() ?? [])];
   }
 
-  /** What is held in all: what was used where that is more than was reserved. */
+  /** All points that are held. A hold that used more than it reserved counts what it used. */
   points(key: string): number {
     return this.#current(key)?.points ?? 0;
   }
 
-  /** What was used so far of holds that do not outlive this process. */
-  spentHere(key: string): number {
+  /** What holds that end with this process have used so far. */
+  spentByCalls(key: string): number {
     let spent = 0;
     for (const hold of this.#current(key)?.byId.values() ?? []) if (!hold.lasting) spent += hold.spent;
     return spent;
   }
 
-  /** What is held of a key once what is over was given up. */
+  /** The holds of a key, without those that have expired. */
   #current(key: string): KeyHolds | undefined {
     const held = this.#keys.get(key);
     const now = this.#now();
@@ -98,10 +98,10 @@ export class Holds {
   }
 }
 
-/** What the ids of one key hold. */
+/** The holds of all ids of one key. */
 interface KeyHolds {
   byId: Map<string, Hold>;
   points: number;
-  /** Nothing is given up before; so that not every look goes through all of them. */
+  /** No hold expires before this time, so not every access has to check all of them. */
   soonest: number;
 }

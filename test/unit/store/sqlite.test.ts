@@ -392,7 +392,7 @@ describe('the SQLite store in a folder', () => {
     db.close();
     const opening = () => openSqliteStore(`file:${old}`, { sync: 'normal', log: silentLogger });
     assert.throws(opening, (thrown: Error) => {
-      assert.match(thrown.message, /could not be led to schema version 2: .*submission_keys/);
+      assert.match(thrown.message, /could not be migrated to schema version 2: .*submission_keys/);
       assert.match(thrown.message, /kept beside it as runs\.db\.v1/);
       assert.doesNotMatch(thrown.message, /may write to/);
       return true;
