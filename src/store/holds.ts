@@ -31,11 +31,11 @@ export class Holds {
   restore(key: string, id: string, hold: Hold): void {
     const { points, spent, until } = hold;
     this.#drop(key, id);
-    const held = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
-    this.#keys.set(key, held);
-    held.byId.set(id, hold);
-    held.points += Math.max(points, spent);
-    held.soonest = Math.min(held.soonest, until);
+    const keyHolds = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
+    this.#keys.set(key, keyHolds);
+    keyHolds.byId.set(id, hold);
+    keyHolds.points += Math.max(points, spent);
+    keyHolds.soonest = Math.min(keyHolds.soonest, until);
     this.onChange(key, id, hold);
   }
 
@@ -72,28 +72,28 @@ export class Holds {
 
   /** The holds of a key, without those that have expired. */
   #current(key: string): KeyHolds | undefined {
-    const held = this.#keys.get(key);
+    const keyHolds = this.#keys.get(key);
     const now = this.#now();
-    if (held === undefined || held.soonest > now) return held;
-    const expired = [...held.byId].filter(([, { until }]) => until <= now);
+    if (keyHolds === undefined || keyHolds.soonest > now) return keyHolds;
+    const expired = [...keyHolds.byId].filter(([, { until }]) => until <= now);
     for (const [id] of expired) this.#drop(key, id);
-    held.soonest = held.byId
+    keyHolds.soonest = keyHolds.byId
       .values()
       .reduce((soonest, { until }) => Math.min(soonest, until), Number.POSITIVE_INFINITY);
     for (const [id, hold] of expired) {
       this.onExpired(key, hold);
       this.onChange(key, id, hold);
     }
-    return held;
+    return keyHolds;
   }
 
   #drop(key: string, id: string): Hold | undefined {
-    const held = this.#keys.get(key);
-    const hold = held?.byId.get(id);
-    if (!held || !hold) return undefined;
-    held.byId.delete(id);
-    held.points -= Math.max(hold.points, hold.spent);
-    if (held.byId.size === 0) this.#keys.delete(key);
+    const keyHolds = this.#keys.get(key);
+    const hold = keyHolds?.byId.get(id);
+    if (!keyHolds || !hold) return undefined;
+    keyHolds.byId.delete(id);
+    keyHolds.points -= Math.max(hold.points, hold.spent);
+    if (keyHolds.byId.size === 0) this.#keys.delete(key);
     return hold;
   }
 }

@@ -63,10 +63,10 @@ export async function listPage<Entry extends ListPosition>(
       .sort(order)
       .filter((entry, index, all) => index === 0 || order(entry, all[index - 1] ?? entry) !== 0)
       .slice(0, count);
-    const within = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
-    for (const run of await indexes.summaries(within)) if (run && matches(run, query)) found.push(run);
+    const inRange = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
+    for (const run of await indexes.summaries(inRange)) if (run && matches(run, query)) found.push(run);
     position = merged.at(-1);
-    if (found.length >= wanted || merged.length < count || within.length < merged.length) break;
+    if (found.length >= wanted || merged.length < count || inRange.length < merged.length) break;
   }
   const runs = found.slice(0, query.limit);
   return { runs: isBackwards ? runs.reverse() : runs, hasMore: found.length > query.limit };

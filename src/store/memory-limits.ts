@@ -113,11 +113,11 @@ export class MemoryBudget implements LimitBudget {
     id: string,
     { points, limit, ttlMs, lasting = false }: { points: number; limit: number } & HoldTime,
   ): ReservationResult {
-    const held = this.#holds.get(key, id);
-    const others = this.#holds.count(key) > (held ? 1 : 0);
+    const hold = this.#holds.get(key, id);
+    const others = this.#holds.count(key) > (hold ? 1 : 0);
     const { used, resetMs } = this.used(key);
-    const spent = held?.spent ?? 0;
-    const before = used - (held ? Math.max(held.points, spent) : 0);
+    const spent = hold?.spent ?? 0;
+    const before = used - (hold ? Math.max(hold.points, spent) : 0);
     const granted = before + points <= limit || (!others && before < limit);
     if (!granted) return { granted, others, used, resetMs };
     this.#holds.put(key, id, { points, spent, ttlMs, lasting });
@@ -125,15 +125,15 @@ export class MemoryBudget implements LimitBudget {
   }
 
   note(key: string, id: string, { spent, ttlMs }: { spent: number; ttlMs: number }): void {
-    const held = this.#holds.get(key, id);
-    if (!held) return;
-    this.#holds.put(key, id, { ...held, spent, ttlMs });
+    const hold = this.#holds.get(key, id);
+    if (!hold) return;
+    this.#holds.put(key, id, { ...hold, spent, ttlMs });
     this.#onChange(key);
   }
 
   settle(key: string, id: string, { spent }: { spent?: number | undefined }): void {
-    const held = this.#holds.remove(key, id);
-    if (held) this.#charge(key, spent ?? held.spent);
+    const hold = this.#holds.remove(key, id);
+    if (hold) this.#charge(key, spent ?? hold.spent);
   }
 
   used(key: string): Count {

@@ -104,9 +104,9 @@ export class DocumentReader implements AsyncDisposable {
       }
       this.#closing.signal.throwIfAborted();
     }
-    const wanted = due.length > 0 ? 0 : await this.#msUntilExpiry(user);
+    const dueInMs = due.length > 0 ? 0 : await this.#msUntilExpiry(user);
     const before = await readings.get(id);
-    await readings.put(id, { before, state: READER_STATE, dueInMs: wanted, keepMs: RECHECK_MS });
+    await readings.put(id, { before, state: READER_STATE, dueInMs, keepMs: RECHECK_MS });
     // Files that were added while the due time changed must not be forgotten.
     if (due.length === 0 && (await this.#findUnread(user)).length > 0) await readings.expect(id, { dueInMs: 0 });
   }
@@ -125,12 +125,12 @@ export class DocumentReader implements AsyncDisposable {
   /** Removes expired vector stores of the user. Returns the milliseconds until the next one expires. */
   async #msUntilExpiry(user: string): Promise<number> {
     const { stores, clock } = this.#parts;
-    let wanted = RECHECK_MS;
+    let remainingMs = RECHECK_MS;
     for await (const store of stores.storesOf(user)) {
       if (isExpired(store, clock.now())) await stores.remove(store);
-      else wanted = Math.min(wanted, (expiryOf(store) ?? Number.POSITIVE_INFINITY) - clock.now());
+      else remainingMs = Math.min(remainingMs, (expiryOf(store) ?? Number.POSITIVE_INFINITY) - clock.now());
     }
-    return Math.max(0, wanted);
+    return Math.max(0, remainingMs);
   }
 
   async #read(user: string, file: StoredFile): Promise<void> {

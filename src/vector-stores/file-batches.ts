@@ -43,8 +43,8 @@ export class FileBatches {
     const page = await entries.page(listNames.filesOfBatch(id), { limit: 10_000, order: 'asc' });
     const found: StoredFile[] = [];
     for (let at = 0; at < page.entries.length; at += CONCURRENCY) {
-      const some = page.entries.slice(at, at + CONCURRENCY);
-      const read = await Promise.all(some.map((entry) => entries.get(listNames.files(store), entry.id)));
+      const slice = page.entries.slice(at, at + CONCURRENCY);
+      const read = await Promise.all(slice.map((entry) => entries.get(listNames.files(store), entry.id)));
       found.push(...read.flatMap((entry) => parseFile(entry, store) ?? []));
     }
     return found;

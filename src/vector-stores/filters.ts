@@ -51,30 +51,30 @@ export const filter = z
 function countParts(value: unknown): number {
   const open = [value];
   let parts = 0;
-  for (let one = open.pop(); parts <= MAX_PARTS && one !== undefined; one = open.pop()) {
+  for (let current = open.pop(); parts <= MAX_PARTS && current !== undefined; current = open.pop()) {
     parts += 1;
-    if (typeof one === 'object' && one !== null)
-      for (const inner of Object.values(one).slice(0, MAX_PARTS)) open.push(inner ?? 0);
+    if (typeof current === 'object' && current !== null)
+      for (const inner of Object.values(current).slice(0, MAX_PARTS)) open.push(inner ?? 0);
   }
   return parts;
 }
 
 /** Compiles a filter. A missing attribute passes only `ne` and `nin`; values of different types are not equal. */
-export function compileFilter(one: Filter): (attributes: Attributes) => boolean {
-  switch (one.type) {
+export function compileFilter(node: Filter): (attributes: Attributes) => boolean {
+  switch (node.type) {
     case 'and':
     case 'or': {
-      const tests = one.filters.map(compileFilter);
-      const isAnd = one.type === 'and';
+      const tests = node.filters.map(compileFilter);
+      const isAnd = node.type === 'and';
       return (attributes) => (isAnd ? tests.every((test) => test(attributes)) : tests.some((test) => test(attributes)));
     }
     case 'in':
     case 'nin': {
-      const values = new Set<Attributes[string] | undefined>(one.value);
-      return (attributes) => values.has(attributes[one.key]) === (one.type === 'in');
+      const values = new Set<Attributes[string] | undefined>(node.value);
+      return (attributes) => values.has(attributes[node.key]) === (node.type === 'in');
     }
     default:
-      return (attributes) => passesComparison(one.type, attributes[one.key], one.value);
+      return (attributes) => passesComparison(node.type, attributes[node.key], node.value);
   }
 }
 

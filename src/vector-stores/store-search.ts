@@ -134,14 +134,14 @@ export class StoreSearch implements Disposable {
    */
   async #refresh(store: string, signal: AbortSignal): Promise<void> {
     const { stores, indexes } = this.#parts;
-    const began = performance.now();
+    const startedAt = performance.now();
     for (;;) {
       const [revision, counts] = await Promise.all([stores.revision(store), stores.counts(store)]);
       // Read after the counts, so that files that are read meanwhile do not make the index look late.
       const progress = await indexes.progress(store);
       if (progress.revision === revision) return;
       const isEmpty = progress.documents === 0 && counts.completed > 0;
-      const until = began + (isEmpty ? MAX_EMPTY_WAIT_MS : MAX_WAIT_MS);
+      const until = startedAt + (isEmpty ? MAX_EMPTY_WAIT_MS : MAX_WAIT_MS);
       if (performance.now() >= until) {
         if (!isEmpty) return;
         const message = 'The files of this vector store are still being indexed on this machine. Try again soon.';
@@ -163,9 +163,9 @@ export class StoreSearch implements Disposable {
       }
       const updated = this.#bringUpToDate(store);
       if (!isBehind) return;
-      const patience = sleep(Math.max(0, until - performance.now()), undefined, { signal, ref: false });
+      const timeout = sleep(Math.max(0, until - performance.now()), undefined, { signal, ref: false });
       try {
-        await Promise.race([abortable(updated, signal), patience]);
+        await Promise.race([abortable(updated, signal), timeout]);
       } catch (thrown) {
         signal.throwIfAborted();
         // Some files cannot be read now. The search uses what the index has.

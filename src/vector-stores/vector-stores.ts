@@ -164,12 +164,12 @@ export class VectorStores {
   async bytes(id: string, { grows }: { grows: boolean }): Promise<number> {
     const revision = await this.revision(id);
     const known = this.#bytes.get(id);
-    const began = performance.now();
-    if (known && (known.revision === revision || (grows && began < known.goodUntil))) return known.bytes;
+    const startedAt = performance.now();
+    if (known && (known.revision === revision || (grows && startedAt < known.goodUntil))) return known.bytes;
     let bytes = 0;
     for await (const file of this.filesOf(id, 'completed')) bytes += file.bytes;
     const now = performance.now();
-    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST_FACTOR * (now - began) });
+    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST_FACTOR * (now - startedAt) });
     return bytes;
   }
 
@@ -190,8 +190,8 @@ export class VectorStores {
     await this.#scheduleReading(store.user, READ_FALLBACK_MS);
     const attached: StoredFile[] = [];
     for (let at = 0; at < files.length; at += CONCURRENCY) {
-      const some = files.slice(at, at + CONCURRENCY);
-      attached.push(...(await Promise.all(some.map((one) => this.#attach(store, one, batch)))));
+      const slice = files.slice(at, at + CONCURRENCY);
+      attached.push(...(await Promise.all(slice.map((newFile) => this.#attach(store, newFile, batch)))));
     }
     if (batch !== undefined) {
       const createdAt = this.#parts.clock.now();
@@ -200,7 +200,7 @@ export class VectorStores {
       );
     }
     await this.#scheduleReading(store.user, 0);
-    for (const wake of this.#workListeners) wake();
+    for (const listener of this.#workListeners) listener();
     return attached;
   }
 
@@ -283,7 +283,7 @@ export class VectorStores {
       state: known.state,
       value: { ...known, attributes, version: known.version + 1 },
     }));
-    for (const tell of this.#changeListeners) tell(store);
+    for (const listener of this.#changeListeners) listener(store);
     return file;
   }
 
@@ -294,7 +294,7 @@ export class VectorStores {
     if (entry) await noteRemoval(entries, listNames.files(store), { entry, now: clock.now() });
     const removed = await entries.remove(listNames.files(store), id);
     await entries.remove(listNames.placesOf(id), store);
-    for (const tell of this.#changeListeners) tell(store);
+    for (const listener of this.#changeListeners) listener(store);
     return removed;
   }
 

@@ -47,10 +47,10 @@ export class S3BlobStore implements BlobStore {
     using upload = new S3Upload(this.#bucket, { key, maxBytes, buffered: this.#buffered });
     let bytes = 0;
     try {
-      for await (const piece of addAbortSignal(signal, source)) {
-        bytes += piece.length;
+      for await (const chunk of addAbortSignal(signal, source)) {
+        bytes += chunk.length;
         if (bytes > maxBytes) throw fileTooLarge(maxBytes);
-        await upload.write(piece, signal);
+        await upload.write(chunk, signal);
       }
       await upload.end(signal);
     } catch (thrown) {
@@ -81,7 +81,7 @@ export class S3BlobStore implements BlobStore {
     const key = this.#prefix + id;
     const first = await this.#bucket.get(key, { from: 0, signal });
     if (!first) return undefined;
-    const source = Readable.from(this.#pieces(first, { key, signal }), { objectMode: false });
+    const source = Readable.from(this.#chunks(first, { key, signal }), { objectMode: false });
     // A response that nobody starts to read does not end by itself.
     return source.once('close', () => first.destroy());
   }
@@ -103,30 +103,30 @@ export class S3BlobStore implements BlobStore {
   }
 
   /** The bytes of an object. If a response breaks off, the rest is requested. */
-  async *#pieces(
+  async *#chunks(
     first: IncomingMessage,
     { key, signal }: { key: string; signal: AbortSignal },
   ): AsyncGenerator<Buffer> {
-    let pieces = this.#connection.readPieces(first, signal);
-    let at = 0;
+    let chunks = this.#connection.readChunks(first, signal);
+    let offset = 0;
     let breaks = 0;
     try {
       for (;;) {
-        const next = await pieces.next().catch((cause: unknown) => ({ cause }));
+        const next = await chunks.next().catch((cause: unknown) => ({ cause }));
         if ('cause' in next) {
           signal.throwIfAborted();
-          const rest = ++breaks < MAX_BREAKS ? await this.#bucket.get(key, { from: at, signal }) : undefined;
+          const rest = ++breaks < MAX_BREAKS ? await this.#bucket.get(key, { from: offset, signal }) : undefined;
           if (!rest) throw this.#connection.failure(next.cause);
-          pieces = this.#connection.readPieces(rest, signal);
+          chunks = this.#connection.readChunks(rest, signal);
           continue;
         }
         if (next.done) return;
         breaks = 0;
-        at += next.value.length;
+        offset += next.value.length;
         yield next.value;
       }
     } finally {
-      await pieces.return();
+      await chunks.return();
     }
   }
 }

@@ -27,8 +27,8 @@ export class S3Bucket {
   }
 
   async put(key: string, body: readonly Buffer[], signal: AbortSignal): Promise<void> {
-    const answer = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
-    if (answer.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
+    const response = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
+    if (response.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
   }
 
   /** Reads an object from the byte `from`; undefined if there is none. */
@@ -37,9 +37,9 @@ export class S3Bucket {
     { from, signal }: { from: number; signal: AbortSignal },
   ): Promise<IncomingMessage | undefined> {
     const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
-    const answer = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
-    if (!answer || from === 0 || answer.statusCode === 206) return answer;
-    answer.destroy();
+    const response = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
+    if (!response || from === 0 || response.statusCode === 206) return response;
+    response.destroy();
     throw this.#connection.failure(new Error('the store gives no parts of an object'));
   }
 
@@ -57,8 +57,8 @@ export class S3Bucket {
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; changedAt: number }> {
     let token: string | undefined;
     do {
-      const more: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
-      const text = await this.#queryBucket({ 'list-type': '2', prefix, ...more }, signal);
+      const continuation: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
+      const text = await this.#queryBucket({ 'list-type': '2', prefix, ...continuation }, signal);
       for (const entry of elementsIn(text, 'Contents')) {
         yield { key: elementText(entry, 'Key') ?? '', changedAt: Date.parse(elementText(entry, 'LastModified') ?? '') };
       }
@@ -66,7 +66,7 @@ export class S3Bucket {
     } while (token !== undefined);
   }
 
-  /** Creates a multipart upload. `mayHaveDuplicate`: an attempt without an answer may have created another one. */
+  /** Creates a multipart upload. `mayHaveDuplicate`: an attempt without a response may have created another one. */
   async createUpload(key: string, signal: AbortSignal): Promise<{ uploadId: string; mayHaveDuplicate: boolean }> {
     const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
     const { text, isRetry: repeated } = await this.#connection.send(request, signal);
@@ -98,7 +98,7 @@ export class S3Bucket {
     const body = [Buffer.from(`<CompleteMultipartUpload>${inner.join('')}</CompleteMultipartUpload>`)];
     const query = { uploadId };
     const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
-    // The upload is gone if an earlier attempt has completed it, and its answer was lost.
+    // The upload is gone if an earlier attempt has completed it, and its response was lost.
     if (status !== 404 || (await this.sizeOf(key, signal)) === size) return;
     throw this.#connection.failure(new Error('the store has lost an upload in parts'));
   }
@@ -118,8 +118,8 @@ export class S3Bucket {
       }
       const key = elementText(text, 'NextKeyMarker');
       const id = elementText(text, 'NextUploadIdMarker');
-      const goesOn = elementText(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
-      after = goesOn ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
+      const hasMore = elementText(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
+      after = hasMore ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
     }
   }
 

@@ -54,7 +54,7 @@ const MAX_IDLE_SOCKETS = 16;
 /** Largest response that is read whole, in bytes: a page of a list has a thousand entries. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Number of chunks to hash before the event loop continues. */
-const PIECES_AT_ONCE = 16;
+const CHUNKS_PER_TURN = 16;
 
 /** An error response of the store. The message contains only its code: the rest would reveal what was signed. */
 class S3Error extends Error {
@@ -94,9 +94,9 @@ export class S3Connection implements Disposable {
    */
   async send(request: S3Request, signal: AbortSignal): Promise<S3Response> {
     return await this.#withRetries(signal, async (within, isRetry) => {
-      const answer = await this.#exchange(request, within);
-      const text = await readText(answer);
-      const { statusCode: status = 0, headers } = answer;
+      const response = await this.#exchange(request, within);
+      const text = await readText(response);
+      const { statusCode: status = 0, headers } = response;
       // The store answers the completion of a multipart upload with 200 before it knows whether it succeeds.
       const failed = status === 200 && request.method === 'POST' && text.includes('<Error>');
       if (failed || (status >= 300 && !isAbsent(status, text))) throw new S3Error(request, status, text);
@@ -107,55 +107,55 @@ export class S3Connection implements Disposable {
   /** Sends a request. Read the body of the response with `readChunks`; undefined for 404. @throws as `send`. */
   async open(request: S3Request, signal: AbortSignal): Promise<IncomingMessage | undefined> {
     return await this.#withRetries(signal, async (within) => {
-      const answer = await this.#exchange(request, within);
-      const { statusCode: status = 0 } = answer;
-      if (status < 300) return answer;
-      const text = await readText(answer);
+      const response = await this.#exchange(request, within);
+      const { statusCode: status = 0 } = response;
+      if (status < 300) return response;
+      const text = await readText(response);
       if (!isAbsent(status, text)) throw new S3Error(request, status, text);
       return undefined;
     });
   }
 
   /** Reads the body of a response, which is destroyed when the iteration ends. @throws if it breaks off or stalls. */
-  async *readPieces(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
-    const pieces: AsyncIterator<Buffer> = answer[Symbol.asyncIterator]();
-    const stop = () => answer.destroy(signal.reason);
+  async *readChunks(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
+    const chunks: AsyncIterator<Buffer> = response[Symbol.asyncIterator]();
+    const stop = () => response.destroy(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
       for (;;) {
-        const next = await this.#nextPiece(answer, pieces);
+        const next = await this.#nextChunk(response, chunks);
         if (next.done) return;
         yield next.value;
       }
     } finally {
       signal.removeEventListener('abort', stop);
-      answer.destroy();
+      response.destroy();
     }
   }
 
   /** Reads the next chunk. The time limit does not run while a slow reader works on the last one. */
-  async #nextPiece(answer: IncomingMessage, pieces: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+  async #nextChunk(response: IncomingMessage, chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
     const { idleMs } = this.#times;
     using limit = linkSignals([], { what: 'The next piece from the object storage', timeoutMs: idleMs });
-    limit.signal.addEventListener('abort', () => answer.destroy(limit.signal.reason), { once: true });
-    return await pieces.next();
+    limit.signal.addEventListener('abort', () => response.destroy(limit.signal.reason), { once: true });
+    return await chunks.next();
   }
 
   async #withRetries<T>(signal: AbortSignal, work: (within: AbortSignal, isRetry: boolean) => Promise<T>): Promise<T> {
     const { totalMs: wholeMs, backoffMs } = this.#times;
     using limit = linkSignals([signal], { what: 'A request to the object storage', timeoutMs: wholeMs });
     const within = limit.signal;
-    for (let tried = 1; ; tried++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         within.throwIfAborted();
-        return await work(within, tried > 1);
+        return await work(within, attempt > 1);
       } catch (thrown) {
         signal.throwIfAborted();
-        const mayPass = !(thrown instanceof S3Error) || thrown.isRetryable;
-        if (!mayPass || tried === MAX_ATTEMPTS || within.aborted)
+        const isRetryable = !(thrown instanceof S3Error) || thrown.isRetryable;
+        if (!isRetryable || attempt === MAX_ATTEMPTS || within.aborted)
           throw this.failure(within.aborted ? within.reason : thrown);
-        await sleep(backoffMs * 2 ** (tried - 1) * (0.5 + Math.random()), { signal: within }).catch(() => {});
+        await sleep(backoffMs * 2 ** (attempt - 1) * (0.5 + Math.random()), { signal: within }).catch(() => {});
         signal.throwIfAborted();
       }
     }
@@ -172,7 +172,7 @@ export class S3Connection implements Disposable {
     const { method, path, query, body = [] } = request;
     const { credentials, region } = this.#options;
     const target = signedTarget(`${this.#endpoint.pathname.replace(/\/$/, '')}${path}`, query);
-    const length = body.reduce((sum, piece) => sum + piece.length, 0);
+    const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
     const headers: Record<string, string> = { ...request.headers, host: this.#endpoint.host };
     if (method === 'PUT' || method === 'POST') headers['content-length'] = String(length);
     const unsigned = { method, target, headers, payloadHash: await hashOf(body) };
@@ -191,10 +191,10 @@ export class S3Connection implements Disposable {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     req.once('timeout', () => req.destroy(new TimeoutError('An answer of the object storage', idleMs)));
     req.on('error', reject);
-    req.once('response', (answer) => {
+    req.once('response', (response) => {
       // From here on the reader of the body watches the time.
       req.setTimeout(0);
-      resolve(answer);
+      resolve(response);
     });
     req.once('close', () => reject(new Error('the object storage closed the connection')));
     Readable.from(body, { objectMode: false }).pipe(req);
@@ -220,22 +220,22 @@ async function importClient(secure: boolean) {
   return { agent: new https.Agent(options), request: https.request };
 }
 
-async function readText(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of answer) {
-    bytes += piece.length;
+  for await (const chunk of response) {
+    bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES) throw new Error('the object storage answered with more than it should');
-    pieces.push(piece);
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces).toString();
+  return Buffer.concat(chunks).toString();
 }
 
 async function hashOf(body: readonly Buffer[]): Promise<string> {
   const sum = createHash('sha256');
-  for (const [index, piece] of body.entries()) {
-    sum.update(piece);
-    if (index % PIECES_AT_ONCE === PIECES_AT_ONCE - 1) await otherWork();
+  for (const [index, chunk] of body.entries()) {
+    sum.update(chunk);
+    if (index % CHUNKS_PER_TURN === CHUNKS_PER_TURN - 1) await otherWork();
   }
   return sum.digest('hex');
 }

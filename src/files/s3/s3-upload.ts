@@ -19,7 +19,7 @@ export class S3Upload implements Disposable {
   readonly #key: string;
   readonly #buffered: BufferedBytes;
   readonly #partBytes: number;
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #unsentBytes = 0;
   #sentBytes = 0;
   #parts: UploadedPart[] = [];
@@ -39,13 +39,13 @@ export class S3Upload implements Disposable {
 
   [Symbol.dispose](): void {
     this.#addBuffered(-this.#unsentBytes);
-    this.#pieces = [];
+    this.#chunks = [];
   }
 
   /** Adds a chunk. Sends parts if enough is buffered. */
-  async write(piece: Buffer, signal: AbortSignal): Promise<void> {
-    this.#pieces.push(piece);
-    this.#addBuffered(piece.length);
+  async write(chunk: Buffer, signal: AbortSignal): Promise<void> {
+    this.#chunks.push(chunk);
+    this.#addBuffered(chunk.length);
     const needsParts = this.#uploadId !== undefined || this.#unsentBytes > MAX_SINGLE_PUT_BYTES;
     const inParts = needsParts || this.#buffered.bytes > CROWDED_BYTES;
     while (inParts && this.#unsentBytes > this.#partBytes) await this.#sendPart(signal);
@@ -54,7 +54,7 @@ export class S3Upload implements Disposable {
   /** Completes the object. */
   async end(signal: AbortSignal): Promise<void> {
     this.#ended = true;
-    if (this.#uploadId === undefined) return await this.#bucket.put(this.#key, this.#pieces, signal);
+    if (this.#uploadId === undefined) return await this.#bucket.put(this.#key, this.#chunks, signal);
     await this.#sendPart(signal);
     const upload = { key: this.#key, uploadId: this.#uploadId, size: this.#sentBytes };
     await this.#bucket.completeUpload(upload, this.#parts, signal);
@@ -71,11 +71,11 @@ export class S3Upload implements Disposable {
 
   async #sendPart(signal: AbortSignal): Promise<void> {
     const uploadId = this.#uploadId ?? (await this.#begin(signal));
-    const pieces = this.#nextPart();
-    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const chunks = this.#nextPart();
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const part = { key: this.#key, uploadId, number: this.#parts.length + 1 };
     try {
-      this.#parts.push(await this.#bucket.uploadPart(part, pieces, signal));
+      this.#parts.push(await this.#bucket.uploadPart(part, chunks, signal));
     } finally {
       this.#addBuffered(-bytes);
     }
@@ -94,11 +94,11 @@ export class S3Upload implements Disposable {
   #nextPart(): Buffer[] {
     const cut: Buffer[] = [];
     for (let left = this.#partBytes; left > 0; ) {
-      const piece = this.#pieces.shift();
-      if (!piece) break;
-      if (piece.length > left) this.#pieces.unshift(piece.subarray(left));
-      cut.push(piece.subarray(0, left));
-      left -= Math.min(left, piece.length);
+      const chunk = this.#chunks.shift();
+      if (!chunk) break;
+      if (chunk.length > left) this.#chunks.unshift(chunk.subarray(left));
+      cut.push(chunk.subarray(0, left));
+      left -= Math.min(left, chunk.length);
     }
     return cut;
   }

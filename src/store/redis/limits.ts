@@ -65,7 +65,7 @@ type Parts = Pick<RedisParts, 'redis' | 'keys'>;
  */
 export function redisLimits(parts: Parts & { log: Logger; now(): number }): LimitStore {
   const { redis, log, now } = parts;
-  const local = memoryLimits(now);
+  const localLimits = memoryLimits(now);
   const orLocally = async <T>(inRedis: () => Awaitable<T>, locally: () => Awaitable<T>): Promise<T> => {
     try {
       return await withTimeout('counting', WAIT_MS, async () => await inRedis());
@@ -76,19 +76,19 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
   };
   /** Calls the method of the counter in Redis, or of the local one while Redis is unavailable. */
   const either =
-    <T, A extends unknown[], R>(remote: T, own: T, method: (of: T) => (...args: A) => Awaitable<R>) =>
+    <T, A extends unknown[], R>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<R>) =>
     (...args: A): Promise<R> =>
       orLocally(
-        () => method(remote).apply(remote, args),
-        () => method(own).apply(own, args),
+        () => method(shared).apply(shared, args),
+        () => method(local).apply(local, args),
       );
   /** Calls the method of both counters, because either may have granted the limit. */
   const both =
-    <T, A extends unknown[]>(remote: T, own: T, method: (of: T) => (...args: A) => Awaitable<void>) =>
+    <T, A extends unknown[]>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<void>) =>
     async (...args: A): Promise<void> => {
-      await method(own).apply(own, args);
+      await method(local).apply(local, args);
       await orLocally(
-        () => method(remote).apply(remote, args),
+        () => method(shared).apply(shared, args),
         () => {},
       );
     };
@@ -96,25 +96,25 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
   redis.onReady(() => void owed.repeatAll());
   const store = composeLimitStore({
     counter(window): Counter {
-      const [remote, own] = [redisCounter(parts, window), local.counter(window)];
-      return { take: either(remote, own, (of) => of.take), refund: either(remote, own, (of) => of.refund) };
+      const [shared, local] = [redisCounter(parts, window), localLimits.counter(window)];
+      return { take: either(shared, local, (part) => part.take), refund: either(shared, local, (part) => part.refund) };
     },
     slots({ name }): Slots {
-      const [remote, own] = [redisSlots(parts, { name, now }), local.slots({ name })];
+      const [shared, local] = [redisSlots(parts, { name, now }), localLimits.slots({ name })];
       return {
-        take: either(remote, own, (of) => of.take),
-        release: both(remote, own, (of) => of.release),
-        count: either(remote, own, (of) => of.count),
-        holders: either(remote, own, (of) => of.holders),
+        take: either(shared, local, (part) => part.take),
+        release: both(shared, local, (part) => part.release),
+        count: either(shared, local, (part) => part.count),
+        holders: either(shared, local, (part) => part.holders),
       };
     },
     budget(window): LimitBudget {
-      const [remote, own] = [redisBudget(parts, window), local.budget(window)];
+      const [shared, local] = [redisBudget(parts, window), localLimits.budget(window)];
       return {
-        reserve: either(remote, own, (of) => of.reserve),
-        note: both(remote, own, (of) => of.note),
-        settle: both(remote, own, (of) => of.settle),
-        used: either(remote, own, (of) => of.used),
+        reserve: either(shared, local, (part) => part.reserve),
+        note: both(shared, local, (part) => part.note),
+        settle: both(shared, local, (part) => part.settle),
+        used: either(shared, local, (part) => part.used),
       };
     },
   });
@@ -122,7 +122,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
     ...store,
     async giveBack(holder, releases) {
       // Either of them may have granted it.
-      await local.giveBack(holder, releases);
+      await localLimits.giveBack(holder, releases);
       return await orLocally(
         async () => {
           await giveBack(parts, { holder, releases }, { repeated: false });
@@ -173,7 +173,7 @@ function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now()
 
 /**
  * Releases limits in Redis. Only what is still held is released: a release that Redis carried out without an answer is
- * not repeated, and what this instance granted alone is not released own. Points are not repeated either, because
+ * not repeated, and what this instance granted alone is not released here. Points are not repeated either, because
  * their windows are short.
  */
 async function giveBack(
@@ -190,7 +190,7 @@ async function giveBack(
   }
 }
 
-/** Wown version 1 stored who had reserved points, which it counted as used. Its runs may still end own. */
+/** Where version 1 stored who had reserved points, which it counted as used. Its runs may still end here. */
 const VERSION_1_RESERVATIONS: Readonly<Record<string, string>> = { tokens: 'reserved', costs: 'reserved-costs' };
 
 async function settle(

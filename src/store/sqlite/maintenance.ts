@@ -116,10 +116,10 @@ export interface StoreStatus {
 
 /** Inspects a store folder without changing it. @throws Error if its database cannot be read. */
 export function lookAtStore(folder: string): StoreStatus {
-  const seen = { known: SCHEMA_VERSION, used: isInUse(folder) };
-  if (!existsSync(databaseAt(folder))) return { ...seen, version: undefined };
+  const status = { known: SCHEMA_VERSION, used: isInUse(folder) };
+  if (!existsSync(databaseAt(folder))) return { ...status, version: undefined };
   using db = openForReading(folder);
-  return { ...seen, version: versionOf(db, folder) };
+  return { ...status, version: versionOf(db, folder) };
 }
 
 /** The problem with the log of a run; undefined if there is none. */

@@ -71,10 +71,10 @@ function countNewer(path: string, source: string): number {
     using db = new DatabaseSync(path, { readOnly: true });
     db.prepare('ATTACH ? AS backup').run(source);
     const version = schemaVersion(db);
-    const before = integer(db.prepare('PRAGMA backup.user_version').get() ?? {}, 'user_version');
+    const sourceVersion = integer(db.prepare('PRAGMA backup.user_version').get() ?? {}, 'user_version');
     return COMPARED_ROWS.filter(({ since }) => since <= version).reduce((sum, { since, rows }) => {
-      const known = since <= before ? ` EXCEPT ${rows('backup')}` : '';
-      return sum + integer(db.prepare(`SELECT count(*) AS n FROM (${rows('main')}${known})`).get() ?? {}, 'n');
+      const exceptKnown = since <= sourceVersion ? ` EXCEPT ${rows('backup')}` : '';
+      return sum + integer(db.prepare(`SELECT count(*) AS n FROM (${rows('main')}${exceptKnown})`).get() ?? {}, 'n');
     }, 0);
   } catch {
     // Replacing a store that cannot be read is what backups are for.

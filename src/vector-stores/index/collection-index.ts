@@ -120,19 +120,19 @@ export class CollectionIndex implements Disposable {
     { limit, filter }: { limit: number; filter: Filter | undefined },
   ): Promise<IndexHit[]> {
     this.#refresh();
-    const within = filter && this.#documentsPassing(filter);
-    if (within?.length === 0) return [];
-    const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
+    const candidates = filter && this.#documentsPassing(filter);
+    if (candidates?.length === 0) return [];
+    const byMeaning = Promise.all(queries.map((query) => this.#meaning?.near(query, candidates) ?? []));
     const byWords: RankedPassage[][] = [];
     for (const query of queries) {
       // Lets other requests run in between.
       if (byWords.length > 0) await yieldToEventLoop();
       if (!this.#index.database.isOpen) throw new Error('the index was closed meanwhile');
-      byWords.push(this.#scorePassages(query, this.#index.find(query, within).passages.slice(0, limit)));
+      byWords.push(this.#scorePassages(query, this.#index.find(query, candidates).passages.slice(0, limit)));
     }
     const nameOf = ({ path, text }: RankedPassage) => `${path} ${text}`;
-    const better = (one: RankedPassage, other: RankedPassage) => (other.score > one.score ? other : one);
-    const ranked = fuseByRank([...byWords, ...(await near)], { nameOf, better }).slice(0, limit);
+    const better = (a: RankedPassage, b: RankedPassage) => (b.score > a.score ? b : a);
+    const ranked = fuseByRank([...byWords, ...(await byMeaning)], { nameOf, better }).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
     // The order is that of the fused lists. Scores are sorted separately, because clients expect them to fall.
     return ranked.map(({ title, published, ...hit }, at) => ({ ...hit, score: scores[at] ?? 0 }));

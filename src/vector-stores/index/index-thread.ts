@@ -133,8 +133,12 @@ function indexOf(store: string): CollectionIndex {
 function openIndex(store: string): CollectionIndex {
   if (isInMemory(store)) return new CollectionIndex(undefined, { owner: true, sliceMs: SEARCH_THREAD_WRITE_MS });
   const { owner, embeddingModel: model } = settings;
-  const by = model === undefined ? undefined : { model, embed: embeddings.embed };
-  return new CollectionIndex(join(folder, `${store}.db`), { owner, sliceMs: WRITE_MS, embeddings: by });
+  const collectionEmbeddings = model === undefined ? undefined : { model, embed: embeddings.embed };
+  return new CollectionIndex(join(folder, `${store}.db`), {
+    owner,
+    sliceMs: WRITE_MS,
+    embeddings: collectionEmbeddings,
+  });
 }
 
 function wipeSoon(store: string, afterMs = WIPE_MS): void {

@@ -22,9 +22,9 @@ export async function readRecords<T>(
   const found: T[] = [];
   for (let { from } = range; found.length <= limit; from += step) {
     const command = [order === 'asc' ? 'ZRANGE' : 'ZREVRANGE', ids, `${from}`, `${from + step - 1}`];
-    const some = textList.parse(await redis.command(command));
-    if (some.length === 0) break;
-    const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...some]));
+    const page = textList.parse(await redis.command(command));
+    if (page.length === 0) break;
+    const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...page]));
     const read = texts.flatMap((text) => readRecord(schema, text) ?? []);
     found.push(...(isWanted ? read.filter(isWanted) : read));
   }

@@ -173,9 +173,9 @@ export class RedisRecords extends RedisPart {
 
   /** Removes everything of a run and returns its facts; undefined if there is none. Subscribers get `notice`. */
   async remove(id: RunId, notice: string): Promise<RunFacts | undefined> {
-    const of = this.keys;
-    const keys = [of.run(id), of.log(id), of.transcript(id), of.compressed(id), of.tombstone(id)];
-    const reply = await this.script(SCRIPTS.delete, keys, [of.live(id), notice, this.now(), `${TOMBSTONE_MS}`]);
+    const names = this.keys;
+    const keys = [names.run(id), names.log(id), names.transcript(id), names.compressed(id), names.tombstone(id)];
+    const reply = await this.script(SCRIPTS.delete, keys, [names.live(id), notice, this.now(), `${TOMBSTONE_MS}`]);
     const facts = parseFacts(reply);
     if (facts) await this.#parts.submissions.onRunRemoved(id, parseKeys(facts.keys));
     if (facts?.status === 'queued') await this.#parts.waiting.leave(id);

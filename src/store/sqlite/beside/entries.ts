@@ -48,9 +48,9 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
     this.transact(() => {
       if (this.#statements.get.get(list, id)) return 'there';
       const limit = options.most ?? options.newest;
-      const over = limit === undefined ? 0 : this.#size(list) + 1 - limit;
-      if (options.most !== undefined && over > 0) return 'full';
-      const removed = over > 0 ? Number(this.#statements.removeOldest.run(list, list, over).changes) : 0;
+      const excess = limit === undefined ? 0 : this.#size(list) + 1 - limit;
+      if (options.most !== undefined && excess > 0) return 'full';
+      const removed = excess > 0 ? Number(this.#statements.removeOldest.run(list, list, excess).changes) : 0;
       this.#statements.insert.run(list, id, state, value, createdAt);
       this.#noteChange(list, 1 - removed);
       return 'added';
