@@ -2,11 +2,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { SharedStorage } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
-import { RedisConversations } from './beside/conversations.ts';
-import { RedisDeliveries } from './beside/deliveries.ts';
-import { RedisEntries } from './beside/entries.ts';
-import { RedisFiles } from './beside/files.ts';
-import { RedisUsage } from './beside/usage.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
 import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
 import { checkQueueKeys, checkRedis, explainMissingRights } from './connection/startup-checks.ts';
@@ -20,6 +15,11 @@ import { RedisClock } from './redis-clock.ts';
 import { Channels } from './runs/channels.ts';
 import { Replicas } from './runs/replicas.ts';
 import { redisSecret } from './shared-secret.ts';
+import { RedisConversations } from './side-stores/conversations.ts';
+import { RedisDeliveries } from './side-stores/deliveries.ts';
+import { RedisEntries } from './side-stores/entries.ts';
+import { RedisFiles } from './side-stores/files.ts';
+import { RedisUsage } from './side-stores/usage.ts';
 import { RedisRunStore } from './store.ts';
 
 export interface RedisOptions {

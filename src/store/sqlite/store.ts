@@ -24,7 +24,6 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { sqliteSideStores } from './beside/side-stores.ts';
 import { cancelResultOf, SqliteClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
@@ -36,6 +35,7 @@ import { appendAfterEnd, type LogRef, SqliteLog } from './log.ts';
 import { isFree, newOpenRun, type OpenRun, OpenRuns } from './open-runs.ts';
 import { SqliteRecords } from './records.ts';
 import { sqliteSecret } from './shared-secret.ts';
+import { sqliteSideStores } from './side-stores/side-stores.ts';
 import { forEachInTime, type Transaction, Writer } from './writer.ts';
 
 /** Memory for compressed logs that are read repeatedly. */
