@@ -47,7 +47,7 @@ export function fileTooLarge(maxBytes: number): GatewayError {
 
 /** The error that clients get if the storage fails; `cause` is for the log. */
 export function blobStoreUnavailable(cause: unknown): GatewayError {
-  return new GatewayError('store_unavailable', 'The storage of files is not available now. Try again.', {
+  return new GatewayError('store_unavailable', 'The file storage is not available right now. Try again.', {
     retryAfterMs: 5000,
     cause,
   });

@@ -221,7 +221,7 @@ export class Files implements Disposable {
 }
 
 function bytesMissing({ id }: FileRecord): GatewayError {
-  return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are not there any more.`);
+  return new GatewayError('not_found', `The bytes of ${publicFileId(id)} are missing.`);
 }
 
 /** Strips the path from a name, and characters that cannot be displayed on one line. */

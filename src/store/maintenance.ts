@@ -32,7 +32,9 @@ export async function checkStore(config: StoreConfig, options: { log: Logger }):
  */
 export async function backUpStore(config: StoreConfig, to: string): Promise<void> {
   if (!config.url.startsWith('file:')) {
-    throw new Error('Only file: stores are backed up so. For Redis, copy what BGSAVE writes, or keep a replica.');
+    throw new Error(
+      'Only file: stores can be backed up this way. For Redis, copy what BGSAVE writes, or keep a replica.',
+    );
   }
   const { backUpDatabase } = await import('./sqlite/maintenance.ts');
   backUpDatabase(folderOf(config.url), to);

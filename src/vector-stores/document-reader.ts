@@ -69,7 +69,7 @@ export class DocumentReader implements AsyncDisposable {
         else await this.#waitForWork();
       } catch (thrown) {
         if (signal.aborted) return;
-        this.#parts.log.warn({ err: messageOf(thrown) }, 'documents cannot be read now; it is tried again');
+        this.#parts.log.warn({ err: messageOf(thrown) }, 'documents cannot be read right now; retrying');
         await this.#waitForWork();
       }
     }
@@ -163,7 +163,7 @@ export class DocumentReader implements AsyncDisposable {
     const { files, texts } = this.#parts;
     const { signal } = this.#closing;
     const attached = await files.attached(user, file.id, signal);
-    if (!attached) throw new UnreadableDocument('invalid_file', 'The file is not there any more.');
+    if (!attached) throw new UnreadableDocument('invalid_file', 'The file is gone.');
     using _ = attached;
     const { title, text } = await texts.read(attached, signal);
     const { id, name, attributes } = file;

@@ -180,7 +180,7 @@ export class StoreSearch implements Disposable {
     const running = this.#shareRunning(store, () => this.#update(store));
     running.catch((thrown: unknown) => {
       if (this.#closing.signal.aborted) return;
-      this.#parts.log.warn({ store, err: messageOf(thrown) }, 'the index of a vector store is late');
+      this.#parts.log.warn({ store, err: messageOf(thrown) }, 'the index of a vector store could not be updated');
     });
     return running;
   }
@@ -239,7 +239,7 @@ export class StoreSearch implements Disposable {
       }
     } catch (thrown) {
       if (!this.#closing.signal.aborted)
-        log.warn({ err: messageOf(thrown) }, 'indexes of vector stores cannot be looked through now');
+        log.warn({ err: messageOf(thrown) }, 'the indexes of vector stores could not be checked');
     }
   }
 

@@ -40,7 +40,7 @@ export class S3Bucket {
     const response = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
     if (!response || from === 0 || response.statusCode === 206) return response;
     response.destroy();
-    throw this.#connection.failure(new Error('the store gives no parts of an object'));
+    throw this.#connection.failure(new Error('the store does not support range requests'));
   }
 
   /** Size of an object in bytes; undefined if there is none. */
@@ -71,7 +71,7 @@ export class S3Bucket {
     const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
     const { text, isRetry: repeated } = await this.#connection.send(request, signal);
     const uploadId = elementText(text, 'UploadId');
-    if (uploadId === undefined) throw this.#connection.failure(new Error('an upload in parts cannot be begun'));
+    if (uploadId === undefined) throw this.#connection.failure(new Error('a multipart upload cannot be started'));
     return { uploadId, mayHaveDuplicate: repeated };
   }
 
@@ -100,7 +100,7 @@ export class S3Bucket {
     const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
     // The upload is gone if an earlier attempt has completed it, and its response was lost.
     if (status !== 404 || (await this.sizeOf(key, signal)) === size) return;
-    throw this.#connection.failure(new Error('the store has lost an upload in parts'));
+    throw this.#connection.failure(new Error('the store has lost a multipart upload'));
   }
 
   async abortUpload({ key, uploadId }: Pick<OpenUpload, 'key' | 'uploadId'>, signal: AbortSignal): Promise<void> {

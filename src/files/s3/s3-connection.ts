@@ -225,7 +225,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of response) {
     bytes += chunk.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new Error('the object storage answered with more than it should');
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error('the response of the object storage is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -36,9 +36,9 @@ import { RedisSubmissionKeys } from './runs/submission-keys.ts';
 import { WaitingRuns } from './runs/waiting.ts';
 import { SCRIPTS } from './scripts.ts';
 
-/** Reads until the log is visible. Once is enough unless a failover takes it back. */
+/** How often a log is read while events are hidden. Making them visible once is enough, unless a failover undoes it. */
 const MAX_READS = 3;
-/** Few enough not to delay other commands. */
+/** Expired runs that are removed in parallel: few enough not to delay other commands. */
 const REMOVAL_BATCH = 20;
 const CHECK_LIMIT_MS = 900;
 const PROBE_TTL_MS = 60_000;

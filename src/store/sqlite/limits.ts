@@ -76,7 +76,7 @@ export class SqliteLimits {
     } catch (thrown) {
       this.#isQueued = false;
       if (this.#isClosed) return;
-      this.#options.log.warn({ err: messageOf(thrown) }, 'what keys have used could not be stored; it is tried again');
+      this.#options.log.warn({ err: messageOf(thrown) }, 'the usage of keys could not be stored; retrying');
       this.#scheduleFlush();
     }
   }

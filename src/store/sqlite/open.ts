@@ -19,7 +19,7 @@ const LOST_LOG_WARNING =
   '`npx research-gateway store check` tells whether the rest is sound';
 
 const MISSING_DATABASE_WARNING =
-  'runs.db is not there or empty, although a gateway has used this folder: the store begins anew. If that is not meant, ' +
+  'runs.db is missing or empty, although a gateway has used this folder: the store starts empty. If that is unintended, ' +
   'stop the gateway and restore a backup';
 
 export interface SqliteOptions {

@@ -294,7 +294,7 @@ function migrationError({ from, to }: { from: number; to: number }, cause: unkno
   const fix =
     resource === undefined
       ? 'Start the gateway that wrote it, and report this.'
-      : 'Mend that and start again, or start the gateway that wrote it.';
+      : 'Fix that and start again, or start the gateway that wrote it.';
   return new Error(
     `The database in the store folder could not be migrated to schema version ${to}: ${resource ?? messageOf(cause)}. ` +
       `As it was, with schema version ${from}, it is kept beside it as runs.db.v${from}. ${fix}`,

@@ -51,7 +51,6 @@ export interface SqliteStoreOptions {
   /** Set if the database is in files. */
   health?: DatabaseHealth | undefined;
   checkpoints?: Checkpoints | undefined;
-  /** Releases what belongs to the database. */
   onClose: () => void;
 }
 

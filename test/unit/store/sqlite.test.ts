@@ -321,7 +321,7 @@ describe('the SQLite store in a folder', () => {
     await after.close();
   });
 
-  it('says that it begins anew where what it kept was emptied', async () => {
+  it('says that it starts empty where what it kept was emptied', async () => {
     const emptied = join(folder, 'emptied');
     const lines: string[] = [];
     const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
@@ -331,7 +331,7 @@ describe('the SQLite store in a folder', () => {
     assert.deepEqual(lines, []);
     await writeFile(join(emptied, 'runs.db'), '');
     await opening().close();
-    assert.match(lines.join(), /"level":40.*begins anew/);
+    assert.match(lines.join(), /"level":40.*starts empty/);
   });
 
   it('of another user, or that cannot be written to, is left as it is', async function () {

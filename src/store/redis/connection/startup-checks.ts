@@ -61,7 +61,10 @@ async function checkVersion(
   try {
     info = String(await redis.command(['INFO', 'server']));
   } catch (thrown) {
-    log.info({ reason: messageOf(thrown) }, `Redis does not tell its version; ${oldest.join('.')} or newer is needed`);
+    log.info(
+      { reason: messageOf(thrown) },
+      `Redis does not report its version; ${oldest.join('.')} or newer is needed`,
+    );
     return;
   }
   const version = /redis_version:(\d+)\.(\d+)/.exec(info);
@@ -75,7 +78,7 @@ async function readSetting(redis: RedisConnection, log: Logger, name: string): P
   try {
     return textList.parse(await redis.command(['CONFIG', 'GET', name]))[1];
   } catch (thrown) {
-    log.info({ setting: name, reason: messageOf(thrown) }, 'Redis does not tell its settings; make sure of this one');
+    log.info({ setting: name, reason: messageOf(thrown) }, 'Redis does not report its settings; check this one');
     return undefined;
   }
 }

@@ -144,7 +144,7 @@ export class Topology implements Disposable {
     if (this.#closed || this.#target.kind === 'single') return;
     const refresh = () => {
       this.refresh()
-        .catch((thrown: unknown) => this.#log.debug({ reason: messageOf(thrown) }, 'nobody tells where Redis is'))
+        .catch((thrown: unknown) => this.#log.debug({ reason: messageOf(thrown) }, 'no server tells where Redis is'))
         .finally(() => this.#schedule());
     };
     this.#timer = setTimeout(refresh, this.#lost.size > 0 ? LOST_REFRESH_MS : REFRESH_MS).unref();
